@@ -7,7 +7,7 @@ import {
   signerOf,
   tokenOf,
 } from '../src/policies/jwt-authentication/fixtures/tokens.ts'
-import { isRefusal } from '../src/policies/jwt-authentication/refusal.ts'
+import { isRejection } from '../src/policies/jwt-authentication/rejection.ts'
 import { parseToken, readClaims } from '../src/policies/jwt-authentication/token.ts'
 import { type Verified, verifyToken } from '../src/policies/jwt-authentication/verify.ts'
 import { type Contender, contender, interleave, sink } from './measure.ts'
@@ -77,7 +77,7 @@ function cold(alg: string): Contender {
 
 function expectVerified(token: string, providers: ReturnType<typeof providersOf>): Verified {
   const outcome = verifyToken(token, providers, NOW)
-  if (isRefusal(outcome)) throw new Error(`${outcome.fault}: ${outcome.detail}`)
+  if (isRejection(outcome)) throw new Error(`${outcome.fault}: ${outcome.detail}`)
   return outcome
 }
 
@@ -87,7 +87,7 @@ function parts(): readonly Contender[] {
     contender('of it: parsing, RS256', (times) => {
       for (let i = 0; i < times; i++) {
         const jws = parseToken(token)
-        if (isRefusal(jws)) throw new Error(jws.detail)
+        if (isRejection(jws)) throw new Error(jws.detail)
         if (readClaims(jws.payload) !== undefined) sink.count++
       }
     }),

@@ -99,7 +99,7 @@ function nameOf(size: number): string {
 
 function contenders(form: Form, size: number) {
   const entries = Array.from({ length: size }, (_, n) => ({ ...form.route(n), target: n }))
-  const find = compileMatcher(entries, { hostname: undefined, unmatched: -1, refused: -2 })
+  const find = compileMatcher(entries, { hostname: undefined, unmatched: -1, rejected: -2 })
   const picked = Array.from({ length: REQUESTS }, (_, i) => ((i + 1) * 48_271) % size)
   const exchanges = picked.map((n) => exchangeOf(flat(form.asked(n))))
   const wrong = picked.filter((n, i) => find(exchanges[i] as (typeof exchanges)[0]) !== n)

@@ -6,7 +6,7 @@ import { POLICY_SCHEMAS } from '../src/policies/schema.ts'
 import { accessOf } from '../src/protocols/llm/provider.ts'
 import {
   PROVIDERS,
-  REFUSED_OF_PROVIDERS,
+  REJECTED_OF_PROVIDERS,
   WAITING_OF_PROVIDERS,
 } from '../src/protocols/llm/schema.ts'
 import { defaultSettings } from '../src/sources/file/sections/config.ts'
@@ -59,7 +59,7 @@ describe('every setting is read by something', () => {
 
   for (const { name, options, host } of PROVIDERS) {
     it(`the provider ${name}`, () => {
-      const known = new Set<PropertyKey>([...REFUSED_OF_PROVIDERS, ...WAITING_OF_PROVIDERS])
+      const known = new Set<PropertyKey>([...REJECTED_OF_PROVIDERS, ...WAITING_OF_PROVIDERS])
       // Its host is found by these, and the way to it, whatever they are.
       const read = new Proxy({}, { get: (_, key) => void known.add(key) })
       host(read)

@@ -22,11 +22,11 @@ interface Setting {
   readonly otherwise?: string
 }
 
-const REFUSED = 'The client gets'
+const REJECTED = 'The client gets'
 
 const CLIENTS: readonly Setting[] = [
   setting('config', 'limits.connections', 'client connections, across all workers', {
-    happens: `${REFUSED} 503 with \`Retry-After\` on plain HTTP listeners if there is room; otherwise the connection is closed. A worker never uses more than half of its file descriptors for clients.`,
+    happens: `${REJECTED} 503 with \`Retry-After\` on plain HTTP listeners if there is room; otherwise the connection is closed. A worker never uses more than half of its file descriptors for clients.`,
   }),
   setting(
     'config',
@@ -40,14 +40,14 @@ const CLIENTS: readonly Setting[] = [
     happens: 'The connection is closed.',
   }),
   setting('frontendHttp', 'headTimeout', 'time to receive the request headers', {
-    happens: `${REFUSED} 408, and the connection is closed.`,
+    happens: `${REJECTED} 408, and the connection is closed.`,
   }),
   setting(
     'frontendHttp',
     'bodyTimeout',
     'time without receiving body bytes, or without the client reading the response',
     {
-      happens: `${REFUSED} 408 if the response has not started; the connection or stream is closed.`,
+      happens: `${REJECTED} 408 if the response has not started; the connection or stream is closed.`,
     },
   ),
   setting('frontendHttp', 'http1IdleTimeout', 'idle time between two requests', {
@@ -65,20 +65,20 @@ const REQUESTS: readonly Setting[] = [
     'limits.requests',
     'requests in flight, including open streams; counted per worker',
     {
-      happens: `${REFUSED} 503 with \`Retry-After\`; the connection stays open.`,
+      happens: `${REJECTED} 503 with \`Retry-After\`; the connection stays open.`,
     },
   ),
   setting('config', 'limits.delay', 'event loop delay in each of the last four samples', {
-    happens: `${REFUSED} 503 with \`Retry-After\`, for a share of requests that grows with the delay: half of them at twice the limit. \`0s\` turns this off.`,
+    happens: `${REJECTED} 503 with \`Retry-After\`, for a share of requests that grows with the delay: half of them at twice the limit. \`0s\` turns this off.`,
   }),
   setting('frontendHttp', 'maxHeadSize', 'bytes of request headers', {
-    happens: `${REFUSED} 431, and the connection is closed.`,
+    happens: `${REJECTED} 431, and the connection is closed.`,
   }),
   setting('frontendHttp', 'http1MaxHeaders', 'number of request headers', {
-    happens: `${REFUSED} 431, and the connection is closed.`,
+    happens: `${REJECTED} 431, and the connection is closed.`,
   }),
   setting('frontendHttp', 'maxBodySize', 'bytes of a request body', {
-    happens: `${REFUSED} 413 as soon as the size is known. The rest of the body is not read, and the backend never receives a complete one.`,
+    happens: `${REJECTED} 413 as soon as the size is known. The rest of the body is not read, and the backend never receives a complete one.`,
     otherwise: 'none: bodies are streamed, not buffered',
   }),
   setting(
@@ -86,7 +86,7 @@ const REQUESTS: readonly Setting[] = [
     'maxBufferSize',
     'bytes of a body that are buffered for a rule that reads it',
     {
-      happens: `${REFUSED} 413, because a rule that cannot read the body cannot guard against it. If only the access log reads it, \`request.body\` is not set.`,
+      happens: `${REJECTED} 413, because a rule that cannot read the body cannot guard against it. If only the access log reads it, \`request.body\` is not set.`,
     },
   ),
   setting('frontendHttp', 'maxJsonSize', 'bytes of JSON that an expression reads', {
@@ -94,7 +94,7 @@ const REQUESTS: readonly Setting[] = [
       'Deny rules that read it deny the request, and other rules do not match; see [Expressions](expressions.md#limits).',
   }),
   setting('timeout', 'request', 'time for the request and its response', {
-    happens: `${REFUSED} 504, or the response is cut off if it has started.`,
+    happens: `${REJECTED} 504, or the response is cut off if it has started.`,
     otherwise: 'none',
   }),
 ]
@@ -140,7 +140,7 @@ const HTTP2: readonly Setting[] = [
     happens: 'The connection is closed with FRAME_SIZE_ERROR.',
   }),
   setting('frontendHttp', 'http2MaxHeaderSize', 'bytes of request headers', {
-    happens: `${REFUSED} 431, or the stream is reset.`,
+    happens: `${REJECTED} 431, or the stream is reset.`,
     otherwise: 'same as `maxHeadSize`',
   }),
   setting(
@@ -158,7 +158,7 @@ const HTTP2: readonly Setting[] = [
 
 const BACKENDS: readonly Setting[] = [
   setting('config', 'backend.connectTimeout', 'time to open a connection, including TLS', {
-    happens: `${REFUSED} 504, after the retries of the route. \`tcp.connectTimeout\` of a backend takes precedence.`,
+    happens: `${REJECTED} 504, after the retries of the route. \`tcp.connectTimeout\` of a backend takes precedence.`,
   }),
   setting('config', 'backend.poolIdleTimeout', 'time that an idle connection is kept', {
     happens:
@@ -179,7 +179,7 @@ const BACKENDS: readonly Setting[] = [
     'maxPendingRequests',
     'requests that wait for a connection to an endpoint, divided among the workers',
     {
-      happens: `${REFUSED} 503 with \`Retry-After\` immediately.`,
+      happens: `${REJECTED} 503 with \`Retry-After\` immediately.`,
     },
   ),
   setting('connectionLimits', 'maxRequestsPerConnection', 'requests per connection', {
@@ -191,7 +191,7 @@ const BACKENDS: readonly Setting[] = [
     'backendRequest',
     'time from the end of the request to the response headers, or without the backend reading the body; for each attempt',
     {
-      happens: `${REFUSED} 504. \`http.requestTimeout\` of a backend takes precedence. \`0s\` turns it off, which is also the default if \`timeout.request\` is set.`,
+      happens: `${REJECTED} 504. \`http.requestTimeout\` of a backend takes precedence. \`0s\` turns it off, which is also the default if \`timeout.request\` is set.`,
       otherwise: seconds(DEFAULT_TIMEOUT),
     },
   ),

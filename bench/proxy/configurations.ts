@@ -2,7 +2,7 @@ import { stringify } from 'yaml'
 
 /*
  * The same work for each: keep-alive on both sides, a request without `x-internal: true` is
- * refused, no access log, one worker.
+ * rejected, no access log, one worker.
  */
 
 export interface Place {

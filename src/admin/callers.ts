@@ -1,26 +1,26 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 
-/** Ordered by what they may do: each may do what those before it may. */
+/** In ascending order of permissions: each role includes those before it. */
 export const ROLES = ['viewer', 'editor', 'admin'] as const
 export type Role = (typeof ROLES)[number]
 
-/** Who calls the admin API. */
+/** A caller of the admin API. */
 export interface Caller {
-  /** As the audit trail names it. */
+  /** The name in the audit trail. */
   readonly name: string
-  /** `none`: it is known who it is, and that is all. */
+  /** `none`: authenticated, but without any permission. */
   readonly role: Role | 'none'
-  /** To be sent with the response: the session of a browser was renewed. */
+  /** Cookies to send with the response, because the browser session was renewed. */
   readonly cookies?: readonly string[]
 }
 
-/** Undefined: the caller did not authenticate as it must. */
+/** Returns undefined if the caller is not authenticated as required. */
 export type Authenticate = (
   request: IncomingMessage,
 ) => Caller | undefined | Promise<Caller | undefined>
 
-/** Without a token every caller is the operator of this machine. */
+/** Without a token, every caller is the operator of this machine. */
 export function authenticateBy(token: string | undefined): Authenticate {
   if (token === undefined) return () => ({ name: 'local', role: 'admin' })
   const wanted = digestOf(token)
@@ -36,8 +36,8 @@ export function hasRole({ role }: Caller, needed: Role): boolean {
 }
 
 /**
- * Whether a page of another origin sent the request. Browsers say so; programs send neither
- * header, and are no page.
+ * Whether a page of another origin sent the request. Browsers indicate this; programs send neither
+ * header.
  */
 export function isForeign({ headers }: IncomingMessage): boolean {
   const { origin, host = '' } = headers

@@ -5,14 +5,14 @@ import { text } from './servers.ts'
 const FOLDER = '/api/auth/'
 const MAX_FORM = 64 * 1024
 
-/** Sign-in of people, as pages of the admin port. */
+/** Sign-in for people, as pages on the admin port. */
 export interface Login {
-  /** Where to send a browser of somebody who is not signed in. */
+  /** The path to which browsers without a session are sent. */
   readonly path: string
   respond(request: IncomingMessage, response: ServerResponse): Promise<void>
 }
 
-/** What is behind them: see oidc/sessions.ts. */
+/** The implementation of the pages: see oidc/sessions.ts. */
 export interface LoginSessions {
   begin(returnTo: string, cookies: string | undefined): Promise<LoginOutcome>
   finish(query: string, cookies: string | undefined): Promise<LoginOutcome>
@@ -37,7 +37,7 @@ export function isOfLogin({ url = '' }: IncomingMessage): boolean {
   return url.startsWith(FOLDER)
 }
 
-/** `failed`: told why, which the browser is not. */
+/** `failed`: called with the reason, which is not sent to the browser. */
 export function loginPages(sessions: LoginSessions, failed: (detail: string) => void): Login {
   return {
     path: `${FOLDER}login`,
@@ -53,7 +53,7 @@ export function loginPages(sessions: LoginSessions, failed: (detail: string) => 
         case 'GET callback':
           return redirect(response, await sessions.finish(`?${query}`, cookie), failed)
         case 'POST logout':
-          // A page elsewhere could sign somebody out, and then in as another.
+          // A page of another site could sign a user out, and then in as someone else.
           if (isForeign(request)) return text(response, 403, 'cross-origin requests are rejected\n')
           return redirect(response, await sessions.logout(cookie, '/'), failed)
         case 'POST backchannel-logout':
@@ -108,7 +108,7 @@ async function readForm(request: IncomingMessage): Promise<URLSearchParams | und
   return new URLSearchParams(body)
 }
 
-/** Addresses of a sign-in have codes in them: they are stored nowhere, and told to nobody. */
+/** URLs of a sign-in contain codes: they must not be stored or sent to other sites. */
 const GUARDED = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

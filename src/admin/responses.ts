@@ -15,14 +15,14 @@ import { type Authenticate, hasRole, isForeign } from './callers.ts'
 import { json, type RequestHandler, text } from './servers.ts'
 import { type FindUi, UI_PATH, uiHandler, wantsPage } from './ui-files.ts'
 
-/** How things stand, for probes and people. */
+/** The state of the gateway, for probes and people. */
 export interface Status {
   readonly isReady: boolean
   readonly detail: string
   readonly model: Model | undefined
   readonly settings: Settings
   readonly diagnostics: readonly Diagnostic[]
-  /** What `portcullis lint` would say of what runs; undefined until it was looked at. */
+  /** The findings of `portcullis lint` for the running configuration; undefined until linted. */
   readonly findings: readonly Diagnostic[] | undefined
 }
 
@@ -37,20 +37,20 @@ export function metricsResponses(
         const render = await rendererOf(format)
         const metrics = await read()
         response.writeHead(200, { 'content-type': CONTENT_TYPES[format] })
-        // Piece by piece, so that a slow scraper does not hold a copy of everything.
+        // Streamed, so that a slow scraper does not hold a copy of everything.
         await pipeline(Readable.from(render(metrics)), response)
       },
     ],
   ])
 }
 
-/** The SHA-256 of the file that is served, and of the newest where that was rejected. */
+/** The SHA-256 of the served file, and of the newest file if that was rejected. */
 export interface Digests {
   readonly served: string | undefined
   readonly rejected: string | undefined
 }
 
-/** `digests`: for whoever compares what is served with what should be. */
+/** `digests`: for clients that compare the served configuration with the expected one. */
 export function readinessResponses(
   status: () => Status,
   digests: Digests,
@@ -75,7 +75,7 @@ export function readinessResponses(
   ])
 }
 
-/** `secrets`: texts that are shown to nobody, wherever they came to stand. */
+/** `secrets`: strings that must not be shown, wherever they occur. */
 export function adminResponses(
   status: () => Status,
   secrets: readonly string[],

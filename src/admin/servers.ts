@@ -6,15 +6,15 @@ import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import { sentenceOf } from '../diagnostics/system-error.ts'
 import { type Address, isLoopback } from '../model/settings.ts'
 
-/** What responds at one path. */
+/** Handles the requests for one path. */
 export type RequestHandler = (
   request: IncomingMessage,
   response: ServerResponse,
 ) => void | Promise<void>
 
-/** What a client may take of a server: one that is slow ends, and many keep nobody else out. */
+/** Limits per server: slow clients are disconnected, and many clients cannot lock out others. */
 export interface ServerBounds {
-  /** Milliseconds to the end of the head of a request, and to its end. */
+  /** Milliseconds until the head of a request, and the whole request, must be complete. */
   readonly head: number
   readonly request: number
   readonly connections: number
@@ -23,10 +23,10 @@ export interface ServerBounds {
 const BOUNDS: ServerBounds = { head: 10_000, request: 60_000, connections: 512 }
 
 /**
- * A small server of our own, for operators: metrics, readiness, the admin API. Undefined where it
- * is off; a Diagnostic where it cannot listen. `broke`: told what a response threw. `isPrivate`: what
- * it shows is for operators alone, so that names are checked wherever it listens. `api`: all that is
- * below `/api/`, with whatever method. `names`: further ones that it is called by.
+ * Starts a small HTTP server for operators: metrics, readiness, the admin API. Returns undefined if
+ * it is off, and a Diagnostic if it cannot listen. `broke`: called with exceptions of handlers.
+ * `isPrivate`: the data is only for operators, so Host is checked on every address. `api`: handles
+ * everything below `/api/`, with any method. `names`: further hostnames of the server.
  */
 export async function serve(
   address: Address,
@@ -70,7 +70,7 @@ export async function serve(
   return server
 }
 
-/** What throws is the affair of one caller, and told. */
+/** An exception affects only one caller, and is reported. */
 async function run(
   handler: RequestHandler,
   request: IncomingMessage,
@@ -80,7 +80,7 @@ async function run(
   try {
     await handler(request, response)
   } catch (error) {
-    // A caller that does not wait for the end is none of our business.
+    // A client that disconnects early is not an error.
     if ((error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE') return
     broke(error)
     if (response.headersSent) response.destroy()
@@ -89,18 +89,18 @@ async function run(
 }
 
 /**
- * A page in somebody's browser may have a name of its own that leads to this machine, and would then
- * be shown what only its operator is meant to see. It cannot have one of these.
+ * Prevents DNS rebinding: a page in a browser may use its own name that resolves to this machine,
+ * and would then get data that is only for the operator. It cannot use one of these names.
  */
 function isOwnName(host: string, names: readonly string[]): boolean {
   const name = host.replace(/:[0-9]*$/, '').toLowerCase()
   if (name.startsWith('[')) return name.endsWith(']') && isIP(name.slice(1, -1)) === 6
-  // HTTP/1.0 need not say it, but every browser does.
+  // HTTP/1.0 does not require Host, but every browser sends it.
   const own = ['', 'localhost', hostname().toLowerCase(), ...names]
   return own.includes(name) || isIP(name) === 4
 }
 
-/** Undefined once it listens. */
+/** Returns undefined once the server listens. */
 export async function listen(
   server: Server,
   address: Exclude<Address, { readonly kind: 'off' }>,
@@ -124,7 +124,7 @@ const HINTS: Readonly<Record<string, string>> = {
   EACCES: 'use a port above 1023, or grant the process the capability NET_BIND_SERVICE',
 }
 
-/** Where the resolver is out of order, or has no entry for it, localhost is this machine all the same. */
+/** localhost is this machine, even if the resolver fails or has no entry for it. */
 function boundTo(host: string): string {
   return host === 'localhost' ? '127.0.0.1' : host
 }
@@ -133,7 +133,7 @@ export function isListening(server: Server | Diagnostic | undefined): server is 
   return server !== undefined && !('code' in server)
 }
 
-/** `/ui/` responds for all that is below it, at any depth; `/` for itself alone. */
+/** `/ui/` handles everything below it, at any depth; `/` handles only itself. */
 function nearestFolder(
   responses: ReadonlyMap<string, RequestHandler>,
   path: string,

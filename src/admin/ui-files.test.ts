@@ -31,7 +31,7 @@ describe('the files of the Admin UI', () => {
     writeFileSync(join(folder, 'ui/assets/a-1.js'), SCRIPT)
     writeFileSync(join(folder, 'ui/assets/a-1.js.gz'), gzipSync(SCRIPT))
     const status = () => ({}) as Status
-    // A token is wanted for the API; the files themselves hold nothing.
+    // The API requires a token; the files themselves contain no data.
     const responses = adminResponses(status, [], authenticateBy('a-token'), async () => found)
     const at = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const
     const origin = { kind: 'object', object: 'test', field: '' } as const
@@ -46,7 +46,7 @@ describe('the files of the Admin UI', () => {
     rmSync(folder, { recursive: true })
   })
 
-  /** By node:http, since fetch rewrites paths and decodes bodies. */
+  /** Uses node:http, since fetch rewrites paths and decodes bodies. */
   const get = (path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') =>
     new Promise<Reply>((resolve, reject) => {
       const { port } = server.address() as AddressInfo

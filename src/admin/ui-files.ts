@@ -4,10 +4,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join, sep } from 'node:path'
 import { type RequestHandler, text } from './servers.ts'
 
-/** Where the Admin UI is, for browsers. */
+/** The path of the Admin UI. */
 export const UI_PATH = '/ui/'
 
-/** In the page as it was built; a fresh value for each response stands in its place. */
+/** The placeholder in the built page, replaced with a fresh value for each response. */
 const NONCE = '__CSP_NONCE__'
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -22,16 +22,16 @@ const ENCODINGS = [
   ['gzip', '.gz'],
 ] as const
 
-/** A folder with the UI as it was built, or why there is none. */
+/** Returns the folder with the built UI, or the reason why there is none. */
 export type FindUi = () => Promise<{ readonly folder: string } | { readonly problem: string }>
 
 interface Built {
   readonly page: string
-  /** Path below the folder → bytes; precompressed ones have names of their own. */
+  /** Path below the folder → bytes; precompressed files have separate names. */
   readonly files: ReadonlyMap<string, Buffer>
 }
 
-/** The files of the Admin UI. They hold nothing of the gateway, so anyone may read them. */
+/** Serves the files of the Admin UI. They contain no gateway data, so anyone may read them. */
 export function uiHandler(find: FindUi): RequestHandler {
   let loading: Promise<Built | string> | undefined
   const load = async () => {
@@ -49,12 +49,12 @@ export function uiHandler(find: FindUi): RequestHandler {
     const path = (request.url ?? '').split('?', 1)[0] as string
     const name = path.slice(UI_PATH.length)
     if (name.includes('.')) sendFile(request, response, built, name)
-    // Pages have no files: the script of the one page knows them by their paths.
+    // Pages have no files: the script of the single page handles their paths.
     else sendPage(request, response, built)
   }
 }
 
-/** Browsers are sent to the UI; programs that read `/` get what they always did. */
+/** Browsers are redirected to the UI; programs that read `/` get the same response as before. */
 export function wantsPage({ headers }: IncomingMessage): boolean {
   return /(?:^|,)\s*text\/html\b/.test(headers.accept ?? '')
 }
@@ -82,7 +82,7 @@ function sendPage(request: IncomingMessage, response: ServerResponse, { page }: 
   response.end(request.method === 'HEAD' ? undefined : body)
 }
 
-/** Nothing but the gateway is loaded from or sent to; styles that scripts write have the nonce. */
+/** Only allows loading from and connecting to the gateway; styles by scripts have the nonce. */
 function policyFor(nonce: string): string {
   return [
     "default-src 'none'",
@@ -104,7 +104,7 @@ const GUARDING = {
   'x-content-type-options': 'nosniff',
 } as const
 
-/** Only names that the folder has: a path cannot lead out of it. */
+/** Serves only names in the folder: a path cannot lead out of it. */
 function sendFile(
   request: IncomingMessage,
   response: ServerResponse,
@@ -130,7 +130,7 @@ function sendFile(
     'content-type': type,
     'content-length': body.length,
     vary: 'accept-encoding',
-    // Names of files below assets/ have a hash of their content.
+    // Names of files below assets/ contain a hash of their contents.
     'cache-control': name.startsWith('assets/')
       ? 'public, max-age=31536000, immutable'
       : 'no-cache',

@@ -9,8 +9,8 @@ import { termKey } from './symbolic/term-key.ts'
 
 /**
  * Whether it is proven that the rules of both Models decide alike at every place. Both must have
- * the same places, and nothing but rules may differ. Rules that only one of them has must be of
- * covered forms, but for those that both have, however they are written.
+ * the same places, and only rules may differ. Rules that only one Model has must be of covered
+ * forms; rules that both have may be of any form.
  */
 export function isEquivalent(before: Model, after: Model): boolean {
   if (unaccountedParts(before, after).length > 0) return false
@@ -27,28 +27,28 @@ function decidesAlike(old: Point, now: Point): boolean {
   if (old.invalid.length > 0 || now.invalid.length > 0) {
     return old.invalid.length > 0 && now.invalid.length > 0
   }
-  // Which connections come to it at all.
+  // Determines which connections get here at all.
   if (JSON.stringify(old.believes) !== JSON.stringify(now.believes)) return false
   const [was, is] = [textsOf(old), textsOf(now)]
   if (was.join('\n') === is.join('\n')) return true
   if (!isOtherwiseSame(old, now) || readsBody(old) !== readsBody(now)) return false
-  // Of which requests are denied since they name no model.
+  // If rules read the model, requests that name none are denied.
   if (readsModel(old) !== readsModel(now)) return false
   if (!hasCovered(old, new Set(is)) || !hasCovered(now, new Set(was))) return false
   const facts = new Map([...old.facts, ...now.facts])
   const reasoning = new Reasoning({ stage: old.stage, rules: [...old.rules, ...now.rules], facts })
   return (
-    reasoning.isImpossible(reasoning.admitted(old.rules), reasoning.refused(now.rules)) &&
-    reasoning.isImpossible(reasoning.refused(old.rules), reasoning.admitted(now.rules))
+    reasoning.isImpossible(reasoning.admitted(old.rules), reasoning.denied(now.rules)) &&
+    reasoning.isImpossible(reasoning.denied(old.rules), reasoning.admitted(now.rules))
   )
 }
 
-/** Whether what the other one does not have is of forms that are looked into. */
+/** Whether all rules that the other point does not have are of a form that can be analyzed. */
 function hasCovered({ rules }: Point, others: ReadonlySet<string>): boolean {
   return rules.every((rule) => others.has(textOf(rule)) || isCovered(rule.condition.term))
 }
 
-/** Who comes to the rules, and what they see of whom. */
+/** Whether the same requests reach the rules, and the rules know the same facts about them. */
 function isOtherwiseSame(old: Point, now: Point): boolean {
   const of = ({ required, facts }: Point) =>
     JSON.stringify([required, [...facts].filter(([name]) => !name.includes('#'))])

@@ -155,7 +155,7 @@ routes:
 
   it('of two places are two', () => {
     const text = two(', location: { cookie: { name: t } }')
-    // An example has one token, so that it is not shown either.
+    // An example has only one token, so no example is found either.
     assert.equal(ask(text, 'false').kind, 'not known')
   })
 })

@@ -3,7 +3,7 @@ import { compile, STAGES } from '../cel/index.ts'
 import { clientsOf } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import { type Oidc, signInPaths } from '../policies/oidc/schema.ts'
-import { learnEntry, refusals, takes } from './diff/admission.ts'
+import { denials, learnEntry, takes } from './diff/admission.ts'
 import { type Entry, type Ways, waysThrough } from './diff/entries.ts'
 import { type ExampleRequest, exampleOf } from './diff/example.ts'
 import { rivalsOf } from './diff/precedence.ts'
@@ -15,7 +15,7 @@ import { type Assignment, solve } from './symbolic/solve.ts'
 import { type Condition, Space } from './symbolic/space.ts'
 import { worldOf } from './symbolic/world.ts'
 
-/** Where; what is left out may be any. */
+/** A place; a missing field matches any value. */
 export interface GuardedPlace {
   readonly gateway?: string
   readonly listener?: string
@@ -33,21 +33,21 @@ export interface Way {
   readonly provider: string | undefined
 }
 
-/** Whether the rules and authentications of a way keep anyone out. */
+/** Whether the rules and authentications of a way reject any request. */
 export type Guard =
-  /** Every request that the route takes is admitted: proven. */
+  /** Proven: every request that the route matches is admitted. */
   | { readonly kind: 'nothing' }
-  /** No request takes this way, since others come before it: proven. */
+  /** Proven: no request takes this way, because others take precedence. */
   | { readonly kind: 'not-taken' }
-  /** This one is kept out. */
+  /** This request is rejected. */
   | { readonly kind: 'something'; readonly example: ExampleRequest }
   | { readonly kind: 'unknown'; readonly part: string }
 
 /**
- * For each way at the place, whether anything guards it against anyone, or against requests
- * without any credentials: what only those with bad or other ones are refused for does not keep
- * out the anonymous. `OPTIONS *`, which is about the server itself, is left out of account: a rule
- * that every path satisfies guards nothing.
+ * For each way at the place, whether anything guards it against anyone, or against requests without
+ * any credentials. Rejecting only bad or other credentials does not keep out anonymous clients.
+ * `OPTIONS *`, which is about the server itself, is ignored: a rule that every path satisfies
+ * guards nothing.
  */
 export function guardsAt(
   model: Model,
@@ -65,8 +65,8 @@ function guardOf(entry: Entry, ways: Ways, who: 'anyone' | 'anonymous'): Guard {
   const identities = who === 'anyone' ? [] : identitiesOf(entry)
   for (const name of identities) space.learnVariable(name)
   const without = identities.map((name) => negation(space.isSet(name)))
-  const refused = any(refusals(space, entry))
-  const known = solve([...taken, ...without, refused, ...space.axioms])
+  const denied = any(denials(space, entry))
+  const known = solve([...taken, ...without, denied, ...space.axioms])
   const [other] = beyondRules(entry, who)
   if (known.kind === 'impossible') {
     const isTaken = solve([...taken, ...without, ...space.axioms]).kind !== 'impossible'
@@ -79,18 +79,18 @@ function guardOf(entry: Entry, ways: Ways, who: 'anyone' | 'anonymous'): Guard {
   return { kind: 'unknown', part: reasonOf(entry, known.kind === 'untold') }
 }
 
-/** All names by which rules on the way know who asks. */
+/** All names under which rules on the way know the identity of clients. */
 function identitiesOf({ points }: Entry): readonly string[] {
   const names = points.flatMap((point) => [
     ...point.names.values(),
     ...conditionsAt(point).flatMap(({ condition }) => [...(condition.names?.values() ?? [])]),
     ...point.required,
   ])
-  // Others are those of where a request is, and where it comes from.
+  // The other names are for the place of a request and for its source.
   return [...new Set(names)].filter((name) => name.includes('#'))
 }
 
-/** What can keep requests out and is no rule. */
+/** What may reject requests and is not a rule. */
 function beyondRules({ points }: Entry, who: 'anyone' | 'anonymous'): readonly string[] {
   const passes = who === 'anyone' ? ['Permissive'] : ['Permissive', 'Optional']
   const authentications = points.flatMap((point) => point.authentications)
@@ -124,11 +124,11 @@ function exampleFor(assignment: Assignment, entry: Entry): ExampleRequest {
   return exampleOf(worldOf(assignment), entry, facts)
 }
 
-/** All that is on the way, and what the route takes, but for `OPTIONS *`. */
+/** The formulas for everything on the way, and for what the route matches except `OPTIONS *`. */
 function spaceOf(entry: Entry, ways: Ways) {
   const facts = new Map(entry.points.flatMap((point) => [...point.facts]))
   for (const name of entry.points.flatMap(({ required }) => required)) {
-    // Whether there are credentials is for the way to ask, not to be taken for granted.
+    // The way must check whether there are credentials; they must not be assumed.
     if (facts.get(name)?.kind === 'set') facts.delete(name)
   }
   const space = new Space(STAGES.backend, facts, 'proof')
@@ -141,7 +141,7 @@ function spaceOf(entry: Entry, ways: Ways) {
   return { space, taken }
 }
 
-/** Requests that `oidc` responds to itself: no rule is asked about them. */
+/** Requests that `oidc` responds to itself, without evaluating any rule. */
 function signInPages({ points }: Entry): readonly Condition[] {
   return points
     .flatMap(({ authentications }) => authentications)
@@ -158,7 +158,7 @@ function conditionOf(text: string): Condition {
   return { text, term: expression.term }
 }
 
-/** The first condition on the way that is not looked into. */
+/** The first condition on the way that cannot be analyzed. */
 function reasonOf({ match, points }: Entry, isTooMuch: boolean): string {
   if (isTooMuch) return 'there are too many rules to analyze together'
   const placed = points

@@ -2,7 +2,7 @@ import type { Attached } from '../model/policy.ts'
 import type { Authentication } from '../policies/authentication/schema.ts'
 import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts'
 
-/** Issuers whose tokens the policy takes, alone or as one of several credentials. */
+/** Issuers whose tokens the policy accepts, alone or as one of several credentials. */
 export function jwtProvidersOf(policy: Attached): JwtAuthentication['providers'] {
   if (policy.state !== 'valid') return []
   if (policy.kind === 'jwtAuthentication') return (policy.value as JwtAuthentication).providers

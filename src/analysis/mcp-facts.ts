@@ -3,10 +3,10 @@ import { knownTools } from '../protocols/mcp/schema.ts'
 import type { Where } from '../reach/where.ts'
 import type { Fact } from './symbolic/attribute-tree.ts'
 
-/** Kinds of what servers offer, as `mcp` has them. */
+/** The kinds of features that servers offer, as named in `mcp`. */
 export const MCP_PARTS = ['tool', 'prompt', 'resource'] as const
 
-/** The servers that rules at a place are about. */
+/** The servers that rules at a place apply to. */
 export function serversAt({ backend, server }: Where): readonly McpTarget[] {
   if (server !== undefined) return [server]
   return backend?.kind === 'mcp' ? backend.targets : []
@@ -14,7 +14,7 @@ export function serversAt({ backend, server }: Where): readonly McpTarget[] {
 
 const known = new WeakMap<McpTarget, readonly string[] | null>()
 
-/** The tools of all these servers; undefined: those of one of them are not known. */
+/** The tools of all these servers; undefined if those of any server are unknown. */
 export function toolsOf(servers: readonly McpTarget[]): readonly string[] | undefined {
   const all = servers.map((server) => {
     const own = known.get(server) ?? knownTools(server) ?? null

@@ -4,10 +4,10 @@ import type { RuleStage } from '../reach/points.ts'
 import type { Where } from '../reach/where.ts'
 import type { Fact } from './symbolic/attribute-tree.ts'
 
-/** What is known of a request by where in the Model it is. */
+/** What is known about a request from its place in the Model. */
 export function* placeFacts(stage: RuleStage, where: Where): Generator<[string, Fact]> {
   const { gateway, listener, route, backend, provider } = where
-  // The specification: always unset on HTTP and HTTPS listeners, even if the client sends SNI.
+  // As specified: always unset on HTTP and HTTPS listeners, even if the client sends SNI.
   if (stage !== 'connection' || listener.protocol !== 'TLS') {
     yield ['destination.hostname', { kind: 'unset' }]
   }
@@ -32,10 +32,10 @@ function is(value: string): Fact {
 }
 
 const CERTIFICATE = ['subject', 'subjectAltNames', 'issuer', 'fingerprint']
-/** Not every certificate has them. */
+/** Not every certificate has these. */
 const OPTIONAL = ['subjectCn', 'identity']
 
-/** All that a certificate tells. */
+/** All fields of a certificate. */
 export const CERTIFICATE_FIELDS: readonly string[] = [...CERTIFICATE, ...OPTIONAL]
 
 function* certificateFacts(listener: Listener): Generator<[string, Fact]> {

@@ -6,15 +6,15 @@ import type { Authorization, AuthorizationRule } from '../policies/schema.ts'
 import type { RuleStage } from '../reach/points.ts'
 import type { Condition } from './symbolic/space.ts'
 
-/** A condition where it holds. */
+/** A condition at the place where it applies. */
 export interface PlacedCondition {
-  /** With the variables that say who asks named after the authentication that they come from. */
+  /** The variables for the client identity are named after the authentication that sets them. */
   readonly condition: Condition
-  /** What the expression reads. */
+  /** The attributes that the expression reads. */
   readonly reads: readonly Read[]
 }
 
-/** Undefined where it does not compile, or comes out otherwise from one time to the next. */
+/** Undefined if it does not compile, or if its result may change between evaluations. */
 export function placedCondition(
   text: string,
   stage: RuleStage,
@@ -25,18 +25,18 @@ export function placedCondition(
   return { condition: { text, term: expression.term, names }, reads: expression.reads }
 }
 
-/** A rule where it holds. */
+/** A rule at the place where it applies. */
 export interface PlacedRule extends PlacedCondition {
   readonly stage: RuleStage
   readonly policy: ValidPolicy<Authorization>
   readonly rule: AuthorizationRule
-  /** In its block, from 0. */
+  /** Index in its block, from 0. */
   readonly index: number
   readonly expression: Expression
   readonly isEnforced: boolean
 }
 
-/** The rules of one policy; those that do not compile are left out, since they are told elsewhere. */
+/** Reads the rules of one policy, except those that do not compile (reported elsewhere). */
 export type RuleReader = (
   policy: ValidPolicy<Authorization>,
   stage: RuleStage,
@@ -44,8 +44,8 @@ export type RuleReader = (
 ) => readonly PlacedRule[]
 
 /**
- * Each text is compiled once for its stage, however many places it holds at, and the rules of a
- * policy are the same objects wherever they are seen alike.
+ * Compiles each text once per stage, however many places it applies to. Returns the same objects
+ * for the rules of a policy at all places that see the same identity.
  */
 export function ruleReader(): RuleReader {
   const compiled = new Map<string, Expression | undefined>()

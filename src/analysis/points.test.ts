@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { modelOf, policies } from '../../test/program/models.ts'
 import { pointsOf } from './points.ts'
 
-/** Stages at which everything is said to be denied, since a policy could not be read. */
+/** Stages at which all requests are reported as denied because a policy could not be read. */
 function deniedAt(written: Parameters<typeof modelOf>[0]): readonly string[] {
   const denied = [...pointsOf(modelOf(written))].filter(({ invalid }) => invalid.length > 0)
   return denied.map(

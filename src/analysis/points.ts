@@ -24,44 +24,44 @@ import {
 import { type Scoping, scopesAt } from './scopes.ts'
 import type { Fact, Facts } from './symbolic/attribute-tree.ts'
 
-/** A place where rules decide: a listener, a rule of a route, a backend behind it. */
+/** A place where rules decide: a listener, a rule of a route, or a backend behind it. */
 export interface Point {
   readonly stage: RuleStage
   readonly where: Where
-  /** Of all policies that reach it, in the order of levels; those in audit mode too. */
+  /** The rules of all policies that reach it, ordered by level, including those in audit mode. */
   readonly rules: readonly PlacedRule[]
-  /** Policies that could not be read: they refuse everything here. */
+  /** Policies that could not be read. They reject every request here. */
   readonly invalid: readonly InvalidPolicy[]
-  /** What is known of every request that comes here. */
+  /** What is known about every request that arrives here. */
   readonly facts: Facts
-  /** Authentications that a request passes before it comes here. */
+  /** Authentications that a request passes before it arrives here. */
   readonly authentications: readonly ValidPolicy[]
-  /** Names of variables that they set for whoever passes. */
+  /** Names of the variables that they set for every request that passes. */
   readonly required: readonly string[]
-  /** How a policy within all of them sees who asks, by variable. */
+  /** The names under which a policy inside all of them sees the client identity, by variable. */
   readonly names: ReadonlyMap<string, string>
-  /** Of a connection: what the gateway goes by in who it comes from, by setting. */
+  /** For a connection: hashes of the settings that determine who it comes from. */
   readonly believes: Readonly<Record<string, string>>
-  /** Of a connection: what becomes of its requests before routes and rules see them, by setting. */
+  /** For a connection: the settings that affect its requests before routes and rules see them. */
   readonly reading: Reading
-  /** All that holds here, by kind. */
+  /** All policies that apply here, by kind. */
   readonly effective: Effective['byKind']
-  /** To which of the requests that the rules here admit the gateway itself responds. */
+  /** The gateway's own responses to requests that the rules here admit. */
   readonly replies: Replies
-  /** Of replies that are untold: those that are errors, in one word; empty: none is. */
+  /** If the replies are `untold`, a hash that covers the errors; empty if there are none. */
   readonly untoldErrors: string
 }
 
 /**
- * The first applies whose condition is true, and no backend gets the request. `untold`: the
- * request alone does not tell which.
+ * The first reply whose condition is true applies, and no backend receives the request. `untold`:
+ * the request alone does not determine the reply.
  */
 export type Replies = 'untold' | readonly OwnReply[]
 
 export interface OwnReply {
-  /** Undefined: it applies to all that is left. */
+  /** Undefined if it applies to all remaining requests. */
   readonly when: PlacedCondition | undefined
-  /** Its status is that of an error. */
+  /** Whether its status is an error. */
   readonly isError: boolean
 }
 
@@ -77,11 +77,11 @@ export type Reading = Pick<
   | 'maxBodySize'
 >
 
-/** Every place of the Model where rules can decide, in the order of the file. */
+/** All places of the Model where rules can decide, in the order of the file. */
 export function* pointsOf(model: Model, read: RuleReader = ruleReader()): Generator<Point> {
   for (const point of reachedPoints(model)) {
     const { server } = point.where
-    // Of a server that adds nothing the same holds as of its backend.
+    // A server without rules of its own uses those of its backend.
     if (server?.policies.some((policy) => decidesAt(policy, point.stage)) === false) continue
     yield pointAt(point, read)
   }
@@ -118,8 +118,8 @@ function pointAt(reached: ReachedPoint, read: RuleReader): Point {
 }
 
 /**
- * Where proxies in front say who the client is, a connection comes from the last of them: what its
- * rules read is another address than what rules about requests read by the same name.
+ * If trusted proxies identify the client, a connection comes from the last of them: connection
+ * rules read a different address than request rules do under the same name.
  */
 const PEER: readonly (readonly [string, string])[] = [
   ['source.address', 'source.peerAddress'],
@@ -131,18 +131,18 @@ function hopsOf({ byKind }: Pick<Effective, 'byKind'>): number {
   return http?.trustedHops ?? 0
 }
 
-/** Proxies in front, and authorities of client certificates. */
+/** The settings for trusted proxies, and the CAs of client certificates. */
 function beliefsOf({ listener }: Where, { byKind }: Effective): Point['believes'] {
   const settled = (kind: string) => byKind.get(kind)?.[0].value
   return {
     proxyProtocol: hashOf(settled('proxyProtocol') ?? null),
     'http.trustedHops': hashOf(hopsOf({ byKind })),
-    // Whether one must be shown is not who vouches for it.
+    // Whether a certificate is required does not affect who vouches for it.
     'tls.clients': hashOf(terminatedTls(listener)?.clients?.ca.text ?? null),
   }
 }
 
-/** Responses that keep requests from backends, with their conditions; not what they say. */
+/** Responses that keep requests from backends, with their conditions but without their content. */
 function errorReplies({ effective }: ReachedPoint): string {
   const replying = [...REPLYING].flatMap((kind) => effective.byKind.get(kind) ?? [])
   const all = replying.flatMap(({ value }) => entriesIn(value))
@@ -185,7 +185,7 @@ function readingOf({ byKind }: Effective): Reading {
   }
 }
 
-/** Nothing reads messages of agents without the policy. */
+/** Without the policy, messages of agents are not read. */
 function agentFacts(stage: RuleStage, isAgent: boolean): readonly (readonly [string, Fact])[] {
   if (stage !== 'backend' || isAgent) return []
   return [['a2a', { kind: 'unset' }]]
@@ -195,7 +195,7 @@ function factsOf(stage: RuleStage, where: Where, scoping: Scoping): Facts {
   return new Map([...placeFacts(stage, where), ...scoping.facts()])
 }
 
-/** All that a point decides by: its rules, and the conditions of the gateway's own responses. */
+/** All conditions that a point decides by: those of its rules and of the gateway's responses. */
 export function conditionsAt({ rules, replies }: Point): readonly PlacedCondition[] {
   return replies === 'untold' ? rules : [...rules, ...replies.flatMap(({ when }) => when ?? [])]
 }

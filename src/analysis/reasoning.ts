@@ -8,14 +8,14 @@ import { NOT_TRUE, TRUE } from './symbolic/outcome.ts'
 import { type Solution, solve } from './symbolic/solve.ts'
 import { type Condition, type Mode, Space } from './symbolic/space.ts'
 
-/** What can be asked about the rules of one point. */
+/** The rules of one point, and what is known about its requests. */
 export interface Point {
   readonly stage: RuleStage
   readonly rules: readonly PlacedRule[]
   readonly facts: Facts
 }
 
-/** Questions about all requests that can come to one point; every result is a proof or none. */
+/** Proves statements about all requests that can reach one point, or leaves them unproven. */
 export class Reasoning {
   readonly space: Space
   readonly #formulas = new Map<Condition, Map<number, Formula>>()
@@ -44,7 +44,7 @@ export class Reasoning {
     return this.space.isThere(attribute, condition)
   }
 
-  /** Deny, then Require, then Allow over all rules, or over some of them. */
+  /** Evaluates Deny, then Require, then Allow, over all rules or some of them. */
   admitted(rules = this.#rules): Formula {
     const of = byAction(rules)
     const allows = of('Allow').map((rule) => this.#does(rule))
@@ -55,7 +55,7 @@ export class Reasoning {
     ])
   }
 
-  refused(rules = this.#rules): Formula {
+  denied(rules = this.#rules): Formula {
     const of = byAction(rules)
     const allows = of('Allow')
     const ways = [
@@ -66,7 +66,7 @@ export class Reasoning {
     return any(ways)
   }
 
-  /** Its condition is true, or for a Deny rule cannot be evaluated to its end. */
+  /** The condition is true or, for a Deny rule, cannot be evaluated completely. */
   #does({ condition, rule }: PlacedRule): Formula {
     return this.space.matches(condition, rule.action)
   }
@@ -79,7 +79,7 @@ export class Reasoning {
     return solve([...formulas, ...this.space.axioms])
   }
 
-  /** Whether it is proven that no request does all of this. */
+  /** Whether it is proven that no request satisfies all of these formulas. */
   isImpossible(...formulas: readonly Formula[]): boolean {
     return this.solve(...formulas).kind === 'impossible'
   }

@@ -5,31 +5,31 @@ import { IDENTIFYING, IDENTITY_VARIABLES, recordOf } from '../reach/kinds.ts'
 import type { Point } from '../reach/points.ts'
 import type { Fact } from './symbolic/attribute-tree.ts'
 
-/** What the policies around a point see of who asks. */
+/** What the policies around a point see of the client identity. */
 export interface Scoping {
-  /** The authentications around it, the gateway's first. */
+  /** The authentications around it, those of the gateway first. */
   readonly authentications: readonly ValidPolicy[]
-  /** For each variable that says who asks, the name of what a policy sees of it. */
+  /** For each identity variable, the name of what a policy sees of it. */
   namesFor(policy: ValidPolicy, depth: number): ReadonlyMap<string, string>
-  /** The same for a policy within all of them that has no authentication of its own. */
+  /** The same for a policy inside all of them that has no authentication of its own. */
   namesWithin(): ReadonlyMap<string, string>
-  /** What is known of the variables that were named so far. */
+  /** What is known about the variables named so far. */
   facts(): ReadonlyMap<string, Fact>
-  /** Names of the variables that are set for whoever passes these authentications. */
+  /** Names of the variables that are set for every request that passes these authentications. */
   readonly required: readonly string[]
 }
 
-/** Names for what policies see of who asks: as `reach` says whose word they take. */
+/** Names for what policies see of the client identity, by the sources that `reach` determines. */
 export function scopesAt({ sources }: Pick<Point, 'sources'>): Scoping {
   const all = sources.all.filter(isValid)
   const named = new Map<string, readonly ValidPolicy[]>()
   const namesFor = (policy: string, depth: number) =>
     new Map<string, string>(
       IDENTITY_VARIABLES.map((variable) => {
-        // What is invalid lets nobody pass, and says nothing of anybody.
+        // An invalid authentication admits no request and sets no variable.
         const around = sources.seenBy(policy, depth, variable)
         const seen = around.filter(isValid)
-        // What an invalid one would find out is not known; it denies, and is reported itself.
+        // What an invalid one would find is unknown. It denies requests, and is reported itself.
         if (seen.length === 0 && around.length > 0) return [variable, `${variable}#invalid`]
         const name = `${variable}#${seen.map(verifierOf).join('+') || 'none'}`
         named.set(name, seen)
@@ -50,8 +50,8 @@ function isValid(policy: Attached): policy is ValidPolicy {
 }
 
 /**
- * Authentications that take the same credentials find out the same, wherever they are attached and
- * in whichever configuration: their variables have one name.
+ * Authentications that accept the same credentials set the same values, wherever they are attached
+ * and in any configuration, so their variables have the same name.
  */
 export function verifierOf(policy: ValidPolicy): string {
   const known = VERIFIERS.get(policy)
@@ -67,8 +67,8 @@ export function verifierOf(policy: ValidPolicy): string {
 }
 
 /**
- * Which credentials it takes and where it looks for them, in one word; whether it must find some
- * is another matter. A service that is asked may say anything.
+ * A hash of the credentials that it accepts and where it reads them, regardless of whether they are
+ * required. A service that is called may return anything.
  */
 export function credentialsOf(policy: ValidPolicy): string {
   return hashOf([policy.kind, withoutMode(policy)])
@@ -79,18 +79,18 @@ function withoutMode({ value }: ValidPolicy): unknown {
   return rest
 }
 
-/** Whether one variable tells whether it found anything. */
+/** Whether a single variable shows if credentials were found. */
 export function isSingle({ kind }: ValidPolicy): boolean {
   return IDENTIFYING.get(kind)?.length === 1 && recordOf(kind)?.asksService !== true
 }
 
-/** Bad credentials are as good as none for it, and none are good enough. */
+/** It treats bad credentials like absent ones, and admits requests without credentials. */
 export function isPermissive(policy: ValidPolicy): boolean {
   const { mode } = policy.value as { readonly mode?: string }
   return isSingle(policy) && mode === 'Permissive'
 }
 
-/** The same, with what becomes of bad ones; and of none, where no variable tells. */
+/** The same, with how it treats bad credentials; and absent ones, if no variable shows them. */
 export function acceptanceOf(policy: ValidPolicy): string {
   const { mode } = policy.value as { readonly mode?: string }
   return `${credentialsOf(policy)} ${isSingle(policy) ? mode === 'Permissive' : mode}`
@@ -99,8 +99,9 @@ export function acceptanceOf(policy: ValidPolicy): string {
 const VERIFIERS = new WeakMap<ValidPolicy, string>()
 
 /**
- * Whose tokens, for whom, and where they are looked for: with which keys they are checked changes
- * nothing of what they say. Only where bad ones pass can one find a token that another does not.
+ * The issuers and audiences of its tokens, and where it reads them. The keys that verify tokens do
+ * not change what they contain. Only if bad tokens pass, one policy can find a token that another
+ * does not.
  */
 function trusted(policy: ValidPolicy) {
   const { value } = policy as ValidPolicy<JwtAuthentication>
@@ -111,7 +112,7 @@ function trusted(policy: ValidPolicy) {
 
 function* factsAbout(name: string, seen: readonly ValidPolicy[]): Generator<[string, Fact]> {
   if (seen.length === 0) yield [name, { kind: 'unset' }]
-  // Whoever has no valid credentials does not come as far as the rules.
+  // Requests without valid credentials do not reach the rules.
   if (seen.some((policy) => requiredBy(policy).length > 0)) yield [name, { kind: 'set' }]
   if (!seen.every(isJwt) || seen.length === 0) return
   const policies = seen as readonly ValidPolicy<JwtAuthentication>[]
@@ -134,7 +135,7 @@ function* factsAbout(name: string, seen: readonly ValidPolicy[]): Generator<[str
   }
 }
 
-/** Times in tokens, which are numbers or the token is bad; and one that is good for years. */
+/** Time claims, which are numbers or the token is bad, each with a value that is good for years. */
 const DATES: ReadonlyMap<string, number> = new Map([
   ['exp', 4_000_000_000],
   ['nbf', 1_700_000_000],
@@ -142,8 +143,8 @@ const DATES: ReadonlyMap<string, number> = new Map([
 ])
 
 /**
- * Of an authentication that can be passed without credentials nothing is required, nor of a service
- * that is asked about requests; who signs in has a session.
+ * Nothing is required of an authentication that can be passed without credentials, or of a service
+ * that is called about requests. A client that signs in has a session.
  */
 function requiredBy(policy: ValidPolicy): readonly string[] {
   const { mode = 'Strict' } = policy.value as { readonly mode?: string }
@@ -158,8 +159,8 @@ function isJwt({ kind }: ValidPolicy): boolean {
 }
 
 /**
- * Whether every token that passes `one` is valid for `other` too, and a bad one passes neither:
- * they look in the same place, and the other has all providers of the one.
+ * Whether every token that passes `one` is also valid for `other`, and a bad one passes neither:
+ * both read the same place, and `other` has all providers of `one`.
  */
 export function isWithin(one: ValidPolicy, other: ValidPolicy): boolean {
   if (!isJwt(one) || !isJwt(other) || isPermissive(one) || isPermissive(other)) return false
@@ -171,7 +172,7 @@ export function isWithin(one: ValidPolicy, other: ValidPolicy): boolean {
   return isAlone && hashOf(rest) === hashOf(others) && own.every((one) => known.has(hashOf(one)))
 }
 
-/** Of two that look for a token in the same place, whether no issuer is known to both. */
+/** For two policies that read tokens from the same place, whether they have no issuer in common. */
 export function isApart(one: ValidPolicy, other: ValidPolicy): boolean {
   const issuers = new Set(issuersOf(one))
   return issuersOf(other).every((issuer) => !issuers.has(issuer))

@@ -20,28 +20,28 @@ import { show } from './values/show.ts'
 export type Backend = 'generated' | 'closures'
 
 export interface CompileOptions {
-  /** Default: generated code where the process may make it, else closures. */
+  /** Defaults to generated code if the process may generate it, else closures. */
   readonly backend?: Backend
-  /** False: names are resolved, but types are not checked. */
+  /** If false, names are resolved but types are not checked. */
   readonly check?: boolean
-  /** The type that the result must have: bool for rules. */
+  /** The required type of the result: bool for rules. */
   readonly expect?: Type
-  /** The same for the same request whenever it runs: what a decision rests on. */
+  /** Requires the same result for the same request at any time, as decisions do. */
   readonly pure?: boolean
-  /** Where the text stands, or where each offset of it does. */
+  /** The origin of the text, or of each offset in it. */
   readonly origin?: Origin | ((offset: number) => Origin)
-  /** What one evaluation may cost; see values/fuel.ts. */
+  /** The max cost of one evaluation; see values/fuel.ts. */
   readonly budget?: number
   readonly macros?: boolean
 }
 
 export interface Compiled {
-  /** undefined exactly where there is an error among the diagnostics. */
+  /** `undefined` if and only if the diagnostics contain an error. */
   readonly expression: Expression | undefined
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Text to function, or to the reasons why not. Never throws. */
+/** Compiles text to an expression, or reports why it cannot. Never throws. */
 export function compile(
   text: string,
   environment: Environment,
@@ -54,12 +54,12 @@ export function compile(
     const code = problem?.limit ? 'PC0102' : 'PC0101'
     const finding = { code, severity: 'error', message, start: at.start, end: at.end } as const
     const hint = problem?.hint
-    return refused(text, [hint === undefined ? finding : { ...finding, hint }], options)
+    return rejected(text, [hint === undefined ? finding : { ...finding, hint }], options)
   }
   const { term, findings } = check(expr, environment, options.check ?? true)
-  if (hasError(findings)) return refused(text, findings, options)
+  if (hasError(findings)) return rejected(text, findings, options)
   const all = [...findings, ...judge(term, options)]
-  if (hasError(all)) return refused(text, all, options)
+  if (hasError(all)) return rejected(text, all, options)
   const expression = new Expression(text, environment, term, options)
   return { expression, diagnostics: all.map((finding) => diagnose(text, finding, options)) }
 }
@@ -68,12 +68,12 @@ function hasError(findings: readonly Finding[]): boolean {
   return findings.some((finding) => finding.severity === 'error')
 }
 
-/** One checked expression and the ways to run it; each is made when first asked for. */
+/** One checked expression and the ways to run it, each created on demand. */
 export class Expression {
   readonly text: string
   readonly type: Type
   readonly environment: Environment
-  /** Loops or grows values, and so runs against a budget. */
+  /** Loops or builds values, and therefore runs against a budget. */
   readonly metered: boolean
   readonly budget: number
   readonly #generates: boolean
@@ -89,14 +89,14 @@ export class Expression {
     this.environment = environment
     this.metered = isMetered(term)
     this.budget = options.budget ?? DEFAULT_FUEL
-    // Not the options as a whole: the place of a text may lead to all of its document.
+    // The options are not kept: the origin may reference the whole document.
     this.#generates = options.backend !== 'closures'
     this.#isChecked = options.check ?? true
     this.#macros = options.macros
     this.#term = term
   }
 
-  /** The checked tree; made anew where it was released. */
+  /** The checked tree; rebuilt if it was released. */
   get term(): Term {
     if (this.#term !== undefined) return this.#term
     const { expr } = parse(this.text, undefined, this.#macros)
@@ -105,17 +105,17 @@ export class Expression {
     return check(expr, this.environment, this.#isChecked).term
   }
 
-  /** Holds on to the tree, for one that is asked for again and again, until it is released. */
+  /** Retains the tree of an expression that is used repeatedly, until it is released. */
   retain(): void {
     this.#term = this.term
   }
 
-  /** Forgets the tree, the larger part of an expression; tools that ask again get a new one. */
+  /** Releases the tree, the larger part of an expression; tools that need it again rebuild it. */
   release(): void {
     if (!this.#isHeld) this.#term = undefined
   }
 
-  /** Many ask for the same: until it is released, what was made for one is given to all. */
+  /** Retains the tree and the predicate for many users of the expression, until releaseShared(). */
   retainShared(): void {
     this.#term = this.term
     this.#isHeld = true
@@ -131,19 +131,19 @@ export class Expression {
     return readsOf(this.term, this.environment)
   }
 
-  /** Is it definitely true? */
+  /** Tests whether the expression is definitely true. */
   predicate(): Predicate {
     if (!this.#isHeld) return this.predicatePart(this.term)
     this.#predicate ??= this.predicatePart(this.term)
     return this.#predicate
   }
 
-  /** The value; undefined for CEL's error. */
+  /** Returns the value, or `undefined` for CEL's error. */
   evaluate(): Evaluate {
     return this.evaluatePart(this.term)
   }
 
-  /** A part of this expression, or parts joined anew, in its back end and with its budget. */
+  /** Compiles a part of this expression, or recombined parts, with its back end and budget. */
   predicatePart(term: Term): Predicate {
     const generated = this.#generates ? generatePredicate(term, this.budget) : undefined
     return generated ?? closePredicate(term, this.budget, isMetered(term))
@@ -154,13 +154,13 @@ export class Expression {
     return generated ?? closeEvaluate(term, this.budget, isMetered(term))
   }
 
-  /** The value of every sub-expression, and why there is none; `effort` is what it may cost. */
+  /** Explains the value or the error of every sub-expression; `effort` limits the cost. */
   explain(variables: Variables, effort?: Allowance): Explanation {
     return explain(this.term, variables, this.budget, effort)
   }
 }
 
-/** What can be said only of the whole expression. */
+/** Checks that apply only to the expression as a whole. */
 function judge(term: Term, options: CompileOptions): readonly Finding[] {
   if (options.check === false) return []
   const findings: Finding[] = []
@@ -211,7 +211,7 @@ function judge(term: Term, options: CompileOptions): readonly Finding[] {
   return findings
 }
 
-/** The first call of a function that differs from call to call. */
+/** The first call of a function whose result changes with each call. */
 function impureCall(term: Term): CallTerm | undefined {
   if (term.kind === 'call' && term.overloads.some((overload) => overload.impure)) return term
   for (const child of children(term)) {
@@ -221,7 +221,7 @@ function impureCall(term: Term): CallTerm | undefined {
   return undefined
 }
 
-function refused(text: string, findings: readonly Finding[], options: CompileOptions): Compiled {
+function rejected(text: string, findings: readonly Finding[], options: CompileOptions): Compiled {
   return {
     expression: undefined,
     diagnostics: findings.map((finding) => diagnose(text, finding, options)),

@@ -6,7 +6,7 @@ import {
 import type { Library } from './library/define.ts'
 import { LIBRARIES } from './library/index.ts'
 
-/** An environment with all libraries, or just the named ones. */
+/** An environment with all libraries, or only the given ones. */
 export function environment(
   options: Omit<EnvironmentOptions, 'libraries' | 'variables'> & {
     readonly variables?: EnvironmentOptions['variables']

@@ -25,7 +25,7 @@ const VARIABLES = {
   counts: { a: 1, b: 2 },
 }
 
-/** In the words of `show`; `error` where there is none. */
+/** The results as `show` prints them; `error` if there is none. */
 function outcomes(text: string, check: boolean): string[] {
   const results: string[] = []
   for (const backend of ['generated', 'closures'] as const) {
@@ -43,7 +43,7 @@ function outcomes(text: string, check: boolean): string[] {
 
 describe('values that may be missing', () => {
   for (const [text, expected] of [
-    // default: null and what is not there
+    // default: null and missing values
     ["default(claims.sub, 'x')", '"alice"'],
     ["default(claims.zz, 'x')", '"x"'],
     ["default(claims['zz'], 'x')", '"x"'],
@@ -64,7 +64,7 @@ describe('values that may be missing', () => {
     ['default([1, claims.zz], [])', '[]'],
     ["default({'a': claims.zz}.a, 'x')", '"x"'],
     ['default(claims.zz ? 1 : 2, 3)', '3'],
-    // … and no other error
+    // … but no other error
     ["default(json(text).a, 'x')", 'error'],
     ['default(1 / 0, 1)', 'error'],
     ["default(int('x'), 1)", 'error'],
@@ -74,7 +74,7 @@ describe('values that may be missing', () => {
     ['default(int(claims.sub), claims.zz)', 'error'],
     ["default(default(int('x'), 1), 2)", 'error'],
     ["default(fail('no'), 1)", 'error'],
-    // … whose turns a macro keeps to itself
+    // … nor what is missing inside the iterations of a macro
     ['default(claims.zz.map(e, e), [])', '[]'],
     ['default(claims.list.map(e, e.a), [])', 'error'],
     ['claims.list.map(e, default(e.a, 0))', '[1, 0]'],

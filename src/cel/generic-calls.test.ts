@@ -4,7 +4,7 @@ import { BOOL } from './check/types.ts'
 import { compile, type Variables } from './index.ts'
 import { STAGES } from './stages.ts'
 
-/** Calls whose result has the type of what is in their arguments, on values of which none is known. */
+/** Calls whose result type depends on their arguments' contents, on values of unknown type. */
 const GENERIC = [
   "string(json(request.headers['x']).first().value()) == '5'",
   "string(json(request.headers['x']).last().value()) == '5'",

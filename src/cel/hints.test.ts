@@ -4,7 +4,7 @@ import { BOOL } from './check/types.ts'
 import { compile } from './compile.ts'
 import { STAGES } from './stages.ts'
 
-/** Mistakes of those who come from another language: the text, its code, what is under the caret, the hint. */
+/** Mistakes of users who know another language: expression, code, text under the caret, hint. */
 const MISTAKES = [
   ["jwt.sub !== 'alice'", 'PC0101', '=', 'use != for not equal'],
   ["jwt.sub <> 'alice'", 'PC0101', '>', 'use != for not equal'],

@@ -8,7 +8,7 @@ import type { Value } from './values/value.ts'
 
 const MIB = 1 << 20
 
-/** The variables of a request with this body, as rules get them. */
+/** The variables of a request with this body, as rules receive them. */
 function requestOf(body: string | Uint8Array, claims: Record<string, Value> = {}) {
   const exchange = exchangeOf({ method: 'POST' })
   exchange.request.body = typeof body === 'string' ? Buffer.from(body) : body
@@ -87,7 +87,8 @@ describe('what rules read of a body of 2 MiB', () => {
       const before = process.cpuUsage()
       assert.equal(rules.decide(variablesOf(exchange)), !denied)
       const { user, system } = process.cpuUsage(before)
-      // Some ms, where it took seconds; without an optimising compiler, on a busy machine.
+      // Takes a few ms instead of seconds; the limit allows for a busy machine and no optimizing
+      // compiler.
       assert.ok((user + system) / 1000 < 500, `${(user + system) / 1000} ms`)
     })
   }
@@ -127,7 +128,7 @@ describe('all rules of a request have one budget', () => {
   const list = Array.from({ length: 300 }, (_, n) => n)
   const heavy = (n: number) => `jwt.list.map(x, jwt.list.filter(y, y < ${n}).size()).size() == ${n}`
 
-  // Each of them scans a long text once, which is little by itself.
+  // Each of them scans a long string once, which is cheap by itself.
   for (const call of [
     "contains('ab%')",
     "contains('aaaaaab%')",
@@ -149,7 +150,7 @@ describe('all rules of a request have one budget', () => {
       const before = process.cpuUsage()
       assert.equal(rules.decide(variablesOf(exchange)), false, 'no Deny rule is passed by length')
       const { user, system } = process.cpuUsage(before)
-      // Some 5 ms; without the budget from 40 ms to 3 s.
+      // About 5 ms; without the budget, from 40 ms to 3 s.
       const { left } = exchange[LEDGER]
       assert.ok(left < REQUEST_FUEL / 2, `${left} units are left`)
       assert.ok(user + system < 400_000, `${(user + system) / 1000} ms`)

@@ -7,7 +7,7 @@ import type { CelMap } from './values/map.ts'
 import type { Timestamp } from './values/timestamp.ts'
 import type { Value } from './values/value.ts'
 
-/** The places of the configuration where expressions run, each with the attributes it has. */
+/** The places in the configuration where expressions run, each with the attributes it provides. */
 export type Stage =
   | 'connection'
   | 'traffic'
@@ -103,7 +103,7 @@ const RESPONSE = {
 } as const satisfies Fields
 const response = struct('response', RESPONSE)
 
-/** What there is of a response before its head is sent. */
+/** The parts of a response that exist before its head is sent. */
 const DRAFT = {
   code: RESPONSE.code,
   headers: [
@@ -176,7 +176,7 @@ const A2A = 'on backends with the `a2a` policy'
 
 const CALL = 'for model calls that the gateway parses'
 
-/** What is known of a call before it is made. */
+/** The attributes of a call that are known before it is made. */
 const MODEL_CALL = {
   requestModel: [T.STRING, CALL, 'the model that the client requested'],
   provider: [T.STRING, 'after a provider was chosen', 'the name of the provider'],
@@ -310,12 +310,13 @@ const DECLARED = {
 } as const satisfies Record<Stage, readonly [string, readonly Variable[]]>
 
 /*
- * Who has attributes for expressions implements these: what is declared above and exists nowhere
- * else does not compile. A rule that reads it would never match, and a Deny rule never fire.
+ * Providers of attributes implement these types, so that an attribute that is declared above but
+ * provided nowhere does not compile. A rule that reads it would never match, and a Deny rule would
+ * never fire.
  */
 type VariableName<S extends Stage> = (typeof DECLARED)[S][1][number]['name']
 
-/** What expressions of a stage, or of any, are given. */
+/** The variables that expressions of one stage, or of any stage, receive. */
 export type StageVariables<S extends Stage = Stage> = {
   readonly [Name in VariableName<S>]: Value | undefined
 }
@@ -326,17 +327,17 @@ export type RequestField = keyof typeof REQUEST
 export type ResponseField = keyof typeof RESPONSE
 export type ResponseStageField = keyof typeof DRAFT
 
-/** The same with the values that they have in JavaScript: a field of another type compiles neither. */
+/** The same with their JavaScript value types: a field of another type does not compile either. */
 export type SourceValues = Values<typeof SOURCE>
 export type DestinationValues = Values<typeof DESTINATION>
 export type RequestValues = Values<typeof REQUEST>
 export type ResponseValues = Values<typeof RESPONSE>
 export type ResponseStageValues = Values<typeof DRAFT>
 
-/** What is always set has a value, but for what could not be told in time. */
+/** An attribute that is always set has a value, unless it could not be determined in time. */
 type Values<F extends Fields> = { readonly [Name in keyof F]: ValueOf<F[Name][0]> | undefined }
 
-/** ./values/value.ts has the table. */
+/** See the table in ./values/value.ts. */
 type ValueOf<Type> = Type extends { readonly kind: infer Kind extends keyof Kinds }
   ? Kinds[Kind]
   : Type extends { readonly kind: 'list'; readonly element: infer Element }

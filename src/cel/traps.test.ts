@@ -6,7 +6,7 @@ import { parseIp } from './values/ip.ts'
 import { readJson } from './values/json-read.ts'
 import type { Value } from './values/value.ts'
 
-// Where CEL engines go wrong, each as an expression with its one right result. `error` is CEL's.
+// Known pitfalls of CEL engines, each with its only correct result. `error` is CEL's error.
 
 const claims = (text: string) => ({ jwt: readJson(text) as Value })
 
@@ -263,7 +263,7 @@ describe('traps', () => {
     assert.ok(process.cpuUsage().user - before < 2_000_000)
   })
 
-  it('parentheses and chains beyond the limits are refused, not a stack overflow', () => {
+  it('parentheses and chains beyond the limits are rejected, not a stack overflow', () => {
     for (const text of [
       '('.repeat(5_000),
       `a${' + a'.repeat(5_000)}`,

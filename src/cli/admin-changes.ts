@@ -11,19 +11,19 @@ import { type Terminal, UsageError } from './define.ts'
 import { isManifests } from './load-configuration.ts'
 import { readText } from './read-text.ts'
 
-/** What would make a file of what a running gateway serves. */
+/** The changes that turn the configuration of a running gateway into a file. */
 export interface Towards {
   readonly changes: readonly Change[]
-  /** Settings of the process differ, too, and no change of a resource brings those. */
+  /** Process settings differ as well; changes of resources do not include them. */
   readonly hasOtherSettings: boolean
 }
 
 type Whole = Readonly<Record<string, unknown>>
 
 /**
- * The changes by which a gateway would come to serve a file in place of what it serves; what is
- * wrong is printed, and undefined returned. Both are compared as the gateway shows them: without
- * secrets, and with variables filled in.
+ * Returns the changes that turn the served configuration into a file; prints errors and returns
+ * undefined if there are any. Both are compared in the form that the gateway shows: without
+ * secrets, and with variables expanded.
  */
 export async function changesTowards(
   admin: string,
@@ -52,7 +52,7 @@ export async function changesTowards(
   return { changes, hasOtherSettings }
 }
 
-/** What the gateway finds of those changes. Undefined: it could not, and why is printed. */
+/** Returns the gateway's analysis of those changes; prints the error and returns undefined. */
 export async function analyseTowards<T extends object>(
   admin: string,
   file: string,
@@ -79,9 +79,9 @@ function wholeOf(file: string, terminal: Terminal): Whole | undefined {
   const { environment } = terminal
   const text = file === '-' ? terminal.readInput() : readText(file)
   const { value: document, diagnostics } = readDocument(text, { file, environment, how: 'whole' })
-  if (document === undefined) return refuse(file, diagnostics, terminal)
+  if (document === undefined) return reject(file, diagnostics, terminal)
   const unfilled = document.unfilled().filter(({ severity }) => severity === 'error')
-  if (unfilled.length > 0) return refuse(file, unfilled, terminal)
+  if (unfilled.length > 0) return reject(file, unfilled, terminal)
   const whole = (document.value ?? {}) as Whole
   const other = Object.keys(whole).find((key) => !COMPARED.has(key))
   if (other === undefined) return whole
@@ -90,7 +90,7 @@ function wholeOf(file: string, terminal: Terminal): Whole | undefined {
   )
 }
 
-function refuse(
+function reject(
   file: string,
   diagnostics: readonly Diagnostic[],
   { err, colour, width = 100 }: Terminal,
@@ -103,7 +103,7 @@ function isEqual(a: unknown, b: unknown): boolean {
   return canonicalJson(a ?? null) === canonicalJson(b ?? null)
 }
 
-/** Whether a value may be what the gateway shows so: of secrets it shows nothing. */
+/** Whether a value may be what the gateway shows in this form: secrets are hidden. */
 function isShownAs(value: unknown, shown: unknown): boolean {
   if (shown === HIDDEN) return typeof value === 'string'
   if (!isMapping(value) || !isMapping(shown)) return isEqual(value, shown)

@@ -4,14 +4,14 @@ import type { DecisionRecord } from '../telemetry/decision-record.ts'
 
 export const DEFAULT_ADMIN = 'http://127.0.0.1:15000'
 
-/** Programs have no session: the token of the gateway, if the environment has one, is theirs. */
+/** Programs have no session: they use the token of the gateway, if the environment has one. */
 const TOKEN = 'PORTCULLIS_ADMIN_TOKEN'
 
-/** Milliseconds that a gateway may take to respond; analyses of large configurations take longer. */
+/** Response timeouts in milliseconds; analyses of large configurations take longer. */
 const TIMEOUT_MS = 10_000
 const ANALYSIS_TIMEOUT_MS = 150_000
 
-/** The decisions that a running gateway has, or why they cannot be had. */
+/** Returns the decisions of a running gateway, or the reason why they are not available. */
 export async function askDecisions(
   admin: string,
   path: string,
@@ -23,8 +23,8 @@ export async function askDecisions(
 }
 
 /**
- * What a running gateway says of its configuration, or why that cannot be had. `body`: sent as JSON
- * by POST.
+ * Returns an analysis of the gateway's configuration, or the reason why it is not available.
+ * `body`: sent as JSON by POST.
  */
 export async function askAnalysis<T extends object>(
   admin: string,
@@ -64,7 +64,7 @@ interface AdminReply {
   readonly etag: string | null
 }
 
-/** What an operation of the admin API responds, or why it cannot be had. */
+/** Returns the response of an admin API operation, or the reason why it is not available. */
 export async function callAdmin(
   admin: string,
   { method = 'GET', path, body, type, ifMatch }: AdminCall,
@@ -94,7 +94,7 @@ export async function callAdmin(
   }
 }
 
-/** `localhost:15000` is as good as a URL; as one, its scheme would be `localhost`. */
+/** Accepts `localhost:15000` as well as a URL; parsed as a URL, its scheme would be `localhost`. */
 function urlOf(admin: string, path: string): URL | undefined {
   if (/^(?!https?:)[a-z][a-z0-9+.-]*:\/\//i.test(admin)) return undefined
   const base = /^https?:\/\//i.test(admin) ? admin : `http://${admin}`

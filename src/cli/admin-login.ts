@@ -19,12 +19,12 @@ export interface AdminLoginOptions {
   readonly settings: AdminAuthSettings
   readonly secret: string
   readonly roleOf: RoleOf
-  /** Where sessions that are over are known to all replicas. */
+  /** The store that shares ended sessions among all replicas. */
   readonly store: Store | undefined
   readonly log: Logger
 }
 
-/** Sign-in by OpenID Connect for the admin API. */
+/** Opens sign-in by OpenID Connect for the admin API. */
 export function openLogin(options: AdminLoginOptions): AdminLogin {
   const { settings, secret, roleOf, store, log } = options
   const { oidc } = settings
@@ -46,7 +46,7 @@ export function openLogin(options: AdminLoginOptions): AdminLogin {
   }
 }
 
-/** As people know each other; an address counts only where the provider has checked it. */
+/** The name that people recognize; an email address counts only if the provider has verified it. */
 function nameOf(claims: Readonly<Record<string, unknown>>): string {
   const { sub, email, email_verified: isVerified } = claims
   return isVerified === true && typeof email === 'string' ? email : String(sub)

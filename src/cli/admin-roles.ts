@@ -5,16 +5,16 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { AdminAuthSettings } from '../model/settings.ts'
 import { expectation } from '../policies/expressions.ts'
 
-/** The role of somebody with these claims. */
+/** Returns the role of a user with these claims. */
 export type RoleOf = (claims: object) => Role | 'none'
 
-/** There is no request to look at: a session outlives the one that it began with. */
+/** Only claims are available: a session outlives the request that started it. */
 const CLAIMS = environment({
   name: 'roles of the admin API',
   variables: [...STAGES.traffic.variables.values()].filter(({ name }) => name === 'jwt'),
 })
 
-/** An expression that fails gives nobody a role; one that cannot be compiled is reported. */
+/** An expression that fails grants no role; compile errors are reported. */
 export function compileRoles(
   file: string,
   { roles }: AdminAuthSettings,
@@ -32,7 +32,7 @@ export function compileRoles(
   })
   if (diagnostics.length > 0) return diagnostics
   return (claims) => {
-    // As tokens of requests are read: integers are exact.
+    // Converted like the tokens of requests: integers are exact.
     const jwt = readJson(JSON.stringify(claims))
     const found = tests.find(({ predicate }) => predicate({ jwt }))
     return found?.role ?? 'none'

@@ -13,9 +13,9 @@ const MIN_LENGTH = 16
 
 export interface AdminAccess {
   readonly authenticate: Authenticate
-  /** For people, if the file says how. */
+  /** Sign-in for people, if configured. */
   readonly login: Login | undefined
-  /** Names by which browsers know the admin port. */
+  /** Hostnames by which browsers reach the admin port. */
   readonly names: readonly string[]
 }
 
@@ -28,8 +28,9 @@ export interface AdminAccessOptions {
 }
 
 /**
- * Who may use the admin API. On this machine it is whoever can connect, unless a token or a login is
- * set; beyond it one of both is needed, and a token is made and printed if neither is set.
+ * Opens access control for the admin API. On loopback, anyone who can connect has access unless a
+ * token or sign-in is configured; on other addresses, one of them is required, and if neither is
+ * configured, a token is generated and printed.
  */
 export async function openAdmin(
   options: AdminAccessOptions,
@@ -63,7 +64,7 @@ async function withLogin(
   token: string | undefined,
   { file, store, log, terminal }: AdminAccessOptions,
 ): Promise<AdminAccess | readonly Diagnostic[]> {
-  // Loaded for gateways at which people sign in, and for no other.
+  // Loaded only if sign-in is configured.
   const { compileRoles } = await import('./admin-roles.ts')
   const { openLogin } = await import('./admin-login.ts')
   const roleOf = compileRoles(file, settings)

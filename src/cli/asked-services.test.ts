@@ -34,7 +34,7 @@ const CONDITIONAL =
 const SIGN_IN =
   "oidc: { issuer: 'https://a.example', clientId: b, redirectUri: 'https://c.example/d/callback' }"
 
-/** A service of the user may turn away what no rule does, and nobody can ask it here. */
+/** An external service may deny requests that the rules admit, and cannot be called here. */
 describe('where a service is asked as well', () => {
   for (const [what, service, level, policy] of [
     ['on the route', SERVICE, 'route', 'route:api'],

@@ -66,7 +66,7 @@ async function read(
   }
 }
 
-/** Not of a broken chain: its head says nothing. */
+/** Rejects a broken chain, whose head is meaningless. */
 function reportHead({ head, state }: ChainReport, isJson: boolean, { out, err }: Terminal): number {
   if (head === undefined || state === 'broken') {
     err('portcullis audit: the chain is broken; run `portcullis audit verify` to see where\n')

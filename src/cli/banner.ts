@@ -12,7 +12,7 @@ interface Serving {
   readonly version: string
 }
 
-/** What somebody at a terminal wants to know first; programs read the line of the log instead. */
+/** The startup summary for a terminal; programs read the log record instead. */
 export function banner({ file, model, settings, workers, version }: Serving, paint: Paint): string {
   const rows = [
     ...listenerRows(model),
@@ -27,7 +27,7 @@ export function banner({ file, model, settings, workers, version }: Serving, pai
   return `${paint('title', `portcullis ${version}`)}\n\n${lines.join('\n')}\n\n`
 }
 
-/** The same for programs, as fields of one record of the log. */
+/** The same for programs, as fields of a log record. */
 export function startRecord({ file, model, settings, workers, version }: Serving) {
   const listeners = Object.fromEntries(listenerRows(model))
   return { version, file, listeners, ...addressesOf(settings), workers }
@@ -42,7 +42,7 @@ function addressesOf({ admin, stats, readiness }: Settings): Readonly<Record<str
   return omitUndefined(all)
 }
 
-/** One row for each gateway: what to type into a browser, or the port of a stream. */
+/** One row per gateway: its URLs, or the ports of streams. */
 function listenerRows(model: Model): readonly (readonly [string, string])[] {
   const byGateway = Map.groupBy(new Reach(model).listeners(), ({ gateway }) => gateway)
   return [...byGateway].flatMap(([{ name }, own]) => {

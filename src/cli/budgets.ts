@@ -10,7 +10,7 @@ import type { Budget } from '../policies/budgets/schema.ts'
 import { BudgetFile } from '../proxy/budget-file.ts'
 import type { Logger } from '../telemetry/log.ts'
 
-/** Where it is kept what was used of budgets. */
+/** Opens the store for budget usage. */
 export async function openBudgets(
   file: string,
   { budgets, database }: Settings,
@@ -32,13 +32,13 @@ export async function openBudgets(
     }
   }
   if (database === undefined) return new MemoryBudgets()
-  // Loaded for gateways that have a database, and for no other.
+  // Loaded only if a database is configured.
   const { DatabaseBudgets } = await import('./database-budgets.ts')
   const { url, maxConnections } = database
   return new DatabaseBudgets({ url: url.secret.trim(), maxConnections, failed })
 }
 
-/** What was used of each budget of a policy, in the units that it is written in. */
+/** Returns the usage of each budget of a policy, in the units of the budget. */
 export async function useOfBudgets(
   { budgets: store }: { readonly budgets: BudgetStore },
   policy: ValidPolicy,

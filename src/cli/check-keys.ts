@@ -12,7 +12,7 @@ import {
 import { visitPolicies, visitRoute } from '../reach/all-layers.ts'
 import { Reach } from '../reach/reach.ts'
 
-/** What no schema can see: keys and certificates that are none, or do not go together. */
+/** Checks what no schema can: invalid keys and certificates, and pairs that do not match. */
 export function checkKeys(model: Model): readonly Diagnostic[] {
   return [
     ...[...new Reach(model).listeners()].flatMap(({ listener }) => checkListener(listener)),
@@ -32,7 +32,7 @@ function checkListener(listener: Listener): readonly Diagnostic[] {
   )
 }
 
-/** Wherever they are attached; the same one is told of once. */
+/** All policies of backends, wherever they are attached; each is reported once. */
 function backendPolicies(model: Model): readonly ValidPolicy[] {
   const found = new Map<string, ValidPolicy>()
   visitPolicies({ ...model, routes: model.routes.filter(mayHaveKeys) }, (policies) => {
@@ -44,7 +44,7 @@ function backendPolicies(model: Model): readonly ValidPolicy[] {
   return [...found.values()]
 }
 
-/** Routes without keys: Models that follow each other share what did not change. */
+/** Caches routes without keys: consecutive Models share unchanged routes. */
 const KEYLESS = new WeakSet<Route>()
 
 function mayHaveKeys(route: Route): boolean {

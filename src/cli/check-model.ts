@@ -19,7 +19,7 @@ import { checkKeys } from './check-keys.ts'
 import { idleServices } from './idle-deps.ts'
 import { loadBetweenRequests } from './load.ts'
 
-/** What the gateway would say of a Model when it is put to use; `compiled`: of this part of it. */
+/** The diagnostics that the gateway would report on applying a Model; compiles only `compiled`. */
 export function checkModel(
   file: string,
   model: Model,
@@ -29,7 +29,7 @@ export function checkModel(
   return withExcerpts(file, [...checkKeys(model), ...diagnostics])
 }
 
-/** What a gateway rejects: rules of which it is quickly proven that they never match. */
+/** The errors for which a gateway rejects a Model: rules that are quickly proven never to match. */
 export function* unservable(
   file: string,
   { value: model, diagnostics }: Result<Model>,
@@ -40,13 +40,13 @@ export function* unservable(
 }
 
 export interface ServableOptions {
-  /** What was served up to now: what did not change since need not be checked again. */
+  /** The Model served so far: unchanged parts need not be checked again. */
   readonly before?: Model | undefined
-  /** Any error rejects all of it; otherwise the policies that have one deny what they guard. */
+  /** If true, any error rejects the Model; otherwise policies with errors deny what they guard. */
   readonly isStrict: boolean
 }
 
-/** What was read, as a gateway may serve it, with all that there is to say. */
+/** Converts the result of reading into what a gateway may serve, with all diagnostics. */
 export function* servable(
   file: string,
   result: Result<Model>,
@@ -62,8 +62,8 @@ export function* servable(
 }
 
 /**
- * A changed configuration while requests are served, with what keeps it from being served. What
- * did not change since `before` is the same in it.
+ * Loads a changed configuration while requests are served, with the errors that prevent it from
+ * being served. Parts that have not changed since `before` stay the same objects.
  */
 export async function loadServable(
   file: string,
@@ -75,8 +75,8 @@ export async function loadServable(
 }
 
 /**
- * What was read after another Model, with what keeps it from being served. Things of before are told
- * which lines they are on now, and are where they were if it is rejected.
+ * Prepares a Model that was read after another one, with the errors that prevent it from being
+ * served. Unchanged objects are moved to their new lines, and moved back if the Model is rejected.
  */
 export async function servableAfter(
   file: string,
@@ -99,7 +99,7 @@ export async function servableAfter(
   return { ...loaded, result, settled }
 }
 
-/** Without those that a comment in the file accounts for. */
+/** Removes findings that a comment in the file suppresses. */
 export function unsuppressed(
   file: string,
   findings: readonly Finding[],

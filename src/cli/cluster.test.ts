@@ -18,7 +18,7 @@ interface Item {
   readonly metadata: { readonly name: string }
 }
 
-/** What the cluster has besides: the controller makes the class. */
+/** Further objects in the cluster: the controller creates the class. */
 const CLASS = {
   apiVersion: 'gateway.networking.k8s.io/v1',
   kind: 'GatewayClass',
@@ -32,13 +32,16 @@ describe('the objects of a cluster at the command line', () => {
     ...parseAllDocuments(readFileSync(CASE, 'utf8')).map((one) => one.toJS() as Item),
     CLASS,
   ]
-  /** Plurals that may not be listed. */
+  /** Plural names of kinds that may not be listed. */
   const forbidden = new Set<string>()
   const validity = { from: Date.now() - 60_000, to: Date.now() + 3_600_000 }
   const authority = makeAuthority('test', validity)
   const { cert, key } = makeServingCertificate(authority, ['localhost'], validity)
   const asked: string[] = []
-  /** As an API server: lists in pages, items without their kind, 404 for what is not installed. */
+  /**
+   * Acts like an API server: paginated lists, items without their kind, 404 for kinds that are not
+   * installed.
+   */
   const server = createServer({ cert, key }, (request, response) => {
     const url = new URL(request.url ?? '', 'https://localhost')
     asked.push(`${request.headers.authorization} ${request.method}`)

@@ -6,12 +6,12 @@ import { wrapLine } from './wrap.ts'
 
 const MAX_WIDTH = 92
 
-/** Whether a word is the code of a message, rather than the name of a file. */
+/** Whether a word is a diagnostic code rather than a file name. */
 export function isCode(word: string): boolean {
   return /^(PC|AZ)\d{3,4}$/i.test(word)
 }
 
-/** What docs/errors says of a code, for a terminal. */
+/** Renders the page of docs/errors for a code for a terminal. */
 export function codePage(word: string, { colour, width = MAX_WIDTH }: Terminal): string {
   const { code, severity, title, explanation, example } = recordOf(word)
   const paint = painter(colour)
@@ -37,7 +37,7 @@ export function codePage(word: string, { colour, width = MAX_WIDTH }: Terminal):
   ].join('\n')
 }
 
-/** The same for programs. */
+/** The same as JSON. */
 export function codeJson(word: string): string {
   const { code, severity, title, explanation, example } = recordOf(word)
   return `${JSON.stringify({ code, severity, title, explanation, example }, undefined, 2)}\n`

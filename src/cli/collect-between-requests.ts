@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import type { AwaitedRequests } from '../proxy/awaited-requests.ts'
 import { isOurs, youngSpace } from './startup-memory.ts'
 
-/** Of the space for short-lived objects: V8 would soon collect by itself. */
+/** The fill level of the new space at which V8 would soon collect by itself. */
 const NEARLY_FULL = 0.6
 
 type Collect = (options: { type: 'minor' }) => void
@@ -11,9 +11,9 @@ type Collect = (options: { type: 'minor' }) => void
 let collect: Collect | undefined
 
 /**
- * Collects short-lived objects while nobody waits for a response. V8 does it when their space is
- * full, and that is always while a request is served: for half a millisecond, and a request in a
- * hundred was slow for no other reason. A gateway that is never at rest is left to V8.
+ * Collects short-lived objects while no client waits for a response. V8 collects when the new space
+ * is full, which is always while a request is served: this takes half a millisecond, and made one
+ * request in a hundred slow for no other reason. A gateway that is never idle is left to V8.
  */
 export function collectBetweenRequests(requests: AwaitedRequests): void {
   if (!isOurs) return
@@ -25,7 +25,7 @@ export function collectBetweenRequests(requests: AwaitedRequests): void {
   }
 }
 
-/** V8 gives it to contexts that are made while the flag is set. */
+/** V8 exposes `gc` in contexts that are created while the flag is set. */
 function minorCollection(): Collect {
   setFlagsFromString('--expose-gc')
   const gc: Collect = runInNewContext('gc')

@@ -3,7 +3,7 @@ import { readArgs } from './read-args.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 
-/** What a shell offers behind `portcullis`; options are those that the help of a command shows. */
+/** Prints a shell completion script; options are taken from the help of each command. */
 export function completionOf(commands: () => readonly Command[]): Command {
   return defineCommand({
     name: 'completion',
@@ -84,7 +84,7 @@ ${commands
 `,
 }
 
-/** Those that the help shows, in its order. */
+/** The options in the help, in order. */
 export function optionsOf({ help }: Command): readonly string[] {
   const found = help.matchAll(/(?<![\w-`])(-[a-zA-Z](?=,)|--[a-z][a-z-]*[a-z])/g)
   return [...new Set([...[...found].map(([option]) => option), '--help'])]

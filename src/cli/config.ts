@@ -53,7 +53,7 @@ Exit code: 0 if it was done, 1 if not, 2 for a usage error.`,
   },
 })
 
-/** Milliseconds: a change of a large configuration is validated first. */
+/** Milliseconds; a change of a large configuration is validated first. */
 const TIMEOUT_MS = 150_000
 
 type Call = (one: Parameters<typeof callAdmin>[1]) => ReturnType<typeof callAdmin>
@@ -157,7 +157,7 @@ async function remove(
 ): Promise<Said> {
   const [resource = ''] = between(args, 1, 1)
   const path = pathOf(resource)
-  // As it is now, and not as it becomes in between.
+  // Requires the current version, so that a concurrent change is not overwritten.
   const now = await given.call({ path })
   if (typeof now === 'string') return { problem: now }
   const { isHidden } = JSON.parse(now.text) as { readonly isHidden: boolean }

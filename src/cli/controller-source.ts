@@ -6,7 +6,7 @@ import type { Source } from '../sources/source.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { UsageError } from './define.ts'
 
-/** Where the controller is, and what a proxy needs to be served by it. */
+/** The address of the controller, and the credentials for it. */
 export interface ControllerOptions {
   readonly address: string
   readonly caFile: string | undefined
@@ -15,7 +15,7 @@ export interface ControllerOptions {
   readonly node: string
 }
 
-/** `address`: as the command line has it; else it is that of the environment, if there is one. */
+/** `address`: from the command line; otherwise the environment is used, if set. */
 export function controllerOf(
   address: string | undefined,
   environment: Environment,
@@ -46,7 +46,7 @@ function originOf(address: string): string {
   return url.origin
 }
 
-/** A file beside a controller has settings of the process; all else would never be served. */
+/** With a controller, a file may contain only settings: nothing else would ever be served. */
 export function onlySettings(file: string, model: Model): readonly Diagnostic[] {
   const sections = Object.entries(model).flatMap(([name, value]) => {
     if (value === undefined) return []
@@ -61,7 +61,7 @@ export function onlySettings(file: string, model: Model): readonly Diagnostic[] 
   }))
 }
 
-/** gRPC is loaded for proxies that need it, and for no other. */
+/** gRPC is loaded only by proxies that need it. */
 export async function openController(
   { address, ...options }: ControllerOptions,
   log: Logger,

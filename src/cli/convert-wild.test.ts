@@ -9,7 +9,7 @@ import { runWith } from './fixtures/run.ts'
 const folder = mkdtempSync(join(tmpdir(), 'convert-wild-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Files as they are found on servers, with what is only there. */
+/** Configuration files as found on real servers, with everything in them. */
 async function converted(name: string, text: string) {
   const file = join(folder, name)
   writeFileSync(file, text)
@@ -18,7 +18,7 @@ async function converted(name: string, text: string) {
   writeFileSync(output, out)
   const checked = JSON.parse((await runWith(['check', '--json', output])).out)
   const problems = checked.diagnostics as { severity: string; code: string; message: string }[]
-  // Certificates and passwords are not here.
+  // Certificates and password files are missing here.
   const errors = problems.filter((one) => one.severity === 'error' && one.code !== 'PC0310')
   assert.deepEqual(errors, [], out)
   const lost = err.split('\n').filter((line) => line.startsWith('  '))
@@ -126,7 +126,7 @@ describe('convert, with files as they are in the wild', () => {
     })
     assert.match(lost, /health_uri \/healthz: no equivalent/)
     assert.match(lost, /^ {2}\S+Caddyfile:1: \{ … \}: global options are not converted$/m)
-    // The site is there, and does not start before its certificate is.
+    // The site is converted, but cannot start until its certificate exists.
     assert.deepEqual(document.gateways['port-443'].listeners[0].tls, {
       cert: 'certs/example-com.crt',
       key: 'certs/example-com.key',

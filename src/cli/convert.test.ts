@@ -9,7 +9,7 @@ import { runWith } from './fixtures/run.ts'
 const folder = mkdtempSync(join(tmpdir(), 'convert-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What becomes of a file; it is checked, too. */
+/** Converts a file and validates the result. */
 async function converted(name: string, text: string, ...options: readonly string[]) {
   const [file, output] = [join(folder, name), join(folder, 'converted.yaml')]
   writeFileSync(file, text)
@@ -115,7 +115,7 @@ describe('convert from Caddy', () => {
 }
 `,
     )
-    // A prefix matches one path more than `/api/*`.
+    // A prefix matches one more path than `/api/*`.
     assert.equal(code, 1)
     assert.equal(err.match(/also matches/g)?.length, 2)
     const by = new Map(document.routes.map((one: { name: string }) => [one.name, one]))

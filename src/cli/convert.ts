@@ -75,13 +75,13 @@ Exit code: 0 if everything was converted, 1 if something was not or the file can
   },
 })
 
-/** Each once, though several servers inherit it, in the order of the file. */
+/** Removes duplicates, which inheritance by several servers causes, and sorts by line. */
 function inOrder(lost: readonly Lost[]): readonly Lost[] {
   const once = new Map(lost.map((one) => [JSON.stringify(one), one]))
   return [...once.values()].sort((one, other) => (one.line ?? 0) - (other.line ?? 0))
 }
 
-/** What a file says where it is none may have any length. */
+/** Input of an unexpected format may yield text of any length. */
 function shortened(text: string): string {
   return text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE)}…`
 }

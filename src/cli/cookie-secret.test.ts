@@ -17,7 +17,7 @@ const OIDC = {
   redirectUri: 'https://admin.example.com/api/auth/callback',
 }
 
-/** Ends by itself only where the start is rejected. */
+/** Exits by itself only if startup is rejected. */
 function call(
   command: string,
   adminAuth: object | undefined,

@@ -5,7 +5,7 @@ import type { Environment } from '../sources/file/expand.ts'
 
 export const COOKIE_SECRET = 'OIDC_COOKIE_SECRET'
 
-/** Sessions of all who sign in rest on it: without a good one the gateway does not start. */
+/** All sign-in sessions depend on it: without a valid cookie secret, the gateway does not start. */
 export function cookieSecretProblems(
   settings: Settings | undefined,
   environment: Environment,

@@ -10,34 +10,34 @@ import type {
 import { openPool } from '../sources/database/connection-pool.ts'
 import { migrate } from '../sources/database/migrations.ts'
 
-/** Milliseconds. A call to a model waits for this, and its client gets 503 after it. */
+/** Milliseconds. A model call waits at most this long, then its client gets 503. */
 const TIMEOUTS = { connect: 1_500, statement: 1_500, query: 1_800, idle: 30_000 } as const
-/** Milliseconds between attempts to write what was settled, and between two cleanings. */
+/** Milliseconds between attempts to write settled amounts, and between cleanups. */
 const RETRY = 1_000
 const CLEANING = 3_600_000
-/** Periods that are over are still settled for so long, in milliseconds. */
+/** Milliseconds for which ended periods can still be settled. */
 const GRACE = 24 * 3_600_000
-/** Milliseconds that a stop waits for what was settled to be written. */
+/** Milliseconds that shutdown waits for settled amounts to be written. */
 const LAST_WRITE = 3_000
 
 export interface DatabaseBudgetsOptions {
   readonly url: string
   readonly maxConnections: number
-  /** Why it cannot be asked or written, once for each time that it begins to fail. */
+  /** Called with the error when the database starts to fail, once per outage. */
   readonly failed: (error: string) => void
 }
 
 /**
- * What was used of budgets, in PostgreSQL, for all replicas together. A reservation is one statement
- * that adds where there is room, so that neither replicas nor a crash can use more than there is:
- * whoever dies has reserved what it asked for. What a call did not need is given back afterwards.
+ * The usage of budgets in PostgreSQL, shared by all replicas. A reservation is one statement that
+ * adds an amount only if it fits, so that neither replicas nor a crash can exceed a budget: the
+ * reservations of a crashed replica remain. Unused amounts are given back afterwards.
  */
 export class DatabaseBudgets implements BudgetStore {
   readonly #options: DatabaseBudgetsOptions
   readonly #pool: pg.Pool
   #prepared: Promise<void> | undefined
   #isFailing = false
-  /** What is to be added to accounts. */
+  /** Amounts to be added to accounts. */
   #settled = new Map<string, number>()
   #writing: Promise<void> | undefined
   #retry: NodeJS.Timeout | undefined
@@ -119,7 +119,7 @@ export class DatabaseBudgets implements BudgetStore {
     }
   }
 
-  /** All that was settled, in one statement; what fails is tried again. */
+  /** Writes all settled amounts in one statement; failed writes are retried. */
   #write(): Promise<void> {
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = undefined
@@ -165,7 +165,7 @@ export class DatabaseBudgets implements BudgetStore {
   }
 }
 
-/** A digest: the table tells nothing about callers. */
+/** A digest, so that the table reveals nothing about callers. */
 function accountOf({ budget, key, ends }: BudgetPlace): string {
   return digest(`${budget}\n${ends}\n${key}`)
 }

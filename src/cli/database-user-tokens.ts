@@ -3,12 +3,12 @@ import { CLAIM_AGE, type StoredToken, type UserTokenStore } from '../exchange/us
 import { openPool } from '../sources/database/connection-pool.ts'
 import { migrate } from '../sources/database/migrations.ts'
 
-/** Milliseconds. A request waits for this, and its client gets 503 after it. */
+/** Milliseconds. A request waits at most this long, then its client gets 503. */
 const TIMEOUTS = { connect: 1_500, statement: 1_500, query: 1_800, idle: 30_000 } as const
 
 /**
- * Tokens of users in PostgreSQL, for all replicas together. Every request reads it anew, so that a
- * token that was removed at one replica is sent by none.
+ * Tokens of users in PostgreSQL, shared by all replicas. Every request reads the token again, so
+ * that no replica sends a token that another one removed.
  */
 export class DatabaseUserTokens implements UserTokenStore {
   readonly #pool: pg.Pool

@@ -7,7 +7,7 @@ import { decisionDrops } from '../telemetry/definitions/telemetry.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 
-/** The file of decisions, where one is asked for; relative paths start beside the configuration. */
+/** Opens the configured decision file; relative paths start at the folder of the configuration. */
 export async function openDecisionFile(
   configuration: string,
   { decisions }: Settings,

@@ -7,12 +7,12 @@ import { decisionDrops } from '../telemetry/definitions/telemetry.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 
-/** Where records of decisions go, whoever decided. */
+/** The destinations of decision records, regardless of which process decided. */
 export interface DecisionSinks {
   write(record: DecisionRecord): void
-  /** Records that were lost on the way here. */
+  /** Counts records that were lost on the way here. */
   dropped(records: number): void
-  /** What is stored beside what processes remember. */
+  /** Searches stored records in addition to those in the memory of processes. */
   find(
     query: DecisionQuery,
     remembered: (query: DecisionQuery) => Promise<readonly DecisionRecord[]>,
@@ -22,7 +22,7 @@ export interface DecisionSinks {
 
 type Table = DecisionTable<DecisionRecord>
 
-/** Whether records go to the process that reads the configuration. */
+/** Whether records are sent to the process that reads the configuration. */
 export function keepsDecisions({ decisions, storage }: Settings): boolean {
   return decisions.file !== undefined || storage.mode === 'database'
 }
@@ -51,7 +51,7 @@ export async function openDecisionSinks(
         limit: MAX_FOUND,
       }
       const all = [...(await fresh), ...(await table.find(search))]
-      // What was decided a moment ago is in both.
+      // Recent decisions are in both.
       const once = new Map(all.map((record) => [JSON.stringify(record), record]))
       return selectDecisions([...once.values()], query)
     },
@@ -62,7 +62,7 @@ export async function openDecisionSinks(
   }
 }
 
-/** Filters are applied to so many of the newest. */
+/** Filters are applied to this many of the newest records. */
 const MAX_FOUND = 10_000
 
 async function openTable(

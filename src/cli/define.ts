@@ -1,38 +1,38 @@
-/** What a command sees of the process: tests give it another one. */
+/** The process as a command sees it; tests replace it. */
 export interface Terminal {
   readonly out: (text: string) => void
   readonly err: (text: string) => void
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly readInput: () => string
-  /** Columns; undefined where the output is no terminal. */
+  /** The width in columns; undefined if the output is not a terminal. */
   readonly width: number | undefined
   readonly colour: boolean
-  /** Shows that a command is at work until it is called; undefined where nobody would see it. */
+  /** Shows progress until the returned function is called; undefined if it would not be visible. */
   readonly startProgress?: ((name: string) => () => void) | undefined
 }
 
-/** A word behind `portcullis`. */
+/** A subcommand of `portcullis`. */
 export interface Command {
   readonly name: string
-  /** One line, lower case, for the list of commands. */
+  /** One line in lower case, for the list of commands. */
   readonly summary: string
-  /** What `portcullis NAME --help` prints. */
+  /** The output of `portcullis NAME --help`. */
   readonly help: string
-  /** Whether its work may take more than a second. */
+  /** Whether it may run for more than a second. */
   readonly mayTakeLong?: boolean
-  /** The exit code: 0 for yes, 1 for no, 2 for a usage error, 3 if it is not known. */
+  /** The exit code: 0 for yes, 1 for no, 2 for a usage error, 3 if the result is not known. */
   readonly run: (args: readonly string[], terminal: Terminal) => number | Promise<number>
 }
 
-/** The exit code of a command that can say neither yes nor no. */
+/** The exit code of a command whose result is neither yes nor no. */
 export const NOT_KNOWN = 3
 
 export function defineCommand(command: Command): Command {
   return command
 }
 
-/** What is wrong with the way a command was called. */
+/** A command was called incorrectly. */
 export class UsageError extends Error {}
 
-/** What is wrong with a file that a command was given: it ends with 1. */
+/** An input file of a command is invalid; the exit code is 1. */
 export class InputError extends Error {}

@@ -69,7 +69,7 @@ describe('portcullis diff about models', () => {
     assert.deepEqual(others, [])
     const [back] = models(await diff(of(both), of(ENG)))
     assert.match(back ?? '', /^refused model gpt-.+ ops$/)
-    // A rule that begins to tell names of the pattern apart.
+    // A rule that starts to distinguish names matched by the pattern.
     const named = `{ require: "apiKey.team == 'eng' && !llm.requestModel.startsWith('gpt-4')" }`
     const [four] = models(await diff(of(ENG), of(named)))
     assert.match(four ?? '', /^refused model gpt-4.* eng$/)

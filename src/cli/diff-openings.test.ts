@@ -13,7 +13,7 @@ interface Opened {
   readonly example: { readonly proxyHeader?: string; readonly method: string }
 }
 
-/** What `proxyProtocol` is on either side; none where it is empty. */
+/** Compares two values of `proxyProtocol`; an empty string omits the policy. */
 async function opened(old: string, now: string, rule = '', listener = 'protocol: HTTP') {
   const policies = rule === '' ? '' : `policies: { authorization: { rules: [${rule}] } }, `
   const file = (name: string, own: string) => {

@@ -152,7 +152,7 @@ routes:
       /host: $/m,
     ],
   ] as const) {
-    it(`finds what a rule on ${what} refused`, async () => {
+    it(`finds what a rule on ${what} rejected`, async () => {
       const { out } = await diffOf(old, now, '--fail-on-newly-admitted')
       assert.match(out, /newly admitted at listener default\/default, route api/)
       assert.match(out, example)
@@ -173,7 +173,7 @@ routes:
   policies: { ${rule} }
   backends: [{ host: 'a:80' }]
 `
-    // `?%71=1` is the parameter too.
+    // `?%71=1` sets the parameter too.
     const guarded = `authorization: { rules: [{ require: "request.query.contains('q=1')" }] }`
     const { out } = await diffOf(file(guarded), file('timeout: {}'))
     assert.doesNotMatch(out, /nothing changes/)
@@ -336,7 +336,7 @@ routes:
     return `    jwtAuthentication: { mode: ${mode}, providers: [${providers.join(', ')}] }\n`
   }
   const carol = rules(`deny: "jwt.sub == 'carol'"`)
-  for (const [what, old, now, admitted, refused] of [
+  for (const [what, old, now, admitted, rejected] of [
     ['must be there or may be bad', ['Strict', 'i'], ['Permissive', 'i'], /requires cred/, ''],
     ['may be absent or bad', ['Optional', 'i'], ['Permissive', 'i'], /Bearer invalid/, ''],
     [
@@ -353,7 +353,7 @@ routes:
       const { out } = await diffOf(file(old), file(now))
       assert.match(out, admitted)
       assert.match(out, /newly admitted at listener default\/default, route api/)
-      assert.doesNotMatch(out, /newly denied at|not known/, refused)
+      assert.doesNotMatch(out, /newly denied at|not known/, rejected)
     })
   }
 

@@ -42,7 +42,7 @@ const listeners = (...own: readonly Tree[]): Tree => ({
 })
 const TLS = { tls: { cert: { inline: 'c' }, key: { inline: 'k' } } }
 
-/** Nothing of these is looked into: what is said is the part. */
+/** These are not analyzed: the output only names the part. */
 describe('portcullis diff says that it does not know, and of what', () => {
   for (const [what, old, now, part] of [
     [

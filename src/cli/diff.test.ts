@@ -28,7 +28,7 @@ async function diffOf(old: string, now: string, ...args: readonly string[]) {
 }
 
 describe('portcullis diff', () => {
-  for (const [what, old, now, admitted, refused] of [
+  for (const [what, old, now, admitted, rejected] of [
     [
       'a longer list',
       rules(`allow: "request.method == 'GET'"`),
@@ -85,8 +85,8 @@ describe('portcullis diff', () => {
       const plain = out.replaceAll(/^ +/gm, '')
       const parts = plain.split('newly denied at')
       for (const example of admitted) assert.match(parts[0] as string, example)
-      for (const example of refused) assert.match(parts.slice(1).join(''), example)
-      const [more, less] = [admitted.length, refused.length]
+      for (const example of rejected) assert.match(parts.slice(1).join(''), example)
+      const [more, less] = [admitted.length, rejected.length]
       if (more + less === 0) assert.equal(out, 'nothing changes: proven for every request\n')
       else assert.ok(out.includes(`${more} newly admitted, ${less} newly denied`), out)
     })
@@ -138,7 +138,7 @@ describe('portcullis diff', () => {
     `    apiKey: { mode: ${mode}, keys: [{ keyHash: 'sha256:${digit.repeat(64)}' }] }\n`
   const anyOf = `    authentication: { anyOf: [{ apiKey: { keys: [{ keyHash: 'sha256:${'0'.repeat(64)}' }] } }] }\n`
   const none = '    timeout: {}\n'
-  for (const [what, old, now, admitted, refused] of [
+  for (const [what, old, now, admitted, rejected] of [
     ['a service that is asked no more', service(), none, 'extAuthz', 'proven'],
     ['another service', service(), service(', timeout: 1s'), 'extAuthz', 'extAuthz'],
     ['one that may fail', service(), service(', failureMode: Allow'), 'extAuthz', 'extAuthz'],
@@ -160,7 +160,7 @@ describe('portcullis diff', () => {
       const { out } = await diffOf(config(old), config(now))
       for (const [kind, expected] of [
         ['admitted', admitted],
-        ['denied', refused],
+        ['denied', rejected],
       ] as const) {
         const unknown = new RegExp(
           `not known whether any request is .*newly ${kind}.* at .*: the credentials that (.*) accepts`,

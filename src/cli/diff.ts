@@ -79,7 +79,7 @@ async function compareFiles(
   return old && now && compare(old, now)
 }
 
-/** Settings of the process may decide as well, and the gateway is told of no others. */
+/** Process settings may affect decisions too, and cannot be passed to the gateway. */
 async function compareServed(
   admin: string,
   positionals: readonly string[],
@@ -100,12 +100,12 @@ async function compareServed(
   return { ...found, untold: [...found.untold, ...untold] }
 }
 
-/** All that a file says: settings may decide as well. */
+/** The complete contents of a file: settings may affect decisions too. */
 export interface Configuration extends Model {
   readonly settings: Settings
 }
 
-/** A configuration without errors; what is wrong is printed. */
+/** Loads a configuration; prints errors and returns undefined if there are any. */
 export function loadModel(file: string, terminal: Terminal): Configuration | undefined {
   const { err, environment, colour, width = 100 } = terminal
   const { result, settings } = loadConfiguration(file, { environment })
@@ -138,7 +138,7 @@ export function compare(before: SetModel, after: SetModel): SemanticDiff {
   }
 }
 
-/** Undefined where nobody has such a token now: an example must be one that can be sent. */
+/** Undefined if no such token is valid now: an example must be a request that can be sent. */
 export function decideExample(verdicts: Verdicts, request: ExampleRequest): Verdict | undefined {
   const hypothetical = hypotheticalOf(request)
   return isGoodNow(hypothetical.identity)
@@ -227,7 +227,7 @@ interface Unsaid {
   readonly why: string
 }
 
-/** What is said of both kinds in the same words is said once; so is a part at all its places. */
+/** Merges entries that differ only in their kind, and entries about one part at several places. */
 function grouped(untold: SemanticDiff['untold']): readonly Unsaid[] {
   const found = new Map<string, Unsaid>()
   for (const one of untold) {

@@ -15,7 +15,7 @@ async function effective(text: string, ...args: readonly string[]) {
   return runWith(['effective', '-f', file, ...args])
 }
 
-/** How the route of each name is protected. */
+/** The protection of each route, by name. */
 async function protections(text: string): Promise<Readonly<Record<string, string>>> {
   const { out, err } = await effective(text, '--json')
   assert.equal(err, '')

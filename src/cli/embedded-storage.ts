@@ -7,7 +7,7 @@ import type { Binaries } from '../sources/database/embedded-server.ts'
 import type { Environment } from '../sources/file/expand.ts'
 import type { Terminal } from './define.ts'
 
-/** A database that comes with the gateway, so that a first run can store changes. */
+/** A database that ships with the gateway, so that changes can be stored on a first run. */
 export interface EmbeddedStorage {
   readonly settings: Pick<Settings, 'storage' | 'database'>
   readonly environment: Environment
@@ -16,7 +16,7 @@ export interface EmbeddedStorage {
 
 const KEY = 'PORTCULLIS_STORAGE_KEY'
 
-/** Undefined if there is none; one line says why, and the gateway is read-only. */
+/** Undefined if unavailable; prints one line with the reason, and the gateway is read-only. */
 export async function openEmbedded(
   { environment, err }: Pick<Terminal, 'environment' | 'err'>,
   find?: () => Promise<Binaries | undefined>,
@@ -30,7 +30,7 @@ export async function openEmbedded(
     const binaries = await (find ?? findBinaries)()
     if (binaries === undefined) return without('npm provides no PostgreSQL for this platform')
     const folder = dataFolder(environment)
-    // Started by root, the server runs as another user, who must get through to its own folder.
+    // When started as root, the server runs as another user, which must reach its own folder.
     mkdirSync(folder, { recursive: true, mode: 0o755 })
     const server = await startEmbedded(join(folder, 'postgres'), binaries)
     const secret = environment[KEY] ?? keyOf(join(folder, 'storage-key'))
@@ -47,7 +47,7 @@ export async function openEmbedded(
   }
 }
 
-/** Of the user; for root a folder that the unprivileged user of the server can reach. */
+/** The user's data folder; for root, one that the unprivileged user of the server can reach. */
 function dataFolder(environment: Environment): string {
   const named = environment['PORTCULLIS_DATA']
   if (named !== undefined && named !== '') return named

@@ -4,7 +4,7 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { serveExampleMcp } from './example-mcp.ts'
 import { serveExampleModel } from './example-model.ts'
 
-/** The backend of examples/quickstart.yaml: it says what reached it, has a model, and is an MCP server. */
+/** The backend of examples/quickstart.yaml: echoes requests, serves a model and an MCP server. */
 export async function startExampleBackend(
   port: number,
   file: string,

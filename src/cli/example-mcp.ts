@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** Notes of the example, by name. */
+/** The notes of the example, by name. */
 const NOTES: Readonly<Record<string, string>> = {
   'team/plan': 'Ship the gateway on Friday.',
   'private/salaries': 'No one should read this.',
@@ -35,7 +35,7 @@ interface Message {
   }
 }
 
-/** The MCP server of examples/quickstart.yaml, without sessions. False: it is another request. */
+/** The MCP server of examples/quickstart.yaml, without sessions; false for other requests. */
 export function serveExampleMcp(request: IncomingMessage, response: ServerResponse): boolean {
   if (request.url !== '/mcp') return false
   if (request.method !== 'POST') {

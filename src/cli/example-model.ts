@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 /*
- * The model of examples/quickstart.yaml, so that there is one to try without an account: it repeats
- * what it was told, in the languages of OpenAI and Anthropic.
+ * The model of examples/quickstart.yaml, which can be tried without an account: it repeats its
+ * input, in the formats of OpenAI and Anthropic.
  */
 
 const MAX_BODY = 1024 * 1024
 
-/** False: it is no call to a model. */
+/** Returns false for requests that are not model calls. */
 export function serveExampleModel(request: IncomingMessage, response: ServerResponse): boolean {
   const { method, url } = request
   if (method !== 'POST' || (url !== '/v1/chat/completions' && url !== '/v1/messages')) return false
@@ -108,7 +108,7 @@ function writeJson(response: ServerResponse, body: object): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(`${JSON.stringify(body)}\n`)
 }
 
-/** One after the other, as a model would. */
+/** Writes events one by one, as a model would. */
 function writeEvents(response: ServerResponse, events: readonly string[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   let at = 0

@@ -16,7 +16,7 @@ import { runWith } from './fixtures/run.ts'
 const folder = mkdtempSync(join(tmpdir(), 'explain-body-'))
 const file = join(folder, 'gateway.yaml')
 
-/** What a gateway does with a request, and what is said of it. */
+/** The behavior of a gateway for a request, and what `explain` reports about it. */
 interface Case {
   readonly what: string
   readonly path: string

@@ -10,7 +10,7 @@ interface ServedOptions extends HypotheticalOptions {
   readonly cluster?: boolean
 }
 
-/** What a running gateway says of a request, by what it serves; a text where it says nothing. */
+/** Explains a request by the configuration of a running gateway; a message if it cannot. */
 export async function explainServed(
   admin: string,
   options: ServedOptions,
@@ -42,13 +42,13 @@ function objectIn(option: string, text: string | undefined): object | undefined 
   try {
     value = JSON.parse(text)
   } catch {
-    // Said below.
+    // Reported below.
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   throw new UsageError(`--${option} must be a JSON object, for example {"sub":"alice"}`)
 }
 
-/** JSON has no other bytes. */
+/** JSON can only carry valid UTF-8. */
 function textOf(body: Uint8Array | undefined): string | undefined {
   if (body === undefined) return undefined
   try {

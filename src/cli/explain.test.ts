@@ -184,7 +184,7 @@ describe('portcullis explain', () => {
     ['claims that are none', ['--claims', '[1]'], /--claims must be a JSON object/],
     ['an option that is none', ['--fast'], /--fast/],
   ] as const) {
-    it(`refuses ${what}`, async () => {
+    it(`rejects ${what}`, async () => {
       const { code, err } = await explain(...args)
       assert.equal(code, 2)
       assert.match(err, message)
@@ -306,7 +306,7 @@ describe('portcullis effective', () => {
       (listener: { routes: readonly { route: string; protection: string }[] }) =>
         listener.routes.map(({ route, protection }) => [route, protection]),
     )
-    // A Deny rule for all connections makes everything open by default at least.
+    // With a Deny rule on all connections, everything is at least open by default.
     assert.deepEqual(routes, [
       ['orders', 'guarded'],
       ['open', 'open-by-default'],

@@ -37,7 +37,7 @@ import { idleServices } from './idle-deps.ts'
 import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { painter } from './paint.ts'
 import { CLUSTER, FILES, FORMAT, fileOf, formatOf, readArgs } from './read-args.ts'
-import { refusalBy } from './verdicts.ts'
+import { rejectionBy } from './verdicts.ts'
 import { RequestReader } from './wire-request.ts'
 
 export const explain = defineCommand({
@@ -140,7 +140,7 @@ const PASSING: ReadonlySet<Explained['outcome']> = new Set(['forwarded', 'answer
 
 type Options = ReturnType<typeof parse>['values']
 
-/** A text where there is nothing to explain; undefined where it was said why. */
+/** Returns a message if there is nothing to explain, and undefined if errors have been printed. */
 async function explainFile(
   file: string,
   options: Options,
@@ -155,7 +155,7 @@ async function explainFile(
   const dice = { value: 0 }
   const program = compileProgram(model, undefined, idleServices(dice, settings?.modelCatalog))
   if (hasErrors(program.diagnostics)) {
-    refuse(program.diagnostics, terminal)
+    reject(program.diagnostics, terminal)
     return undefined
   }
   try {
@@ -165,7 +165,7 @@ async function explainFile(
   }
 }
 
-/** A text where there is nothing to explain. */
+/** Returns a message if there is nothing to explain. */
 async function reportOn(
   program: Program,
   given: Given,
@@ -199,10 +199,10 @@ async function reportOn(
   if (hasPassed) return reportExplained(explained, notes)
   const { authentications, unverified = [] } = explained
   const certain = authentications.filter((one) => !unverified.includes(one))
-  const refused = certain
-    .map((policy) => refusalBy(policy, hypothetical))
+  const rejected = certain
+    .map((policy) => rejectionBy(policy, hypothetical))
     .find((one) => one !== undefined)
-  return reportExplained(explained, notes, refused, unverified[0])
+  return reportExplained(explained, notes, rejected, unverified[0])
 }
 
 function checkName({ listeners }: Program, { listener: wanted }: HypotheticalRequest): void {
@@ -220,7 +220,7 @@ function certificatesAt({ listeners }: Program, at: ExplainedRequest) {
   return own && clientCertificates(own)
 }
 
-/** Who asks is known to the rules only where an authentication finds it out. */
+/** Rules see an identity only if an authentication policy sets it. */
 function unseen(
   { identity }: HypotheticalRequest,
   { authentications }: ExplainedRequest,
@@ -232,10 +232,10 @@ function unseen(
       (variable) => `no policy here sets ${variable}: rules do not see the value that you passed`,
     )
   const foreign = authentications.flatMap((policy) => {
-    const { refusal } = recognize(policy, identity)
-    if (refusal === undefined || refusalBy(policy, { identity, headers: [] }) !== undefined)
+    const { rejection } = recognize(policy, identity)
+    if (rejection === undefined || rejectionBy(policy, { identity, headers: [] }) !== undefined)
       return []
-    return [`${refusal} by ${policy.policy}, which is Permissive: rules do not see its claims`]
+    return [`${rejection} by ${policy.policy}, which is Permissive: rules do not see its claims`]
   })
   return [...unset, ...foreign]
 }
@@ -245,11 +245,11 @@ function load(file: string, terminal: Terminal) {
   const { result, settings } = loadConfiguration(file, { environment })
   const { value: model, diagnostics } = result
   if (model !== undefined && !hasErrors(diagnostics)) return { model, settings }
-  refuse(diagnostics, terminal)
+  reject(diagnostics, terminal)
   return undefined
 }
 
-function refuse(
+function reject(
   diagnostics: readonly Diagnostic[],
   { err, colour, width = 100 }: Terminal,
 ): number {
@@ -260,9 +260,9 @@ function refuse(
 interface Given {
   readonly hypothetical: HypotheticalRequest
   readonly body?: Uint8Array | undefined
-  /** Its credentials were accepted then, though the record may not show them. */
+  /** Its credentials were accepted at the time, even if the record does not show them. */
   readonly hasPassed: boolean
-  /** Not all of what it had is in the record. */
+  /** Taken from a record, which may not contain the whole request. */
   readonly isRecorded: boolean
 }
 

@@ -17,10 +17,12 @@ import type { Paint } from './paint.ts'
 import type { Rejected } from './wire-request.ts'
 
 /**
- * `rejected`: it is not read, another site sent it, or no listener serves it. `closed`: the connection is closed.
- * `answered`: by the gateway itself, as a redirect or a preflight of CORS. `forwarded`: to a backend.
- * `not-served`: no rule stands against it, and nothing is there that could serve it.
- * `not-known`: it depends on what nobody said.
+ * `rejected`: malformed, cross-site, or not served by any listener. `closed`: the connection is
+ * closed.
+ * `answered`: by the gateway itself, such as a redirect or a CORS preflight. `forwarded`: to a
+ * backend.
+ * `not-served`: no rule denies it, but nothing can serve it.
+ * `not-known`: depends on unspecified input.
  */
 type Outcome =
   | 'rejected'
@@ -32,34 +34,34 @@ type Outcome =
   | 'not-served'
   | 'not-known'
 
-/** What `portcullis explain` says, as JSON. */
+/** The JSON output of `portcullis explain`. */
 export interface Explained {
   readonly outcome: Outcome
-  /** Of the gateway's own response. */
+  /** The status of the gateway's own response. */
   readonly status?: number
-  /** Of that response, as logs and metrics name it. */
+  /** The reason for that response, as in logs and metrics. */
   readonly reason?: string
-  /** What the client is told, if it is about more than the status. */
+  /** The message to the client, if there is more than the status. */
   readonly message?: string
-  /** The models that this caller is shown, where it asks for the list. */
+  /** The models that this caller sees, if it requests the list. */
   readonly models?: readonly string[]
   readonly gateway: string
   readonly listener: string
   readonly route: string
   readonly authentications: readonly AuthenticationReport[]
-  /** Why an authentication refuses it, so that no rule is asked. */
-  readonly refused?: string
-  /** What may not be as it seems. */
+  /** Why an authentication rejects the request, so that no rule is evaluated. */
+  readonly rejected?: string
+  /** Results that may be misleading. */
   readonly notes: readonly string[]
   readonly stages: readonly StageReport[]
-  /** Of a list of MCP tools: those that are pinned, and whether this caller sees them. */
+  /** For a list of MCP tools: the pinned tools, and whether this caller sees them. */
   readonly tools?: readonly ExplainedTool[]
 }
 
 interface AuthenticationReport {
   readonly policy: string
   readonly kind: string
-  /** Without credentials that it accepts no rule is evaluated: the response is 401. */
+  /** Without valid credentials, no rule is evaluated: the response is 401. */
   readonly isRequired: boolean
 }
 
@@ -67,16 +69,16 @@ interface StageReport {
   readonly stage: string
   readonly backend?: string
   readonly provider?: string
-  /** Of providers, `skipped`: it is denied for this one, and another one may be asked. */
+  /** `skipped`, for providers: denied for this one, but another one may be called. */
   readonly verdict: 'allowed' | 'denied' | 'skipped' | 'would-deny'
   readonly cause: string
-  /** By its place in `rules`; -1: no rule of its own decided. */
+  /** The index in `rules`; -1 if no rule decided. */
   readonly deciding: number
   readonly rules: readonly RuleReport[]
 }
 
 interface RuleReport extends RulePlace {
-  /** null: it came to nothing. */
+  /** null if the evaluation has no result. */
   readonly value: boolean | null
   readonly why?: string
   readonly conditions: readonly ConditionReport[]
@@ -92,17 +94,17 @@ interface ConditionReport {
 export function reportExplained(
   explained: ExplainedRequest,
   notes: readonly string[] = [],
-  refused?: string,
+  rejected?: string,
   unverified?: Attached,
 ): Explained {
   const { gateway, listener, route, authentications, stages, limits = [] } = explained
   return {
-    ...outcomeOf(explained, refused, unverified),
+    ...outcomeOf(explained, rejected, unverified),
     gateway,
     listener,
     route,
     authentications: authentications.map(authenticationReport),
-    ...(refused === undefined ? {} : { refused }),
+    ...(rejected === undefined ? {} : { rejected }),
     notes: [...notes, ...limits.map(limitNote)],
     stages: stages.map((one) => stageReport(one, denialOf(stages) === undefined)),
     ...(explained.tools === undefined ? {} : { tools: explained.tools }),
@@ -115,7 +117,7 @@ function limitNote(limit: string): string {
 
 function outcomeOf(
   explained: ExplainedRequest,
-  refused: string | undefined,
+  rejected: string | undefined,
   unverified: Attached | undefined,
 ): Pick<Explained, 'outcome' | 'status' | 'reason' | 'message' | 'models'> {
   const { stages, closed, early, signInPage, late, unknown, unasked = [] } = explained
@@ -126,10 +128,10 @@ function outcomeOf(
     return { outcome: REJECTING.has(early.reason) ? 'rejected' : 'answered', ...responseOf(early) }
   }
   if (signInPage !== undefined) return { outcome: 'not-known', reason: signInPage }
-  if (refused !== undefined) return { outcome: 'denied', status: 401, reason: 'authentication' }
+  if (rejected !== undefined) return { outcome: 'denied', status: 401, reason: 'authentication' }
   if (unverified !== undefined) return { outcome: 'not-known', reason: verifiedBy(unverified) }
   const open = { outcome: 'not-known', reason: dependsOn(unasked) } as const
-  // What a service says may be all that a rule lacks to admit the request.
+  // The response of a service may provide what a rule needs to admit the request.
   const isOpen = unasked.some(({ kind }) => kind === 'extAuthz')
   if (isOpen && others.some((one) => isDenied(one) && readsService(one))) return open
   const isTaken = unasked.some(({ mayRespond }) => mayRespond)
@@ -158,7 +160,7 @@ function dependsOn(unasked: readonly Unasked[]): string {
   return `it depends on the service of ${[...named].join(' and ')}`
 }
 
-/** No service that can only deny changes that it is not admitted, and none is read for it. */
+/** Whether the request is not served in any case: services that can only deny do not matter. */
 function isCertain(late: Reply | undefined): boolean {
   return late !== undefined && (REJECTING.has(late.reason) || UNSERVED.has(late.reason))
 }
@@ -181,7 +183,7 @@ function responseOf(reply: Reply): Pick<Explained, 'status' | 'reason' | 'messag
   }
 }
 
-/** Of the gateway's own list of models; it is shown as rules and keys let this caller see it. */
+/** The gateway's own list of models, as the rules and keys let this caller see it. */
 function modelsIn({ body, detail }: Reply): readonly string[] | undefined {
   if (detail !== 'models') return undefined
   const { data } = JSON.parse(String(body)) as { readonly data: readonly { readonly id: string }[] }
@@ -190,7 +192,7 @@ function modelsIn({ body, detail }: Reply): readonly string[] | undefined {
 
 const NOWHERE = { gateway: '', listener: '', route: '', authentications: [], stages: [] }
 
-/** What is said where neither route nor rule is reached. */
+/** The report if neither a route nor a rule is reached. */
 export function reportRejected({ status, word }: Rejected): Explained {
   const hint = HINTS[word]
   return {
@@ -202,7 +204,7 @@ export function reportRejected({ status, word }: Rejected): Explained {
   }
 }
 
-/** The handshake fails, so that no rule about requests is reached. */
+/** The handshake fails, so that no request rule is reached. */
 export function reportUncertified({ gateway, listener }: ExplainedRequest): Explained {
   const word = 'client-certificate-missing'
   const closed = reportRejected({ status: undefined, word })
@@ -295,7 +297,7 @@ const OPTIONAL = 'is evaluated first: accepts requests without credentials'
 const ASKED = 'is evaluated first: the result of the service is not known here'
 
 export function renderExplained(explained: Explained, paint: Paint): string {
-  const { gateway, listener, route, authentications, refused, notes, stages } = explained
+  const { gateway, listener, route, authentications, rejected, notes, stages } = explained
   const said = notes.map((note) => `  ${paint('warn', note)}`)
   if (stages.length === 0) return `${[outcomeLine(explained, paint), ...said].join('\n')}\n`
   const where = `gateway ${gateway}, listener ${listener}, ${route === '' ? 'no route' : `route ${route}`}`
@@ -303,8 +305,8 @@ export function renderExplained(explained: Explained, paint: Paint): string {
     const rest = recordOf(kind)?.asksService === true ? ASKED : isRequired ? REQUIRED : OPTIONAL
     return `  ${paint('name', kind)} of ${paint('name', policy)} ${rest}`
   })
-  if (refused !== undefined) {
-    before.push(`  ${paint('bad', `denied (${refused})`)}; request rules are not evaluated.`)
+  if (rejected !== undefined) {
+    before.push(`  ${paint('bad', `denied (${rejected})`)}; request rules are not evaluated.`)
     before.push('  Their results, had they been evaluated:')
   }
   const lines = stages.flatMap((one) => ['', ...stageLines(one, paint)])
@@ -322,7 +324,7 @@ function toolLines(tools: Explained['tools'], paint: Paint): readonly string[] {
   return ['', paint('title', 'pinned tools, as this caller sees them'), ...lines]
 }
 
-/** Neither a rule nor a backend responds. */
+/** Whether to print the outcome: no rule or backend determines it, or there is a message. */
 function isTold({ outcome, message }: Explained): boolean {
   return TOLD.has(outcome) || (outcome === 'denied' && message !== undefined)
 }

@@ -4,7 +4,7 @@ import { findInFiles } from '../telemetry/decision-chain.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
 import { askDecisions, DEFAULT_ADMIN } from './admin-client.ts'
 
-/** The records of an id: in files, where some are named, else of a running gateway. */
+/** Finds the records of an id: in files if any are named, otherwise in a running gateway. */
 export async function findDecision(
   id: string,
   admin: string | undefined,

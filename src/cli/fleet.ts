@@ -21,16 +21,16 @@ import type { Stores } from './stores.ts'
 import { openUserTokens } from './user-tokens.ts'
 import { workerCount } from './worker-count.ts'
 
-/** What serves: this process, or workers of it. */
+/** The processes that serve: this one, or its workers. */
 export interface Fleet {
   readonly size: number
-  /** How many processes serve now. */
+  /** The number of processes that are serving now. */
   serving(): number
-  /** If it is not strict, part by part: see Gateway.apply. */
+  /** If `isStrict` is false, applies the Model part by part: see Gateway.apply. */
   apply(model: Model, isStrict?: boolean, written?: Settings): Promise<Applied>
-  /** Of all processes, until they stop. */
+  /** Applies to all processes, until they stop. */
   setLogLevel(level: LogLevel): void
-  /** Sessions that end at one replica end at all: told to others, and heard of from them. */
+  /** Propagates ended sessions to other replicas, and learns of theirs. */
   readonly signIn: SignInReplica
   drain(): Promise<void>
   readMetrics(): Promise<Iterable<MetricView>>
@@ -42,13 +42,12 @@ export interface SignInReplica {
   learn(revoked: readonly Revoked[]): void
 }
 
-/** The metrics of a process, as the configuration wants them told. */
 export function openMetrics({ metrics }: Settings): Metrics {
   const { histograms, remove, labels } = metrics
   return createMetrics({ histograms, remove, customLabels: Object.keys(labels) })
 }
 
-/** `file`: where records of decisions go; this process writes it, whoever decided. */
+/** `file`: the destination of decision records; written by this process, whoever decides. */
 export function openFleet(
   settings: Settings,
   log: Logger,

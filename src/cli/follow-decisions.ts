@@ -4,11 +4,11 @@ import type { Terminal } from './define.ts'
 import { painter } from './paint.ts'
 import { renderDecisionLine } from './render-decision.ts'
 
-/** Milliseconds from one look to the next. */
+/** Milliseconds between polls. */
 const PERIOD = 300
-/** Milliseconds by which the decisions of one worker may come after those of another. */
+/** Milliseconds by which decisions of one worker may arrive after those of another. */
 const LATE = 3000
-/** As many as a gateway gives at once: what is made faster than that is not all seen. */
+/** The max that a gateway returns at once: at higher rates, some decisions are missed. */
 const MAX_LIMIT = '1000'
 
 interface Following {
@@ -17,19 +17,19 @@ interface Following {
   readonly json: boolean
 }
 
-/** Lists decisions as they are made, the oldest first, until the process is stopped. */
+/** Prints decisions as they are made, oldest first, until the process is stopped. */
 export async function followDecisions(
   { admin, query, json }: Following,
   { out, err, colour, environment }: Terminal,
 ): Promise<number> {
   const paint = painter(colour)
-  /** What was shown, and when it was decided. */
+  /** The decisions already shown, with their times. */
   const shown = new Map<string, string>()
   let isAway = false
   for (let first = true; ; first = false) {
     const found = await askDecisions(admin, `/api/decisions?${query}`, environment)
     if (typeof found === 'string') {
-      // A gateway that restarts is waited for; one that was never there is not.
+      // Waits for a gateway that restarts, but not for one that was never reachable.
       if (first) {
         err(`portcullis why: ${found}\n`)
         return 1

@@ -6,7 +6,7 @@ import { firstYamlProblem } from '../sources/file/yaml-errors.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { FILES, FORMAT, filesOf, formatOf, readArgs } from './read-args.ts'
 
-/** Nothing is folded: expressions stay on the line that messages point to. */
+/** Lines are not folded: expressions stay on the line that messages refer to. */
 const STYLE = { lineWidth: 0, indentSeq: true, flowCollectionPadding: true } as const
 
 export const formatFile = defineCommand({
@@ -54,9 +54,9 @@ Exit code: 0; 1 if a file is not valid YAML or, with --check, if a file is not f
 
 interface Formatted {
   readonly file: string
-  /** Or would be, if it is only checked. */
+  /** Or would be changed, with `--check`. */
   readonly isChanged: boolean
-  /** Why it could not be. */
+  /** The reason why it could not be formatted. */
   readonly why?: string
 }
 
@@ -74,16 +74,16 @@ function formatOne(file: string, isCheck: boolean, { out, readInput }: Terminal)
   }
 }
 
-/** Its message begins with the line and the column. */
+/** An error whose message begins with line and column. */
 class PlacedError extends Error {}
 
-/** The same values with the usual spaces; throws where the text has no meaning. */
+/** Returns the same values with standard spacing; throws if the text is invalid. */
 function layOut(text: string, isJson: boolean): string {
   if (isJson) return `${JSON.stringify(readJson(text), undefined, 2)}\n`
   const documents = read(text)
   const laid = withoutPadding(documents.map((one) => one.toString(STYLE)).join(''))
   const values = documents.map((one) => one.toJS({ mapAsMap: true }))
-  // The layout must never change what is said, whatever the writer of YAML does.
+  // Formatting must never change the values, whatever the YAML serializer does.
   const isSame = isDeepStrictEqual(
     read(laid).map((one) => one.toJS({ mapAsMap: true })),
     values,
@@ -100,7 +100,7 @@ function readJson(text: string): unknown {
   }
 }
 
-/** `[a, b]`, as most people write lists, beside `{ a: b }`. */
+/** `[a, b]`, the common style for lists, next to `{ a: b }`. */
 function withoutPadding(text: string): string {
   const spaces: number[] = []
   for (const document of read(text)) {

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { defineCommand, UsageError } from './define.ts'
 import { FORMAT, formatOf, readArgs } from './read-args.ts'
 
-/** Fewer bytes can be guessed. */
+/** Shorter keys can be guessed. */
 const KEY_BYTES = 32
 
 export const hashKey = defineCommand({

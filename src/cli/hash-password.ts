@@ -5,7 +5,7 @@ import { FORMAT, formatOf, readArgs } from './read-args.ts'
 const DEFAULT_COST = 10
 const MIN_COST = 4
 const MAX_COST = 15
-/** bcrypt looks at no more. */
+/** bcrypt ignores further bytes. */
 const MAX_BYTES = 72
 
 export const hashPassword = defineCommand({

@@ -1,6 +1,6 @@
 import type { RequestHead } from '../wire/http1/head.ts'
 import type { HeadLimits } from '../wire/http1/message.ts'
-import { refuse } from '../wire/http1/rejections.ts'
+import { reject } from '../wire/http1/rejections.ts'
 import { FieldBlock } from '../wire/http2/field-block.ts'
 import { HpackDecoder } from '../wire/http2/hpack-decoder.ts'
 import { readHttp2Request } from '../wire/http2/request-head.ts'
@@ -11,14 +11,14 @@ export interface WrittenHttp2 {
   readonly method: string
   readonly target: string
   readonly scheme: 'http' | 'https'
-  /** `Host` among them, which clients of HTTP/2 send as the authority. */
+  /** Includes `Host`, which HTTP/2 clients send as the authority. */
   readonly headers: readonly Field[]
 }
 
-/** Larger than any limit, so that the limits have their say. */
+/** Larger than any limit, so that the limits take effect. */
 const MAX_TABLE = 4_096
 
-/** Reads a request as it comes over HTTP/2, by the gateway's own reader. Returns 1 or a refusal. */
+/** Reads a request as sent over HTTP/2, with the gateway's own reader. Returns 1 or a rejection. */
 export function readHttp2Head(
   written: WrittenHttp2,
   limits: HeadLimits,
@@ -27,7 +27,7 @@ export function readHttp2Head(
   const bytes = encode(fieldsOf(written))
   const block = new FieldBlock()
   if (!new HpackDecoder(limits.head + MAX_TABLE).read(bytes, 0, bytes.length, block)) {
-    return refuse('bad-header-name')
+    return reject('bad-header-name')
   }
   const hasBody = written.headers.some(([name]) => name.toLowerCase() === 'content-length')
   return readHttp2Request(block, !hasBody, limits, head)
@@ -36,7 +36,7 @@ export function readHttp2Head(
 function fieldsOf({ method, target, scheme, headers }: WrittenHttp2): readonly Field[] {
   const hosts = headers.filter(([name]) => name.toLowerCase() === 'host')
   const others = headers.filter(([name]) => name.toLowerCase() !== 'host')
-  // RFC 9113 §8.5: a tunnel has an authority alone.
+  // RFC 9113 §8.5: a tunnel only has an authority.
   const isTunnel = method === 'CONNECT'
   const [first, ...more] = hosts
   const authority = isTunnel ? target : first?.[1]
@@ -45,12 +45,12 @@ function fieldsOf({ method, target, scheme, headers }: WrittenHttp2): readonly F
     ...(isTunnel ? [] : ([[':scheme', scheme]] as const)),
     ...(authority === undefined ? [] : ([[':authority', authority]] as const)),
     ...(isTunnel ? [] : ([[':path', target]] as const)),
-    // Clients write names in lower case.
+    // Clients send names in lower case.
     ...[...more, ...others].map(([name, value]) => [name.toLowerCase(), value] as const),
   ]
 }
 
-/** RFC 7541 §6.2.2: literals that are not indexed. */
+/** RFC 7541 §6.2.2: literals without indexing. */
 function encode(fields: readonly Field[]): Buffer {
   const parts = fields.flatMap(([name, value]) => [Buffer.of(0), text(name), text(value)])
   return Buffer.concat(parts)
@@ -61,7 +61,7 @@ function text(value: string): Buffer {
   return Buffer.concat([length(bytes.length), bytes])
 }
 
-/** §5.1, with a prefix of seven bits. */
+/** RFC 7541 §5.1, with a 7-bit prefix. */
 function length(value: number): Buffer {
   if (value < 127) return Buffer.of(value)
   const bytes = [127]

@@ -109,7 +109,7 @@ routes:
     ['names that are none', ['--certificate', '{"subjectAltNames":[1]}']],
     ['one name as a list', ['--certificate', '{"subjectAltNames":"a"}']],
   ] as const) {
-    it(`refuses ${what}`, async () => {
+    it(`rejects ${what}`, async () => {
       assert.equal((await at('strict', '-r', '/open', ...args)).code, 2)
     })
   }

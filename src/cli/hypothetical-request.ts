@@ -29,7 +29,7 @@ export interface HypotheticalOptions {
   readonly 'body-file'?: string
 }
 
-/** The body that the options give; undefined: none. */
+/** The body in the options; undefined if there is none. */
 export function bodyFrom({ body, 'body-file': file }: HypotheticalOptions): Uint8Array | undefined {
   if (body !== undefined && file !== undefined) {
     throw new UsageError('--body and --body-file are mutually exclusive')
@@ -42,7 +42,7 @@ export function bodyFrom({ body, 'body-file': file }: HypotheticalOptions): Uint
   }
 }
 
-/** Clients say how long a body is. */
+/** Clients send the length of a body. */
 function withLength(headers: readonly Header[], body: Uint8Array | undefined): readonly Header[] {
   if (body === undefined) return headers
   if (headers.some(([name]) => /^(?:content-length|transfer-encoding)$/i.test(name))) {
@@ -53,7 +53,7 @@ function withLength(headers: readonly Header[], body: Uint8Array | undefined): r
 
 type Header = readonly [name: string, value: string]
 
-/** The request that the options describe, before anybody read it. */
+/** The request described by the options, before it is parsed. */
 export function hypotheticalFrom(options: HypotheticalOptions): HypotheticalRequest {
   const { method, target, version, named } = requestLine(options.request ?? 'GET /')
   const headers = withLength((options.header ?? []).map(headerOf), bodyFrom(options))
@@ -86,7 +86,7 @@ export function hypotheticalFrom(options: HypotheticalOptions): HypotheticalRequ
 
 const REQUEST = /^(?:(\S+) )?(\S.*?)(?: (HTTP\/(?:1\.[01]|2)))?$/
 
-/** `GET /x`, `/x`, `POST https://host/x`, `GET /x HTTP/1.0` or `HTTP/2`: sent as it is written. */
+/** Parses `GET /x`, `/x`, `POST https://host/x`, `GET /x HTTP/1.0` or `HTTP/2`; sent as written. */
 function requestLine(text: string) {
   const [, method = 'GET', target = '', version = 'HTTP/1.1'] =
     REQUEST.exec(oneLine(text).trim()) ?? []
@@ -105,12 +105,12 @@ function requestLine(text: string) {
   }
 }
 
-/** In HTTP/2 the host of a URL is a field of its own. */
+/** In HTTP/2, the host of a URL is a separate field. */
 function targetFor(target: string, version: string): string {
   return version === 'HTTP/2' ? target.replace(/^https?:\/\/[^/?]*(?=\/)/i, '') : target
 }
 
-/** Clients send as Host whom they connect to. */
+/** Clients send the name that they connect to as Host. */
 function hostIn(method: string, target: string): string {
   if (method === 'CONNECT') return target
   return /^https?:\/\/([^/?]*)/i.exec(target)?.[1] ?? 'localhost'
@@ -119,7 +119,7 @@ function hostIn(method: string, target: string): string {
 function headerOf(text: string): readonly [string, string] {
   const colon = text.indexOf(':')
   if (colon < 1) throw new UsageError(`${text} is not a header; expected name: value`)
-  // Other blanks are none of the value in HTTP/1.1 alone, as its reader knows.
+  // Only HTTP/1.1 strips other white space; its reader does so.
   const value = text.slice(colon + 1).replace(/^ /, '')
   return [oneLine(text.slice(0, colon)).trim(), oneLine(value)]
 }
@@ -130,8 +130,8 @@ function oneLine(text: string): string {
 }
 
 /**
- * The request as the gateway reads it, at the listener that serves it. On listeners of other
- * protocols there is none, and a name that no listener has is told by who looks for it.
+ * Reads the request like the gateway, at the listener that serves it. For listeners of other
+ * protocols, it is returned unchanged; an unknown listener name is reported by the lookup.
  */
 export function readHypothetical(
   { listeners }: Program,
@@ -149,7 +149,7 @@ export function readHypothetical(
   return { ...hypothetical, ...placed.request, listener: `${gateway}/${listener.name}` }
 }
 
-/** The same with a body, as the gateway's own reader leaves it to the rules. */
+/** Adds a body, as the gateway's own reader passes it to the rules. */
 export async function withBody(
   program: Program,
   reader: RequestReader,
@@ -229,10 +229,10 @@ function certificateOf(
     issuer: '',
     fingerprint: '',
     ...rest,
-    // As in the gateway: an empty name is none.
+    // As in the gateway, an empty name counts as missing.
     ...(rest['subjectCn'] === '' ? { subjectCn: undefined } : {}),
     subjectAltNames: own,
-    // As in the gateway: more than one id is none.
+    // As in the gateway, several ids count as none.
     identity: ids.length === 1 ? ids[0] : undefined,
   }
 }
@@ -241,7 +241,7 @@ function isSpiffe(name: string): boolean {
   return name.startsWith('spiffe://')
 }
 
-/** The request of a record, as far as its values are shown, and the names of those that are not. */
+/** The request of a record, as far as its values are shown, and the names of hidden ones. */
 export function hypotheticalFromRecord(record: DecisionRecord): {
   readonly hypothetical: HypotheticalRequest
   readonly hidden: readonly string[]
@@ -276,7 +276,7 @@ export function hypotheticalFromRecord(record: DecisionRecord): {
 
 const IDENTITIES: readonly string[] = IDENTITY_VARIABLES
 
-/** `jwt.realm.roles` and its value into claims. */
+/** Adds a value such as `jwt.realm.roles` to the claims. */
 function setClaim(
   identity: Record<string, Record<string, unknown>>,
   { name, value }: AttributeRecord,

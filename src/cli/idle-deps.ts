@@ -3,8 +3,8 @@ import type { CompileDeps } from '../program/compile-deps.ts'
 import { ModelPrices } from '../program/model-prices.ts'
 
 /**
- * For a Program that decides and forwards nothing; `dice` choose among backends. `catalog`: what
- * models cost, where that is known.
+ * Dependencies for a Program that only decides and forwards nothing; `dice` select backends.
+ * `catalog`: model prices, if known.
  */
 export function idleServices(
   dice: { readonly value: number },
@@ -23,7 +23,7 @@ export function idleServices(
     }),
     now: () => performance.now(),
     random: () => dice.value,
-    // Tokens are not checked here, so no keys are needed.
+    // Tokens are not verified here, so no keys are needed.
     policyDeps: { fetch: async () => ({ kind: 'refused', detail: 'nothing is fetched here' }) },
   }
 }

@@ -27,7 +27,7 @@ import { check, validate } from './validate.ts'
 import { why } from './why.ts'
 import { fitTo } from './wrap.ts'
 
-/** All commands, in the order in which they are listed. */
+/** All commands, in listing order. */
 export const COMMANDS: readonly Command[] = [
   run,
   init,
@@ -55,7 +55,7 @@ export const COMMANDS: readonly Command[] = [
   completionOf(() => COMMANDS),
 ]
 
-/** `portcullis …`, but for what a gateway is and starts: see ./start.ts. */
+/** Runs `portcullis …`, except for the gateway and the processes that it starts: see ./start.ts. */
 export async function runCommand(
   args: readonly string[],
   terminal: Terminal,

@@ -7,7 +7,7 @@ import { FORMAT, formatOf, readArgs } from './read-args.ts'
 
 const KINDS = ['http', 'llm', 'mcp'] as const
 const DEFAULT_FILE = 'portcullis.yaml'
-/** What stands in the examples where a file of one's own has the digest of its first key. */
+/** The placeholder in the examples for the digest of the first key. */
 const NO_DIGEST = '0'.repeat(64)
 
 export const init = defineCommand({

@@ -1,7 +1,7 @@
 import { type Command, InputError, type Terminal, UsageError } from './define.ts'
 import { fitTo } from './wrap.ts'
 
-/** Runs a command with the arguments that follow its name: the exit code. */
+/** Runs a command with the arguments after its name; returns the exit code. */
 export async function invoke(
   command: Command,
   args: readonly string[],
@@ -30,7 +30,7 @@ export async function invoke(
   }
 }
 
-/** The way to call it, not all of its help: what is wrong would be out of sight above that. */
+/** Prints the synopsis instead of the full help, which would scroll the error out of view. */
 export function renderUsageError(name: string, message: string, help: string): string {
   const [synopsis = ''] = help.split('\n\n', 1)
   return `portcullis ${name}: ${message}
@@ -41,7 +41,7 @@ See \`portcullis help ${name}\` for all options.
 `
 }
 
-/** Output, and a wait for input, end what is shown of the progress. */
+/** Stops the progress display on output or when waiting for input. */
 function stoppedBy(terminal: Terminal, stop: () => void): Terminal {
   const { out, err, readInput } = terminal
   return {

@@ -3,41 +3,41 @@ import { constants, setPriority } from 'node:os'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Environment } from '../sources/file/expand.ts'
 
-/** Milliseconds after a change: what was changed is served before anybody thinks about it. */
+/** Milliseconds after a change: applying it comes first. */
 const PAUSE = 2_000
 const TIMEOUT_MS = 300_000
 const MAX_TEXT = 64 * 1024 * 1024
 
-/** The word that makes the program lint a file together with what is stored. */
+/** The command with which the program lints a file together with stored resources. */
 export const LINT_STORED = 'lint-stored'
 
 export interface LintApartOptions {
   readonly file: string
   readonly environment: Environment
-  /** What is stored beside the file, as ./lint-stored.ts reads it; undefined: there is no store. */
+  /** The stored resources, in the format of ./lint-stored.ts; undefined if there is no store. */
   readonly stored?: (() => Promise<string>) | undefined
   readonly found: (findings: readonly Diagnostic[]) => void
   readonly failed: (message: string) => void
-  /** The program that is run: this one. */
+  /** The program to run; by default, this one. */
   readonly entry?: string
 }
 
 /**
- * The findings of `portcullis lint` about what is served, by a process of its own that ends with
- * them: neither requests nor the memory of the gateway feel how much there was to think about.
+ * Runs `portcullis lint` on the served configuration in a separate, short-lived process: the
+ * analysis affects neither requests nor the memory of the gateway.
  */
 export class LintApart {
   readonly #options: LintApartOptions
   #timer: NodeJS.Timeout | undefined
   #child: ChildProcess | undefined
-  /** How often it was asked: who asked before the last time is not told anything. */
+  /** The number of the current run; results of earlier runs are discarded. */
   #round = 0
 
   constructor(options: LintApartOptions) {
     this.#options = options
   }
 
-  /** Something changed: what was asked before is of no interest any more. */
+  /** Called after a change; cancels an earlier run. */
   ask(): void {
     this.close()
     const round = this.#round
@@ -67,17 +67,17 @@ export class LintApart {
     })
     child.unref()
     this.#child = child
-    // It may end without reading to the end.
+    // The process may exit before it reads all of its input.
     child.stdin?.on('error', () => {})
     child.stdin?.end(stored ?? '')
     try {
       if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW)
     } catch {
-      // It is over already, or may not be slowed; either way it is looked at.
+      // The process has exited, or its priority cannot be lowered; its result is used either way.
     }
   }
 
-  /** With errors among the findings the command fails, and has told them all the same. */
+  /** If there are errors among the findings, the command fails but still prints all findings. */
   #reported(out: string, problem: string): void {
     const { found, failed } = this.#options
     let said: { readonly diagnostics: readonly Diagnostic[] }

@@ -10,11 +10,11 @@ import { loadText } from '../sources/file/load.ts'
 import type { Terminal } from './define.ts'
 import { openVerdicts } from './verdicts.ts'
 
-/** Removing one rule may make another one needed, so they go one after the other. */
+/** Removing one rule may make another one necessary, so rules are removed one by one. */
 const MAX_ROUNDS = 1_000
 
 /**
- * Mends the file in place, and says what was done. A change is kept only if it is proven that the
+ * Fixes the file in place and returns a summary. A change is kept only if it is proven that the
  * file decides every request as before.
  */
 export function fixFile(
@@ -27,14 +27,14 @@ export function fixFile(
   let text = original
   let model = load(text)
   let fixed = 0
-  const refused = new Set<string>()
+  const rejected = new Set<string>()
   for (let round = 0; model !== undefined && round < MAX_ROUNDS; round++) {
-    const next = fixesFor(model, options, text, file).find((edit) => !refused.has(keyOf(edit)))
+    const next = fixesFor(model, options, text, file).find((edit) => !rejected.has(keyOf(edit)))
     if (next === undefined) break
     const edited = applyEdits(text, [next])
     const after = edited.applied.length === 0 ? undefined : load(edited.text)
     if (after === undefined || !isEquivalent(model, after) || !readsSameHeaders(model, after)) {
-      refused.add(keyOf(next))
+      rejected.add(keyOf(next))
       continue
     }
     text = edited.text
@@ -46,11 +46,11 @@ export function fixFile(
   } catch (error) {
     return `${file}: nothing fixed: ${whyUnwritable(error)}\n`
   }
-  const left = refused.size === 0 ? '' : `, ${refused.size} must be fixed manually`
+  const left = rejected.size === 0 ? '' : `, ${rejected.size} must be fixed manually`
   return `${file}: ${fixed} fixed${left}\n`
 }
 
-/** Which headers rules read decides which others may be sent beside them. */
+/** The headers that rules read determine which other headers may be sent with them. */
 function readsSameHeaders(before: Model, after: Model): boolean {
   const [old, now] = [before, after].map((model) => {
     const verdicts = openVerdicts(model)

@@ -41,7 +41,7 @@ async function findings(text: string): Promise<string> {
 
 describe('lint removes a rule only where it is proven to change nothing', () => {
   const ALLOW = `allow: "has(jwt.sub)"`
-  /** As good as EVE where the rest can never be so. */
+  /** Equivalent to EVE if the rest can never be true. */
   const EVE = `deny: "jwt.sub == 'eve'"`
   const or = (text: string) => `deny: "jwt.sub == 'eve' || (${text})"`
   for (const [what, rules] of [
@@ -55,7 +55,7 @@ describe('lint removes a rule only where it is proven to change nothing', () => 
     ['no host', [or("request.host == ''"), ALLOW]],
     ['infinity', [or('jwt.n > 1.7e308'), ALLOW]],
     ['addresses as strings', [or("jwt.ip == ip('10.0.0.1')"), ALLOW]],
-    // Proven by logic alone, and yet of a form that is not looked into.
+    // Proven by logic alone, but in a form that is not analyzed.
     ['what is not covered', [`deny: "jwt.sub == 'eve' && jwt.a == jwt.b"`, ALLOW]],
   ] as const) {
     it(`leaves rules on ${what}`, async () => {

@@ -8,9 +8,9 @@ import { lintLoaded } from './lint.ts'
 import { readText } from './read-text.ts'
 
 /**
- * Not for people: `portcullis lint --format json` of a file together with what is stored, which is
- * read from standard input. Findings name lines of the file and fields of stored resources, where
- * whoever reads them can do something about them; comments of the file count.
+ * Internal: `portcullis lint --format json` for a file together with stored resources, which are
+ * read from standard input. Findings refer to lines of the file and fields of stored resources,
+ * where users can fix them; comments in the file apply.
  */
 export function lintStored([file = '']: readonly string[], terminal: Terminal): number {
   const { environment, readInput, out } = terminal

@@ -100,7 +100,7 @@ Exit code: 0 without errors, 1 with errors or too many warnings, 2 for a usage e
   },
 })
 
-/** As `--format json` and the admin API say it. */
+/** The output of `--format json` and of the admin API. */
 interface Findings {
   readonly diagnostics: readonly Diagnostic[]
 }
@@ -108,7 +108,7 @@ interface Findings {
 const NOT_ASKED =
   'not checked without --decisions: AZ020, claims that no token had (AZ017, AZ019)\n'
 
-/** All findings of one file, those of its reader included. */
+/** All findings of one file, including those of its reader. */
 function lintFile(file: string, options: LintOptions, terminal: Terminal): readonly Finding[] {
   if (file !== '-' && isManifests(file)) return lintManifests(file, options, terminal)
   const isInput = file === '-'
@@ -119,7 +119,7 @@ function lintFile(file: string, options: LintOptions, terminal: Terminal): reado
   return lintLoaded(loadText(text, name, { environment }).result, text, name, options)
 }
 
-/** All findings of what was read, and whose comments are in the text. */
+/** All findings of a loaded configuration; `text` contains the comments that suppress some. */
 export function lintLoaded(
   { value: model, diagnostics }: Result<Model>,
   text: string,
@@ -136,7 +136,7 @@ export function lintLoaded(
   return suppress([...asFindings(all.diagnostics()), ...findings], text, name).toSorted(byPlace)
 }
 
-/** Kubernetes objects have no lines, so that no comment can suppress a finding. */
+/** Kubernetes objects have no lines, so no comment can suppress a finding. */
 function lintManifests(
   file: string,
   options: LintOptions,
@@ -151,7 +151,7 @@ function byPlace({ diagnostic: a }: Finding, { diagnostic: b }: Finding): number
   return a.origin.line - b.origin.line || a.origin.column - b.origin.column
 }
 
-/** What is left after `--fix` could not be fixed. */
+/** Findings that remain after `--fix` could not be fixed. */
 function print(
   file: string,
   findings: readonly Finding[],
@@ -218,7 +218,7 @@ function summaryOf(file: string): DecisionSummary {
   return summarise(readDecisions(readText(file)).decisions)
 }
 
-/** Undefined where it cannot be read. */
+/** Undefined if it cannot be read. */
 function textOf(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')

@@ -19,14 +19,14 @@ export interface PinnedTarget {
   readonly target: McpTarget
 }
 
-/** The tools of one server as they are now, or why they are not known. */
+/** The current tools of one server, or the reason why they are not known. */
 export type ListedTools =
   | { readonly ok: true; readonly tools: ReadonlyMap<string, ToolPin> }
   | { readonly ok: false; readonly problem: string }
 
 /**
- * What servers offer, as the gateway reaches them: by a gateway that has a route to each of them,
- * without rules, for whoever knows a secret of this process.
+ * Lists the tools of servers as the gateway reaches them: through a gateway with a route to each
+ * server, without rules, for clients that know a secret of this process.
  */
 export async function listTools(
   model: Model,
@@ -58,7 +58,7 @@ export async function listTools(
 const SECRET = 'x-portcullis-pin'
 const ORIGIN = { kind: 'object', object: 'portcullis pin', field: '' } as const
 
-/** Policies about reaching a server; those about clients do not concern whoever pins. */
+/** Policies for reaching a server; those for clients do not apply to pinning. */
 const KEPT: ReadonlySet<string> = new Set(['backendAuth', 'backendTLS', 'http', 'tcp'])
 
 function modelFor(
@@ -125,7 +125,7 @@ async function freePort(): Promise<number> {
 
 const HANDSHAKE = '2025-11-25'
 const MODERN = '2026-07-28'
-/** A server that never ends its list is not followed for ever. */
+/** The number of pages is limited, since a server may never end its list. */
 const MAX_PAGES = 64
 const TIMEOUT_MS = 60_000
 
@@ -162,7 +162,10 @@ class ListingClient {
     }
   }
 
-  /** The handshake; a server that has none gets what later revisions send with each request. */
+  /**
+   * Performs the handshake; a server without one gets the metadata that later revisions send with
+   * each request.
+   */
   async #introduce(): Promise<void> {
     const clientInfo = { name: 'portcullis pin', version: '1' }
     const params = { protocolVersion: HANDSHAKE, capabilities: {}, clientInfo }
@@ -188,7 +191,7 @@ class ListingClient {
     await fetch(this.#url, { method: 'DELETE', headers }).catch(() => undefined)
   }
 
-  /** The result, as it is written. */
+  /** Returns the raw JSON of the result. */
   async #request(method: string, params: object): Promise<string> {
     const id = ++this.#id
     const meta = this.#meta === undefined ? {} : { _meta: this.#meta }
@@ -232,13 +235,13 @@ interface Message {
   readonly params?: object
 }
 
-/** What an error object says; all of it, if it has no message. */
+/** The message of an error object, or the whole object if it has none. */
 function messageOf(error: string): string {
   const { message } = JSON.parse(error) as { readonly message?: unknown }
   return typeof message === 'string' && message !== '' ? message : error
 }
 
-/** The server responded, and with an error. */
+/** The server responded with an error. */
 class RpcError extends Error {}
 
 function membersOf(text: string): ReadonlyMap<string | number, string> {
@@ -257,7 +260,7 @@ function eventsIn(text: string): readonly string[] {
   })
 }
 
-/** What is wrong with the list, if anything. */
+/** Returns the problem with the list, if any. */
 function readTools(result: string, tools: Map<string, ToolPin>): string | undefined {
   const list = jsonMembers(result).get('tools')
   if (list === undefined || !list.startsWith('[')) return 'the result has no `tools`'

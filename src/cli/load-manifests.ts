@@ -21,7 +21,7 @@ const CONTROLLER_NAME = 'portcullis.dev/controller'
 
 let cluster: ClusterObjects | undefined
 
-/** Reads the cluster of the kubeconfig, as it is now. */
+/** Reads the current state of the cluster in the kubeconfig. */
 export async function prepareCluster(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {
@@ -40,7 +40,7 @@ function whyUnread(error: unknown): string {
   return at === undefined ? sentenceOf(error) : `${at}: ${sentenceOf(error)}`
 }
 
-/** What a controller would make of them, all Gateways together. */
+/** Translates manifests as a controller would, with all Gateways combined. */
 export function loadManifests(path: string): Loaded {
   const { report, result } = collector()
   const settings = defaultSettings()
@@ -63,11 +63,11 @@ export function loadManifests(path: string): Loaded {
 
 interface Objects {
   readonly objects: readonly KubeObject[]
-  /** What is referred to may be elsewhere. */
+  /** Referenced objects may exist elsewhere. */
   readonly assumesMissing: boolean
 }
 
-/** Of kinds that may not be listed nothing is known: they may be there. */
+/** Objects of kinds that may not be listed are unknown: they may exist. */
 function ofCluster(): Objects {
   const { objects = [], forbidden = [] } = cluster ?? {}
   return { objects, assumesMissing: forbidden.length > 0 }

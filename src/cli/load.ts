@@ -1,5 +1,5 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads'
-import { refusal, success } from '../diagnostics/result.ts'
+import { rejection, success } from '../diagnostics/result.ts'
 import type { Route } from '../model/route.ts'
 import { resolveSecrets } from '../model/secret.ts'
 import { runCooperatively } from '../model/steps.ts'
@@ -10,8 +10,8 @@ import { NotQuick } from '../sources/file/read.ts'
 import { type Begun, THREAD, type ThreadData } from './thread.ts'
 
 /**
- * A configuration while requests are served: between them, or in a thread where one step of it
- * would already take too long. What it gives is not frozen yet.
+ * Loads a configuration while requests are served: in between, or in a thread if a single step
+ * would take too long. The result is not frozen yet.
  */
 export async function loadBetweenRequests(
   file: string,
@@ -28,14 +28,14 @@ export async function loadBetweenRequests(
 }
 
 export interface ThreadOptions {
-  /** The program that the thread runs: this one. */
+  /** The program that the thread runs; by default, this one. */
   readonly entry?: string
-  /** Milliseconds until it is given up. */
+  /** Milliseconds until the thread is terminated. */
   readonly timeout?: number
   readonly maxMegabytes?: number
 }
 
-/** Rejects where the thread crashes, runs out of memory or does not come to an end. */
+/** Rejects if the thread crashes, runs out of memory or does not finish. */
 export async function loadInThread(
   file: string,
   environment: Environment,
@@ -60,7 +60,7 @@ export async function loadInThread(
   }
 }
 
-/** In a release of one file no script is there to name: the file has it as an asset. */
+/** A single-file release has no script path: the executable contains the script as an asset. */
 function startThread(entry: string, options: WorkerOptions): Worker {
   const { getAsset, isSea } = process.getBuiltinModule('node:sea')
   return isSea()
@@ -68,11 +68,11 @@ function startThread(entry: string, options: WorkerOptions): Worker {
     : new Worker(entry, options)
 }
 
-/** Some routes at a time: what comes from a thread is made anew here, between requests. */
+/** Transfers routes in batches: messages of a thread are deserialized here, between requests. */
 async function take(thread: Worker): Promise<Loaded> {
   const next = <T>() => new Promise<T>((resolve) => thread.once('message', resolve))
   const { model, diagnostics, routes, secrets, ...rest } = await next<Begun>()
-  if (model === undefined) return { result: refusal(diagnostics), ...rest }
+  if (model === undefined) return { result: rejection(diagnostics), ...rest }
   const taken: Route[] = []
   while (taken.length < routes) {
     thread.postMessage(taken.length)

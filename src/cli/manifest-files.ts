@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The files of a folder that may be manifests, in the order of their names. */
+/** The files of a folder that may be manifests, sorted by name. */
 export function manifestFiles(folder: string): readonly string[] {
   return globSync('**/*.{yaml,yml,json}', { cwd: folder })
     .sort()

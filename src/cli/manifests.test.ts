@@ -36,7 +36,7 @@ spec:
 `
 }
 
-/** A folder of manifests, some of them in a folder within. */
+/** A folder of manifests, some of them in a subfolder. */
 function folder(name: string, expression: string): string {
   const path = join(root, name)
   mkdirSync(join(path, 'policies'), { recursive: true })

@@ -6,9 +6,8 @@ import type { GuardedWay } from '../program/protection.ts'
 import type { Verdicts } from './verdicts.ts'
 
 /**
- * Whether Allow and Require rules about messages of MCP keep anything out that comes without
- * credentials. The program is asked about some messages first; where it denies none, there is a
- * proof or none.
+ * Whether Allow and Require rules on MCP messages deny anything without credentials. The program
+ * first evaluates some messages; if it denies none, a proof is attempted.
  */
 export function messageGuards(model: Model, { decide }: Pick<Verdicts, 'decide'>) {
   let known: readonly Point[] | undefined
@@ -24,7 +23,7 @@ export function messageGuards(model: Model, { decide }: Pick<Verdicts, 'decide'>
     if (isDenied) return 'something'
     const isProven = points.every((point) => {
       const reasoning = new Reasoning(point)
-      return reasoning.isImpossible(reasoning.refused())
+      return reasoning.isImpossible(reasoning.denied())
     })
     return isProven ? 'nothing' : 'unknown'
   }
@@ -44,7 +43,7 @@ function isAt(
   )
 }
 
-/** By names that no rule has, and by those that they have. */
+/** Uses names that no rule mentions, and those that rules mention. */
 function bodiesFor(points: readonly Point[]): readonly string[] {
   const texts = points.flatMap(({ rules }) => rules.map(({ rule }) => rule.expression))
   const written = texts.flatMap((text) => [...text.matchAll(/'([^'\\]*)'|"([^"\\]*)"/g)])

@@ -1,6 +1,6 @@
 const HEADER = /^request\.headers(?:\.(\w+)|\[(?:'([^']*)'|"([^"]*)")\])$/
 
-/** `header x-team is missing`, with the names that are there beside it. */
+/** `header x-team is missing`, with the names that are present. */
 export function missingHint(path: string, present: readonly string[] = []): string {
   const [, ...names] = HEADER.exec(path) ?? []
   const header = names.find((name) => name !== undefined)

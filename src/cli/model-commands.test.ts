@@ -66,7 +66,7 @@ describe('what commands say of models', () => {
       const found = Object.fromEntries(
         [...providers, ...models].map(({ name, protection }) => [name, protection]),
       )
-      // Whoever is denied the one is served by the other.
+      // A caller that is denied one model is served by the other.
       assert.deepEqual([found.fast, found.auto], ['unprotected', 'unprotected'], rule)
       return found.smart
     }
@@ -118,7 +118,7 @@ describe('what commands say of models', () => {
       assert.equal(code, 0)
       return JSON.parse(out).models
     }
-    // What the rule says of tokens is decided by the call.
+    // The rule on tokens is evaluated when the model is called.
     assert.deepEqual(await models({ team: 'eng' }), ['fast', 'smart', 'auto'])
     assert.deepEqual(await models({ team: 'ops' }), ['fast', 'auto'])
     assert.deepEqual(await models({ team: 'eng', allowedModels: ['smart'] }), ['smart'])

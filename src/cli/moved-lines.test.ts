@@ -1,4 +1,4 @@
-// What is moved within its file stays what it is, and is found where it is now.
+// Things that move within their file stay the same, and are reported at their new place.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -48,15 +48,15 @@ ${more}  backends:
   - backend: up
 `
 
-/** It has no name, and is called by its number. */
+/** It has no name, so it is named by its index. */
 const unnamed = `- matches:
   - path: {pathPrefix: /unnamed}
   backends:
   - host: 127.0.0.1:4003
 `
-/** Read anew each time, since it fills in a variable. */
+/** Read again each time, since it expands a variable. */
 const filledIn = route('filled', '    requestHeaders: {set: {x-a: $WORD}}\n')
-/** Its time-outs are in the wrong order, which is a warning. */
+/** Its timeouts are in the wrong order, which is a warning. */
 const warned = route('warned', '    timeout: {request: 1s, backendRequest: 2s}\n')
 
 const ROUTES = [route('first'), filledIn, warned, unnamed, route('last')]
@@ -96,7 +96,7 @@ describe('a thing that is moved within its file', () => {
     await apply(textOf(ROUTES))
   })
 
-  /** The line of the text that has this, and as origins are written. */
+  /** The number of the line that contains this, and its form in origins. */
   const lineOf = (part: string, of = text) => of.slice(0, of.indexOf(part)).split('\n').length
   const placeOf = (part: string) => `${file}:${lineOf(part)}:`
 
@@ -106,7 +106,7 @@ describe('a thing that is moved within its file', () => {
     return explainRequest(program, { ...hypothetical, ...from }, { value: 0 })
   }
 
-  /** All that says where something is, compared with the text itself. */
+  /** Compares every reported position with the text itself. */
   const checkPlaces = () => {
     for (const name of ['first', 'filled', 'warned', 'last']) {
       if (!text.includes(`name: ${name}\n`)) continue

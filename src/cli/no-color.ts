@@ -1,4 +1,4 @@
-/* NO_COLOR wins over FORCE_COLOR. Node would say that it does not, in its own words. */
+/* NO_COLOR wins over FORCE_COLOR. Otherwise, Node would print a warning that it does not. */
 const { env } = process
 if ((env['NO_COLOR'] ?? '') !== '') delete env['FORCE_COLOR']
 

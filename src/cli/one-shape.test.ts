@@ -32,7 +32,7 @@ const end = chainLine(begin.next, 'end', { time: '2026-02-03T04:05:07.543Z' })
 const CHAIN = written('decisions.jsonl', `${begin.line}\n${end.line}\n`)
 const KEY = join(folder, 'key.json')
 
-/** How each is called, and whether it may find something. */
+/** The invocations of each command. */
 const USES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   init: [['http', '-f', join(folder, 'made.yaml')]],
   check: [[GOOD]],
@@ -59,7 +59,7 @@ const USES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   schema: [[]],
   version: [[]],
 }
-/** What serves, prints a script, or needs a gateway or an MCP server: tried in test/cli. */
+/** Commands that serve, print a script, or need a gateway or an MCP server; tested in test/cli. */
 const OTHERS = ['run', 'completion', 'why', 'suggest', 'pin', 'config', 'log-level']
 
 describe('one shape', () => {

@@ -3,8 +3,8 @@ import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 
 /**
- * What throws where nothing on the request path catches it (a timer, a health check, a name that is
- * looked up) is abandoned and told, and does not end a process that serves others.
+ * Errors that no code on the request path catches (from a timer, a health check, a name lookup) are
+ * logged, and do not end a process that serves other requests.
  */
 export function outliveErrors(log: Logger, metrics: Metrics): void {
   const report = errorReporter(log, metrics)

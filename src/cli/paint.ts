@@ -12,7 +12,7 @@ const STYLES: Readonly<Record<Exclude<Role, 'plain'>, string>> = {
   name: '36',
 }
 
-/** What clients and users wrote must not act on the terminal, in whatever colour. */
+/** Escapes control characters: text from clients and users must not control the terminal. */
 export function painter(colour: boolean): Paint {
   return (role, text) =>
     colour && role !== 'plain' ? `\x1b[${STYLES[role]}m${visible(text)}\x1b[0m` : visible(text)

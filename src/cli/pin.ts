@@ -62,7 +62,7 @@ with --check, if tools differ from their pins; 2 for a usage error.`,
 
 const EMPTY = writePinFile(new Map())
 
-/** A file of pins that is yet to be written is as good as an empty one. */
+/** A pin file that does not exist yet counts as empty. */
 function loadUnpinned(file: string, options: LoadOptions) {
   const lenient = loadFile(file, {
     ...options,
@@ -71,7 +71,7 @@ function loadUnpinned(file: string, options: LoadOptions) {
       return 'text' in found ? found : { stamp: found.stamp, text: EMPTY }
     },
   })
-  // Another file that is missing is an error like any other.
+  // Any other missing file is an error.
   return hasErrors(lenient.result.diagnostics) ? loadFile(file, options) : lenient
 }
 
@@ -133,7 +133,7 @@ function pinsAt(path: string): PinFile {
   }
 }
 
-/** Several servers may share a file: the pins of others stay. */
+/** Several servers may share a file: the pins of others are kept. */
 function writeAll(found: readonly Compared[]): void {
   for (const path of new Set(found.map((one) => one.path))) {
     const own = found.filter((one) => one.path === path && one.problem === undefined)
@@ -144,7 +144,7 @@ function writeAll(found: readonly Compared[]): void {
     ])
     const beside = `${path}.new`
     writeFileSync(beside, writePinFile(file))
-    // A running gateway never reads half of it.
+    // A running gateway never reads a partial file.
     renameSync(beside, path)
   }
 }
@@ -167,7 +167,7 @@ function render(found: Compared, path: string, paint: Paint): string {
   return `${paint('title', target)} (${path}): ${count}${same}\n${lines.join('')}`
 }
 
-/** Names come from servers: no escape sequence of theirs reaches a terminal. */
+/** Names come from servers: their escape sequences must not reach a terminal. */
 function printable(text: string): string {
   return text.replaceAll(/[^\x20-\x7e\u00a1-\u024f]/g, '?')
 }

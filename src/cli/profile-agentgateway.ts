@@ -2,11 +2,11 @@ import { isScalar, LineCounter, type Pair, parseDocument, visit } from 'yaml'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { isNamedHost, lacksMode } from './convert/agentgateway-defaults.ts'
 
-/** Something that a file means elsewhere and not here. */
+/** A difference in meaning between agentgateway and this gateway. */
 interface Difference {
   readonly message: string
   readonly hint: string
-  /** Whether a key and its value are an instance of it. */
+  /** Whether a key with its value is an instance of it. */
   readonly concerns: (key: string, pair: Pair) => boolean
 }
 
@@ -48,7 +48,7 @@ const DIFFERENCES: readonly Difference[] = [
 
 const FILE_KEYS = new Set(['file', 'cert', 'key', 'root', 'ca', 'htpasswd'])
 
-/** What the file means elsewhere and not here: each difference once, at its first place. */
+/** The differences in meaning of a file: each is reported once, at its first place. */
 export function agentgatewayDifferences(text: string, file: string): readonly Diagnostic[] {
   const counter = new LineCounter()
   const document = parseDocument(text, { lineCounter: counter })
@@ -86,7 +86,7 @@ function isRelativePath(value: unknown): boolean {
   return typeof value === 'string' && /^[^/\s{}$][^\s{}]*\.\w+$/.test(value)
 }
 
-/** Whether an expression, or one below the key, has the pattern. */
+/** Whether the key has an expression, directly or below it, that matches the pattern. */
 function mentions(key: string, { value }: Pair, pattern: RegExp): boolean {
   if (isScalar(value)) return EXPRESSIONS.has(key) && pattern.test(String(value.value))
   if (!EXPRESSIONS.has(key)) return false

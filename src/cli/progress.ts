@@ -1,12 +1,12 @@
 import { writeSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 
-/** Milliseconds without a word from a command, and between two of its signs of life. */
+/** Milliseconds without output until progress is shown, and between updates. */
 const PERIOD = 1_000
 const [IDLE, WRITING, STOPPED] = [0, 1, 2]
 const CLEAR = '\r\x1b[K'
 
-/** In a thread of its own: what takes long keeps the main one busy. Of [0] see above; [1]: shown. */
+/** Runs in a separate thread, as long work blocks the main one. [0]: see above; [1]: is shown. */
 const SHOW = `
 const { workerData: { name, state, period, clear } } = require('node:worker_threads')
 const { writeSync } = require('node:fs')
@@ -22,13 +22,13 @@ for (let seconds = 1; ; seconds++) {
 }
 `
 
-/** `portcullis diff: working, 3 s` on the standard error from the first second on, until stopped. */
+/** Prints `portcullis diff: working, 3 s` to standard error after one second, until stopped. */
 export function startProgress(name: string): () => void {
   const state = new Int32Array(new SharedArrayBuffer(8))
   const workerData = { name, state, period: PERIOD, clear: CLEAR }
   const worker = new Worker(SHOW, { eval: true, workerData })
   worker.unref()
-  // It is no reason for a command to fail.
+  // This must not make a command fail.
   worker.on('error', () => {})
   return () => {
     for (;;) {

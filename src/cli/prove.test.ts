@@ -11,7 +11,7 @@ after(() => rmSync(FOLDER, { recursive: true }))
 
 const TOKENS = `{ issuer: 'https://i.test', jwks: { inline: '{"keys":[]}' } }`
 
-/** Two routes on one port, of which one is guarded by tokens, and a database beside them. */
+/** Two routes on one port, one of them guarded by tokens, and a database next to them. */
 const CONFIG = `name: guarded
 config:
   gateways:
@@ -221,7 +221,7 @@ config:
     - { name: rules, target: { route: a }, policy: { authorization: { rules: [${rule}] } } }
 invariants: [{ name: it, admitted: jwt.sub == 'alice' }]
 `
-    // The rule's own policy has no token, so it never matches; the invariant's is verified.
+    // The rule's own policy sets no token, so it never matches; the invariant's is verified.
     const { out } = await runWith(['prove', write(policies("{ deny: jwt.sub != 'alice' }"))])
     assert.match(out, /refuted: it/)
     const { out: shut } = await runWith(['prove', write(policies("{ require: jwt.sub == 'b' }"))])

@@ -243,7 +243,7 @@ describe('portcullis replay with providers', () => {
     }
     const odd = { name: "'x-odd' in request.headers", state: 'unset' } as const
     const known = records.map((one) => ({ ...one, attributes: [...one.attributes, odd] }))
-    // Whatever x-odd was, nobody but the first knows; of it the team is known.
+    // The value of x-odd is known only for the first provider, and for that one, the team is known.
     assert.match(
       await replay(rules, known),
       /2 requests: 0 newly admitted, 0 newly denied, 0 unchanged, 2 not known/,
@@ -277,7 +277,7 @@ describe('portcullis diff with providers', () => {
     const more = "routes: [{ name: other, hostnames: [b.test], backends: [{ host: 'a:1' }] }, "
     const now = config(rules).replace('routes: [', more)
     const { differences } = await said(config(rules), now)
-    // What b.test gets now, whoever asks; nothing of what the providers decide.
+    // Only the changes for b.test, which apply to all callers; none that the providers decide.
     assert.deepEqual(new Set(differences.map(({ provider }) => provider)), new Set([undefined]))
   })
 

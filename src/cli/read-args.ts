@@ -2,7 +2,7 @@ import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { nearestName } from '../diagnostics/nearest.ts'
 import { UsageError } from './define.ts'
 
-/** The options of a command; what is not understood is said with its help. */
+/** Parses the options of a command; errors are reported with its help. */
 export function readArgs<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
   try {
     return parseArgs(config)
@@ -11,7 +11,7 @@ export function readArgs<T extends ParseArgsConfig>(config: T): ReturnType<typeo
   }
 }
 
-/** In our words: what Node says of options speaks of JavaScript, and knows no neighbours. */
+/** Rewords Node's messages, which refer to JavaScript and suggest no similar names. */
 function messageOf(
   { code, message }: Error & { readonly code?: string },
   { options = {}, allowNegative = false }: ParseArgsConfig,
@@ -40,7 +40,7 @@ function messageOf(
   return message
 }
 
-/** All that may stand behind `--`. */
+/** All names that are valid after `--`. */
 function namesOf(
   options: NonNullable<ParseArgsConfig['options']>,
   isNegatable: boolean,
@@ -50,17 +50,17 @@ function namesOf(
   return [...names, ...flags.map((name) => `no-${name}`), 'help']
 }
 
-/** The same in every command that takes files, and in every one that prints for programs. */
+/** Shared by all commands that take files, and by all that print for programs. */
 export const FILES = { file: { type: 'string', short: 'f', multiple: true } } as const
 export const FORMAT = { format: { type: 'string' }, json: { type: 'boolean' } } as const
 
-/** In commands that also look at the objects of a cluster. */
+/** For commands that also read the objects of a cluster. */
 export const CLUSTER = { cluster: { type: 'boolean' } } as const
 
-/** In commands that also look at what a running gateway serves. */
+/** For commands that also read what a running gateway serves. */
 export const ADMIN = { admin: { type: 'string' } } as const
 
-/** With `--admin` a gateway has what is looked at: nothing else can be named beside it. */
+/** With `--admin`, the gateway provides the input: no files can be named as well. */
 export function withoutFiles(
   { values, positionals }: Read<Readonly<Record<string, unknown>>>,
   others: readonly string[] = [],
@@ -71,10 +71,10 @@ export function withoutFiles(
   if (other !== undefined) throw new UsageError(`\`--${other}\` has no effect with --admin`)
 }
 
-/** Stands for the cluster among files; no file can be called so. */
+/** Represents the cluster in a list of files; no file can have this name. */
 export const CLUSTER_PATH = '/\0the cluster'
 
-/** What messages call a file. */
+/** The name of a file in messages. */
 export function nameOf(file: string): string {
   return file === CLUSTER_PATH ? 'the cluster' : file
 }
@@ -84,7 +84,7 @@ interface Named {
   readonly cluster?: boolean
 }
 
-/** All files that were named, by `-f` or without it; the cluster is the first of them. */
+/** All named files, with or without `-f`; the cluster comes first. */
 export function filesOf({ values, positionals }: Read<Named>, missing: string): readonly string[] {
   const cluster = values.cluster === true ? [CLUSTER_PATH] : []
   const files = [...cluster, ...(values.file ?? []), ...positionals]
@@ -92,14 +92,14 @@ export function filesOf({ values, positionals }: Read<Named>, missing: string): 
   return files
 }
 
-/** The one file of commands that take one. */
+/** The file of commands that take exactly one. */
 export function fileOf(read: Read<Named>): string {
   const [file = '', ...more] = filesOf(read, 'specify a configuration file')
   if (more.length > 0) throw new UsageError('specify exactly one configuration file')
   return file
 }
 
-/** The format that was asked for; `--json` is short for `--format json`. */
+/** The requested format; `--json` is short for `--format json`. */
 export function formatOf<T extends string>(
   { format, json }: { readonly format?: string; readonly json?: boolean },
   available: readonly T[],

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { sentenceOf } from '../diagnostics/system-error.ts'
 import { InputError } from './define.ts'
 
-/** The text of a file that a command was given. */
 export function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8')

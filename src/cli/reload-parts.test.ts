@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
-import { type Result, refusal, success } from '../diagnostics/result.ts'
+import { type Result, rejection, success } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
 import type { Outcome, Source } from '../sources/source.ts'
 import { followSource } from './reload.ts'
@@ -30,7 +30,7 @@ interface Given {
   readonly apply?: () => Promise<{ isApplied: boolean; diagnostics: readonly Diagnostic[] }>
 }
 
-/** One update of a source, and what its source is told of it. */
+/** One update of a source, and the outcome that the source receives. */
 async function settle({ isStrict, result, apply, applied }: Given) {
   const outcomes: Outcome[] = []
   const happened: string[] = []
@@ -85,7 +85,7 @@ describe('what becomes of an update', () => {
   })
 
   it('without a Model there is nothing to apply', async () => {
-    const outcome = await settle({ isStrict: false, result: refusal([error('a')]) })
+    const outcome = await settle({ isStrict: false, result: rejection([error('a')]) })
     const said = { isApplied: false, rejected: '', codes: 'a is wrong' }
     assert.deepEqual(outcome, { happened: 'rejected', ...said })
   })

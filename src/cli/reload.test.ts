@@ -8,7 +8,7 @@ import { FileSource } from '../sources/file/file-source.ts'
 import { type Loaded, loadText } from '../sources/file/load.ts'
 import { followSource } from './reload.ts'
 
-/** What happens, in words; loads and applications end when they are told to. */
+/** Records events as strings; loads and applications finish when the test resolves them. */
 function watched() {
   const happened: string[] = []
   const loads: {
@@ -43,7 +43,7 @@ function watched() {
   }
   const stopping = new AbortController()
   const over = followSource(source, options, stopping.signal)
-  // What is followed at first is no news.
+  // The initial set of files is not an event.
   happened.length = 0
   return { happened, loads, source, applied, stopping, over }
 }

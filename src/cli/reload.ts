@@ -16,22 +16,22 @@ export interface ReloadOptions {
     update: Pick<Update, 'digest' | 'settings'>,
   ) => Promise<void> | void
   readonly rejected: (diagnostics: readonly Diagnostic[], digest: Update['digest']) => void
-  /** What is thrown while one is applied costs that one alone. */
+  /** An exception while an update is applied affects only that update. */
   readonly broke: (error: unknown, digest: Update['digest']) => void
-  /** `applied` threw: the change is in effect all the same. */
+  /** `applied` threw; the change is still in effect. */
   readonly unreported: (error: unknown) => void
 }
 
-/** Files that are written in place are empty for a moment, and nobody stops serving by that. */
+/** Files that are written in place are briefly empty, which must not stop the service. */
 const SAYS_NOTHING = 'PC0223'
 
 /** Milliseconds until a source that threw is watched again. */
 const PAUSE = 1_000
 
 /**
- * Applies what a source has, one change at a time. A change that is wrong in any way changes
- * nothing, unless the source wants Models to be applied part by part. A source that throws, which
- * none should, is watched again: otherwise no later change would ever be applied.
+ * Applies the updates of a source, one at a time. An update with any error changes nothing, unless
+ * the source requires Models to be applied part by part. A source that throws, which none should,
+ * is watched again: otherwise no later change would ever be applied.
  */
 export async function followSource(
   source: Source,
@@ -49,7 +49,7 @@ export async function followSource(
     }
     await wait(pause, undefined, { signal }).catch(() => {})
     if (signal.aborted) return
-    // What changed since nobody has told.
+    // Changes in the meantime were not reported.
     source.refresh()
   }
 }
@@ -93,7 +93,10 @@ async function take(
   settled?.({ isApplied, diagnostics: all, rejected: rejectedParts(model, all) })
 }
 
-/** With the line in the file that is rejected: what is served goes on with the lines that it had. */
+/**
+ * Copies the origin, so that it keeps its line in the rejected file: the served Model returns to
+ * its previous lines.
+ */
 function asWritten(diagnostic: Diagnostic): Diagnostic {
   return { ...diagnostic, origin: { ...diagnostic.origin } }
 }

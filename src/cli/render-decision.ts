@@ -9,7 +9,7 @@ import type { Paint } from './paint.ts'
 
 const WIDTH = 10
 
-/** A decision for people: what, who, where, and above all why. */
+/** Renders a decision for people: what, who, where, and above all why. */
 export function renderDecision(record: DecisionRecord, paint: Paint): string {
   const lines = [
     headline(record, paint),
@@ -24,7 +24,7 @@ export function renderDecision(record: DecisionRecord, paint: Paint): string {
   return `${lines.join('\n')}\n`
 }
 
-/** One line each, for a list. */
+/** Renders a decision as one line, for a list. */
 export function renderDecisionLine(record: DecisionRecord, paint: Paint): string {
   const { id, time, rule, invalid, cause } = record
   const whose = invalid === undefined ? '' : `${invalid.policy} ${invalid.kind} `
@@ -74,7 +74,7 @@ function because(record: DecisionRecord, paint: Paint): readonly string[] {
     const more = detail === undefined || detail === '' ? '' : `: ${detail}`
     const by = record.credentials
     return [
-      paint('bad', `${refusalOf(record)}${more}`),
+      paint('bad', `${denialOf(record)}${more}`),
       ...(by === undefined ? [] : [paint('faint', `${by.kind} of ${by.policy} (${by.level})`)]),
     ]
   }
@@ -90,8 +90,8 @@ function because(record: DecisionRecord, paint: Paint): readonly string[] {
   ]
 }
 
-/** What a service says is no matter of credentials, and neither is that it says nothing. */
-function refusalOf({ kind, reason = '', credentials }: DecisionRecord): string {
+/** Neither the verdict of a service nor its failure to respond is a problem with credentials. */
+function denialOf({ kind, reason = '', credentials }: DecisionRecord): string {
   if (kind === 'csrf') return 'rejected before authentication'
   const isExternal = credentials?.method === 'external'
   if (isExternal && reason === 'denied') return 'the external service denied the request'

@@ -93,7 +93,7 @@ describe('portcullis replay of messages to MCP servers', () => {
     assert.equal(unknown?.requests, 1)
   })
 
-  // The one that is left gets names without a prefix, and may have a tool of the name that was sent.
+  // The remaining server gets unprefixed names, and may have a tool with the name that was sent.
   it('whom a message reaches is not known when servers differ', async () => {
     const said = await replay(OLD.replace(/ {2}- \{ name: files.*\n/, ''))
     assert.deepEqual([said.unchanged, said.changed.length], [0, 0])

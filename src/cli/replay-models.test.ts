@@ -88,7 +88,7 @@ describe('portcullis replay of calls to models', () => {
       ['refused'],
     )
     assert.equal(denied.disagreeing, 0)
-    // Who it was is not on record.
+    // The caller is not in the record.
     const other = await replay(config("apiKey.team == 'ops'"))
     assert.deepEqual(other.changed, [])
     assert.deepEqual(

@@ -15,7 +15,7 @@ function file(name: string, text: string): string {
   return path
 }
 
-/** A route that responds to some requests itself, by a header that no record shows. */
+/** A route that responds to some requests itself, based on a header that no record shows. */
 const responding = (hostnames: string) => `gateways:
   default: { port: 8080 }
 routes:

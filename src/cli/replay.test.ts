@@ -25,7 +25,7 @@ ${list}    backends: [{ host: 'a:80' }]
 `
 }
 
-/** The same without the authentication, and with one that nobody needs to pass. */
+/** The same without authentication, and with optional authentication. */
 const open = (policy: string) =>
   OLD.replace(/ +jwtAuthentication[\s\S]*(?= {4}backends)/, `      ${policy}\n`)
 const optional = (rule: string) => config(rule).replace('issuer:', 'mode: Optional, issuer:')

@@ -56,13 +56,13 @@ Exit code: 0; 1 if a file has errors, the decision file contains no records or o
     const isWanted = ({ kind }: Changed) =>
       values['fail-on-change'] === true ||
       (values['fail-on-newly-admitted'] === true && kind === 'admitted')
-    // What the old file does not reproduce says nothing of the new one.
+    // If the old file does not reproduce the decisions, the result says nothing about the new one.
     const isDoubted = values['fail-on-change'] === true && found.disagreeing > 0
     return isDoubted || found.changed.some(isWanted) ? 1 : 0
   },
 })
 
-/** `notRead`: lines of the file that are no records. */
+/** `notRead`: the number of lines that are not records. */
 type Replayed = Replay & { readonly notRead: number }
 
 type Named = Readonly<Partial<Record<'decisions' | 'old' | 'new', string>>>
@@ -85,7 +85,7 @@ function replayFiles(
   }
   const [old, now] = [loadModel(before, terminal), loadModel(after, terminal)]
   if (old === undefined || now === undefined) return undefined
-  // Records of a gateway that listened elsewhere than the old file says are taken by name.
+  // Records from ports that are not in the old file are matched by the name of the listener.
   const { ports } = new Reach(old)
   const isPortOf = (port: number) => ports.has(port)
   const [was, is] = [openRouter(old, isPortOf), openRouter(now, isPortOf)]

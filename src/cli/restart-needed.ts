@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Settings } from '../model/settings.ts'
 
-/** What parts of `config` are called in the file, where the Model calls them otherwise. */
+/** Settings of `config` that have different names in the file and in the Model. */
 const WRITTEN: Partial<Record<keyof Settings, string>> = {
   admin: 'adminAddr',
   stats: 'statsAddr',
@@ -11,7 +11,7 @@ const WRITTEN: Partial<Record<keyof Settings, string>> = {
   upstream: 'backend',
 }
 
-/** What a changed file says of the process that only its next start will hear. */
+/** Diagnostics for changed process settings that require a restart. */
 export function restartNeeded(
   file: string,
   running: Settings,

@@ -20,7 +20,7 @@ import { leadsToBackend, streamFor } from '../reach/streams.ts'
 import type { StreamPlace } from '../reach/where.ts'
 import { idleServices } from './idle-deps.ts'
 
-/** Routes recorded requests as the gateway would: by its own listeners and its own matcher. */
+/** Routes recorded requests as the gateway would, with its own listeners and matcher. */
 export function openRouter(
   model: Model,
   isPortOf: (port: number) => boolean,
@@ -43,9 +43,9 @@ function routed(
   const { isConnection, host, sni } = recorded.request
   const names = new HttpListeners(own)
   const isSecured = own.some(({ listener }) => SECURED.has(listener.protocol))
-  // As in the gateway: a handshake is for the listener of the server name, before any request.
+  // As in the gateway, a handshake selects the listener by server name, before any request.
   const entered = isSecured ? names.forHost(sni ?? '') : undefined
-  // Of a connection that was closed by its source alone no server name was read.
+  // If a connection was closed because of its source address, its server name was never read.
   const isUnread = isConnection && sni === undefined
   if (isSecured && entered === undefined && !isUnread) return 'no listener serves this server name'
   const listener = isConnection ? (entered ?? own[0]) : names.forHost(host)
@@ -79,7 +79,7 @@ function isForwarded(stream: TcpRoute | undefined): boolean {
   return stream !== undefined && leadsToBackend(stream)
 }
 
-/** Those of the port; by name, where the file is for other ports than the gateway had. */
+/** The listeners of the port; matched by name if the file uses other ports than the gateway had. */
 function listenersFor(
   listeners: readonly ListenerProgram[],
   { gateway, listener, port }: RecordedRequest,
@@ -93,8 +93,9 @@ function listenersFor(
 }
 
 /**
- * The route by what is known, and those that matches may choose which ask for what is not: for each
- * of them, the route of a request which has just that. Whichever a request takes is among them.
+ * Returns the route by the known values, and the routes that matches on unknown values may select:
+ * for each such match, the route of a request with exactly these values. The route of any request
+ * is among them.
  */
 function routesOf(
   reach: Reach,

@@ -10,13 +10,13 @@ import type { Logger } from '../telemetry/log.ts'
 import { COOKIE_SECRET } from './cookie-secret.ts'
 import type { Fleet } from './fleet.ts'
 
-/** Sign-in for policies of routes. What does the protocol is loaded with the first such policy. */
+/** Sign-in for policies of routes. The protocol code is loaded with the first such policy. */
 export function routeSignIn(shared: SharedSignIn, environment: Environment): OpenSignIn {
   return (settings) => {
     const secret = settings.cookieSecret ?? environment[COOKIE_SECRET] ?? ''
     if (!isCookieSecret(secret)) return undefined
     const opening = openSessions(settings, secret, shared)
-    // Whoever signs in is told; nobody may.
+    // The error is reported at sign-in, which may never happen.
     opening.catch(() => {})
     return {
       begin: async (...args) => (await opening).begin(...args),
@@ -45,10 +45,10 @@ async function openSessions(
   })
 }
 
-/** Replicas of one database tell each other of sessions that are over. */
+/** Shares ended sessions among the replicas of one database. */
 export function shareRevoked(store: Store, { signIn }: Fleet, log: Logger): void {
   signIn.share = ({ keys, before, until }) =>
-    // Here the session is over all the same, and elsewhere it ends with its tokens.
+    // The session has ended here in any case; at other replicas, it ends with its tokens.
     store.revocations.add(keys, before, until).catch((error: Error) => {
       log.warn('sign-in', {
         error: 'cannot send a logout to the other replicas',
@@ -58,7 +58,7 @@ export function shareRevoked(store: Store, { signIn }: Fleet, log: Logger): void
   store.revocations.onAdded((revoked) => void signIn.learn(revoked))
 }
 
-/** A subject or a session of one provider may have the name of another one's. */
+/** Subjects and sessions of different providers may have the same names. */
 function revokedFor(name: string, shared: SharedSignIn): RevokedSessions {
   const keys = (one: Parameters<typeof keysOf>[0]) => keysOf(one).map((key) => `${name} ${key}`)
   return {
@@ -68,7 +68,7 @@ function revokedFor(name: string, shared: SharedSignIn): RevokedSessions {
   }
 }
 
-/** Nobody has to know a token who only has to know whether it is the same. */
+/** Comparing tokens requires only their digests. */
 function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }

@@ -12,11 +12,11 @@ import { messageGuards } from './message-guards.ts'
 import { openVerdicts, type Verdicts } from './verdicts.ts'
 
 /**
- * Whether Allow and Require rules keep anything out. The program is asked about some plain requests
- * first, since one that it denies says it all; where it denies none, there is a proof or none.
+ * Whether Allow and Require rules deny anything. The program first evaluates some plain requests,
+ * since one denial is sufficient; if it denies none, a proof is attempted.
  */
 export function ruleGuards(model: Model): RuleGuard & Pick<Verdicts, 'close'> {
-  // What Deny rules keep out is not what the others do.
+  // Denials by Deny rules must not count as denials by the others.
   const asking = withoutDenies(model)
   const verdicts = openVerdicts(asking)
   let proven: ReadonlyMap<string, ReturnType<typeof guardsAt>> | undefined
@@ -50,7 +50,7 @@ function keyOf({ listener, route, backend, provider }: Named): string {
   return JSON.stringify([listener, route, backend, provider])
 }
 
-/** An example may be of a request that nobody can send: the program has the last word. */
+/** An example may be a request that cannot be sent, so the program decides. */
 function guardBy(guard: Guard, { route }: GuardedWay, verdicts: Verdicts): Guard['kind'] {
   if (guard.kind !== 'something') return guard.kind
   const { example } = guard
@@ -59,11 +59,11 @@ function guardBy(guard: Guard, { route }: GuardedWay, verdicts: Verdicts): Guard
     isUnserved,
     route: taken,
   } = verdicts.decide(hypotheticalOf(example), example.isConnection)
-  const isRefused = !isAdmitted && isUnserved !== true
-  return isRefused && taken === (route?.name ?? '') ? 'something' : 'unknown'
+  const isRejected = !isAdmitted && isUnserved !== true
+  return isRejected && taken === (route?.name ?? '') ? 'something' : 'unknown'
 }
 
-/** Of all matches and hostnames that lead there; one that no request takes says nothing. */
+/** Combines all matches and hostnames that lead there, except those that no request takes. */
 function together(all: readonly Guard['kind'][]): ReturnType<RuleGuard> {
   const taken = all.filter((kind) => kind !== 'not-taken')
   if (all.length === 0 || taken.includes('unknown')) return 'unknown'
@@ -76,7 +76,7 @@ function backendOf({ backends }: Model, { backend }: GuardedWay): AiBackend | un
   return found?.kind === 'ai' ? found : undefined
 }
 
-/** For each match and each hostname a request that it takes and that is denied. */
+/** Whether each match and each hostname has a request that takes it and is denied. */
 function isDenyingSome(way: GuardedWay, ai: AiBackend | undefined, verdicts: Verdicts): boolean {
   const { rule, route } = way
   if (rule === undefined || route === undefined) return false
@@ -144,7 +144,7 @@ function below(path: string): string {
   return path.endsWith('/') ? path : `${path}/`
 }
 
-/** Small and large, with all that calls commonly have: rules about models decide nothing else. */
+/** Small and large, with all common fields of calls: rules on models depend on nothing else. */
 const CALLS: readonly object[] = [
   { messages: [{ role: 'user', content: 'hello' }] },
   {
@@ -156,7 +156,7 @@ const CALLS: readonly object[] = [
   },
 ]
 
-/** Calls to the models that the provider serves. */
+/** Calls to the models of the provider. */
 function plainCalls(
   way: GuardedWay,
   ai: AiBackend | undefined,
@@ -181,7 +181,7 @@ function plainCalls(
   )
 }
 
-/** Names by which a client gets to the provider. */
+/** Names by which clients reach the provider. */
 function modelsOf(
   { models, virtualModels = [] }: AiBackend,
   { provider, model }: GuardedWay,
@@ -200,8 +200,8 @@ function withoutDenies(model: Model): Model {
 }
 
 /**
- * A Model is plain data: lists, objects and scalars. What has no rules in it stays the same object,
- * since secrets are known by the objects that refer to them.
+ * A Model is plain data: lists, objects and scalars. Values without rules stay the same objects,
+ * since secrets are identified by the objects that refer to them.
  */
 function without(value: unknown): unknown {
   if (Array.isArray(value)) {

@@ -7,7 +7,7 @@ import { rejectedParts } from '../model/rejected-parts.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Fleet } from './fleet.ts'
 
-/** Ready is who serves: without a worker nobody does, and with fewer than all it is said. */
+/** The gateway is ready if at least one worker serves; the detail reports if fewer than all do. */
 export function withWorkers(status: Status, { size, serving }: Fleet): Status {
   const count = serving()
   if (!status.isReady || count === size) return status
@@ -15,7 +15,7 @@ export function withWorkers(status: Status, { size, serving }: Fleet): Status {
   return { ...status, detail: `${status.detail}, ${count} of ${size} workers are serving` }
 }
 
-/** What fails closed while the rest is served. */
+/** Logs errors of parts that fail closed while the rest is served. */
 export function logErrors(diagnostics: readonly Diagnostic[], log: Logger): void {
   for (const { code, severity, message, origin } of diagnostics) {
     if (severity !== 'error') continue
@@ -28,7 +28,7 @@ export function logErrors(diagnostics: readonly Diagnostic[], log: Logger): void
   }
 }
 
-/** Why a change is rejected as a whole: the first error; all of them are printed. */
+/** Logs why a change is rejected as a whole: the first error; all errors are printed. */
 export function logRejection(file: string, diagnostics: readonly Diagnostic[], log: Logger): void {
   const cause = diagnostics.find(({ severity }) => severity === 'error') ?? diagnostics[0]
   log.error('config', {
@@ -40,7 +40,7 @@ export function logRejection(file: string, diagnostics: readonly Diagnostic[], l
   })
 }
 
-/** What is wrong with the policies, in the log too; what the reader said was printed already. */
+/** Logs policy findings; the diagnostics of the reader are already printed. */
 export function logFindings(findings: readonly Diagnostic[], log: Logger): void {
   for (const { code, severity, message, origin } of findings) {
     if (!code.startsWith('AZ')) continue
@@ -49,8 +49,11 @@ export function logFindings(findings: readonly Diagnostic[], log: Logger): void 
   }
 }
 
-/** How many parts of a Model are rejected. What is invalid in a file or a row was reported, so that
- * thousands of parts need not be looked at; a controller knows of it by itself (`isDelivered`). */
+/**
+ * Counts the rejected parts of a Model. Invalid parts of a file or a row have been reported, so
+ * without errors, thousands of parts need not be scanned; a controller knows its own
+ * (`isDelivered`).
+ */
 export function countRejected(
   model: Model,
   diagnostics: readonly Diagnostic[],

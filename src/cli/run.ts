@@ -72,7 +72,7 @@ const QUICKSTART = 'examples/quickstart.yaml'
 const EXAMPLE_PORT = 4001
 const VERSION = own.version
 const now = () => performance.now()
-/** Milliseconds: first it serves. */
+/** Milliseconds; serving comes first. */
 const API_PAUSE = 500
 
 export const run = defineCommand({
@@ -99,10 +99,10 @@ export const run = defineCommand({
     const diagnostics = [...read.diagnostics, ...missing]
     const settings = withSessionKey(loaded.settings, environment)
     const model = hasErrors(isStrict ? diagnostics : missing) ? undefined : read.value
-    if (model === undefined || settings === undefined) return refuse(diagnostics, terminal)
+    if (model === undefined || settings === undefined) return reject(diagnostics, terminal)
     const example = isExample ? await startExampleBackend(EXAMPLE_PORT, path) : undefined
-    if (example !== undefined && 'code' in example) return refuse([example], terminal)
-    // Without the edits it would be another configuration: nothing is served until they are known.
+    if (example !== undefined && 'code' in example) return reject([example], terminal)
+    // Without the edits, this is a different configuration: nothing is served until they are known.
     const embedded = example === undefined ? undefined : await openEmbedded(terminal)
     const forced = embedded?.settings ?? {}
     const all = { ...settings, ...forced }
@@ -131,7 +131,7 @@ export const run = defineCommand({
 
 const NO_MODEL: Model = { gateways: [], routes: [], tcpRoutes: [], backends: [], frontend: [] }
 
-function refuse(diagnostics: readonly Diagnostic[], terminal: Terminal): number {
+function reject(diagnostics: readonly Diagnostic[], terminal: Terminal): number {
   print(diagnostics, terminal)
   return 1
 }
@@ -141,20 +141,20 @@ function print(diagnostics: readonly Diagnostic[], { err, colour, width = 100 }:
   err(`${renderTerminal(diagnostics, { colour, width })}\n\n${renderCount(diagnostics)}\n`)
 }
 
-/** What is served first. */
+/** The first configuration to serve. */
 interface First {
   readonly model: Model
-  /** What people are shown at the start: the file, also where edits of it are not known yet. */
+  /** The Model in the startup output: that of the file, even if its edits are not known yet. */
   readonly announced: Model
   readonly settings: Settings
-  /** Those of them that the file does not say. */
+  /** Those settings that are not from the file. */
   readonly forced: Partial<Settings>
-  /** Errors, too, if it is not strict. */
+  /** Includes errors if it is not strict. */
   readonly diagnostics: readonly Diagnostic[]
   readonly isStrict: boolean
-  /** Delivers what is served; the first Model has settings alone then. */
+  /** If set, the controller delivers the configuration, and the file contains only settings. */
   readonly controller: ControllerOptions | undefined
-  /** Of its file, as it was read. */
+  /** The items of the file, as read. */
   readonly known: KnownItems
 }
 
@@ -175,14 +175,14 @@ async function serveUntilStopped(
   const kept = await openDecisionFile(file, settings, log, metrics)
   if (kept !== undefined && 'code' in kept) {
     sink.close()
-    return refuse([...warnings, kept], terminal)
+    return reject([...warnings, kept], terminal)
   }
   const records = await openDecisionSinks(kept, settings, log, metrics)
   const stores = await openStores(file, settings, log)
   if ('code' in stores) {
     await records?.close()
     sink.close()
-    return refuse([...warnings, stores], terminal)
+    return reject([...warnings, stores], terminal)
   }
   outliveErrors(log, metrics)
   const broke = (error: unknown) => errorReporter(log, metrics)('admin', error)
@@ -218,7 +218,7 @@ async function serveUntilStopped(
     await fleet.drain()
     await records?.close()
     sink.close()
-    return refuse([...warnings, ...(access as readonly Diagnostic[])], terminal)
+    return reject([...warnings, ...(access as readonly Diagnostic[])], terminal)
   }
   const { authenticate, login, names } = access
   const { store } = storage
@@ -228,7 +228,7 @@ async function serveUntilStopped(
     await fleet.drain()
     await records?.close()
     sink.close()
-    return refuse([...warnings, ...applied.diagnostics], terminal)
+    return reject([...warnings, ...applied.diagnostics], terminal)
   }
   const linting = new LintApart({
     file,
@@ -250,10 +250,10 @@ async function serveUntilStopped(
     const seconds = Date.now() / 1000
     metrics.gauge(configApplied).at({}).set(seconds)
     print(diagnostics, terminal)
-    // The controller knows what is wrong with its policies.
+    // The controller already knows the errors of its policies.
     if (controller === undefined) linting.ask()
   }
-  // Frozen when it serves: nobody waits for it then.
+  // Frozen after serving has started, so that it does not delay requests.
   const logHash = async (model: Model) => {
     await runCooperatively(freezeModel(model), now)
     const hash = await runCooperatively(versionOfModel(model, settings), now)
@@ -266,11 +266,11 @@ async function serveUntilStopped(
   } else if (store !== undefined) status = { ...status, detail: 'waiting for the database' }
   else report(first, [...warnings, ...withoutRepeated(warnings, applied.diagnostics)])
   const digests: Digests = { served: firstDigest, rejected: undefined }
-  // Whoever sees that it is ready may also ask it to stop.
+  // Once readiness is visible, a stop may be requested.
   const stopped = stopAsked(() => reload())
   const at = (field: string) => ({ kind: 'object', object: file, field }) as const
   const secrets = secretsOf(terminal.environment)
-  // Loaded with the first call: a gateway that is never asked needs none of it.
+  // Loaded with the first call: a gateway whose API is never used does not need it.
   let api: RequestHandler | undefined
   const loadApi = () => import('../admin/api/index.ts')
   const lazyApi: RequestHandler = async (request, response) => {
@@ -317,7 +317,7 @@ async function serveUntilStopped(
     await fleet.drain()
     await records?.close()
     sink.close()
-    return refuse(unheard, terminal)
+    return reject(unheard, terminal)
   }
 
   const reloads = metrics.counter(configReloads)
@@ -342,7 +342,7 @@ async function serveUntilStopped(
       reloads.at({ outcome: 'applied' }).inc()
       Object.assign(digests, { served: digest, rejected: undefined })
       const late = restartNeeded(file, settings, { ...written, ...forced })
-      // All else that was written takes effect after a restart.
+      // All other settings take effect after a restart.
       status = { ...status, settings: { ...settings, modelCatalog: written.modelCatalog } }
       report(model, [...diagnostics, ...late])
       log.info('config', { file, outcome: 'applied' })
@@ -365,10 +365,10 @@ async function serveUntilStopped(
   store?.start()
   const stopping = new AbortController()
   void followSource(source, following, stopping.signal).catch(broke)
-  // With a database nothing is served before the edits are known: that is still the start.
+  // With a database, nothing is served before the edits are known, so startup lasts until then.
   void (store === undefined ? logHash(first) : firstStored.promise).then(optimizeForTraffic)
   collectBetweenRequests(awaitedRequests)
-  // Where edits are made by it, the first one does not wait for that.
+  // Loads the API early if edits can be stored, so that the first edit does not wait for it.
   void store?.known.then(() => setTimeout(loadApi, API_PAUSE).unref())
 
   const serving = { file, model: announced, settings, workers: fleet.size, version: VERSION }
@@ -376,11 +376,11 @@ async function serveUntilStopped(
   const ports = [...new Reach(announced).ports]
   log.info('portcullis', { ...startRecord(serving), ports, message: 'serving' })
   await stopped
-  // Readiness goes first, so that no new traffic is sent here while the rest finishes.
+  // Readiness ends first, so that no new traffic arrives while remaining requests complete.
   status = { ...status, isReady: false, detail: 'draining' }
   log.info('portcullis', { message: 'draining' })
   await new Promise((done) => setTimeout(done, settings.drain.min))
-  // What is read now would have what has been drained listen again.
+  // A configuration read now would reopen the drained listeners.
   stopping.abort()
   await store?.close()
   await usage.sample()

@@ -4,7 +4,7 @@ import type { Environment } from '../sources/file/expand.ts'
 
 const VARIABLE = 'SESSION_KEY'
 
-/** The settings with the key of the environment, unless the file has one. */
+/** Returns the settings with the key from the environment, unless the file sets one. */
 export function withSessionKey(
   settings: Settings | undefined,
   environment: Environment,
@@ -14,7 +14,7 @@ export function withSessionKey(
   return { ...settings, session: { key: { secret: key } } }
 }
 
-/** A key that cannot be used would leave sessions to a random one, which other replicas lack. */
+/** With an unusable key, sessions would use a random one, which other replicas lack. */
 export function sessionKeyProblems(environment: Environment): readonly Diagnostic[] {
   const { [VARIABLE]: key = '' } = environment
   if (key === '' || /^[0-9a-fA-F]{64}$/.test(key)) return []

@@ -7,8 +7,8 @@ import { runThread, THREAD } from './thread.ts'
 import { runWorker } from './worker.ts'
 
 /**
- * `portcullis …`: the exit code. A gateway and what it starts load nothing of the other commands,
- * which are a fifth of the program.
+ * Runs `portcullis …` and returns the exit code. A gateway and its processes do not load the other
+ * commands, which are a fifth of the program.
  */
 export async function start(
   args: readonly string[],
@@ -17,13 +17,13 @@ export async function start(
 ): Promise<number> {
   const [name, ...rest] = args
   if (name === run.name) return invoke(run, rest, terminal)
-  // Not for people: how `run` starts the processes that share its ports.
+  // Internal: `run` starts the processes that share its ports this way.
   if (name === 'worker' && process.send !== undefined) {
     return runWorker(terminal.environment['PORTCULLIS_WORKER'] ?? '0')
   }
-  // Nor this: how `run` reads what would hold up requests.
+  // Internal: `run` reads files that would delay requests this way.
   if (name === THREAD && !isMainThread) return runThread()
-  // Nor this: how `run` has what it serves linted.
+  // Internal: `run` lints the served configuration this way.
   if (name === LINT_STORED) {
     const { lintStored } = await import('./lint-stored.ts')
     return lintStored(rest, terminal)

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 
 const MODULE = import.meta.resolve('./startup-memory.ts')
 
-/** Short-lived objects, many of which live through a collection: V8 makes room for them. */
+/** Short-lived objects, many of which survive a collection, so that V8 enlarges the space. */
 const CHURN = `
   import { getHeapSpaceStatistics } from 'node:v8'
   const kept = new Array(20_000)
@@ -24,7 +24,7 @@ function largestYoungSpace(before: string): number {
   return Number(run(script))
 }
 
-/** Flags of V8 that are set while `work` runs. */
+/** The V8 flags that are set while `work` runs. */
 function flagsOf(work: string): Set<string> {
   const script = `
     import { syncBuiltinESMExports } from 'node:module'
@@ -49,7 +49,7 @@ function flagsOf(work: string): Set<string> {
 
 function run(script: string): string {
   const { NODE_OPTIONS: _, ...env } = process.env
-  // By standard input: with an argument of Node's own the module leaves V8 as it is.
+  // Passed on standard input: with Node arguments, the module does not change V8.
   const input = `import(${JSON.stringify(`data:text/javascript,${encodeURIComponent(script)}`)})`
   const { stdout, stderr } = spawnSync(process.execPath, [], { env, input, encoding: 'utf8' })
   assert.equal(stderr, '')

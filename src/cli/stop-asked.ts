@@ -1,7 +1,7 @@
-/** Milliseconds in which a signal is the same one again: npm passes on what the terminal sent to all. */
+/** Milliseconds in which a signal counts as repeated: npm forwards what the terminal sent. */
 const ECHO = 300
 
-/** Resolves at SIGTERM or SIGINT; a second one ends the process at once. */
+/** Resolves on SIGTERM or SIGINT; a second signal exits the process immediately. */
 export function stopAsked(reload: () => void): Promise<void> {
   process.on('SIGHUP', reload)
   return new Promise((resolve) => {

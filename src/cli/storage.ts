@@ -26,11 +26,11 @@ import { StoredValidator } from './stored-validator.ts'
 const now = () => performance.now()
 const KEY = 'PORTCULLIS_STORAGE_KEY'
 
-/** Where edits of the configuration are. */
+/** The storage for edits of the configuration. */
 export interface Storage {
   readonly configuration: Configuration
   readonly store: Store | undefined
-  /** What was read of the resources. */
+  /** The cached resources. */
   readonly known: KnownResources
   readonly validator: StoredValidator
 }
@@ -41,11 +41,11 @@ export interface StorageOptions {
   readonly settings: Settings
   readonly log: Logger
   readonly metrics: Metrics
-  /** What is stored changed. */
+  /** Called when the stored configuration changes. */
   readonly changed: () => void
 }
 
-/** A store is opened where the file asks for one; a Diagnostic says why it cannot be. */
+/** Opens a store if the file configures one; returns a Diagnostic on failure. */
 export async function openStorage(options: StorageOptions): Promise<Storage | Diagnostic> {
   const { file, environment, settings } = options
   const keys = environment[KEY] === undefined ? [] : readKeys(environment[KEY])
@@ -79,7 +79,7 @@ async function openStore(
   keys: readonly Buffer[],
 ): Promise<Store> {
   const url = database?.url.secret.trim() ?? ''
-  // Loaded for gateways that have a database, and for no other.
+  // Loaded only if a database is configured.
   const { Store } = await import('../sources/database/store.ts')
   const { StateFile } = await import('../sources/database/state-file.ts')
   const stateFile = database?.stateFile && resolve(dirname(file), database.stateFile)
@@ -111,14 +111,14 @@ async function openStore(
   return store
 }
 
-/** The file with what is stored, as it is served: part by part, as from a cluster. */
+/** Loads the file with the stored edits for serving: part by part, as from a cluster. */
 export async function loadStored(
   { store, known }: Storage,
   file: string,
   environment: Environment,
   before: Model | undefined,
 ): Promise<Loaded> {
-  // Without the edits it would be another configuration: nothing is served until they are known.
+  // Without the edits, this is a different configuration: nothing is served until they are known.
   await store?.known
   const loaded = await runCooperatively(
     loadMerged(file, environment, store?.stored ?? [], known),
@@ -127,12 +127,15 @@ export async function loadStored(
   return servableAfter(file, loaded, { before, isStrict: false })
 }
 
-/** What is stored, for the process that lints it; it has secrets in it. */
+/** The stored resources, for the process that lints them; the text contains secrets. */
 export function storedForLint({ stored }: Store): Promise<string> {
   return runCooperatively(storedTextSteps(stored), now)
 }
 
-/** Ready is also who serves what was stored last; that it may be out of date is said. */
+/**
+ * A gateway that serves its last stored configuration is ready; the detail says that it may be out
+ * of date.
+ */
 export function withStorage(status: Status, { store }: Storage): Status {
   if (store === undefined) return status
   const { isConnected, revision, problem = '' } = store.state

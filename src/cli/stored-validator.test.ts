@@ -40,7 +40,7 @@ policies:
 
 const USERS = 'alice:$2y$08$rh1hZBCzkqMW16BP.UKMrOIWcNocd.4KM1kVVDX0E3rz0hvAzlqmO'
 
-/** Most of what people write is in order. */
+/** Most input of users is valid. */
 function mostly<T>(good: readonly T[], bad: readonly T[]): fc.Arbitrary<T> {
   return fc.oneof(
     { arbitrary: fc.constantFrom(...good), weight: 5 },
@@ -63,7 +63,7 @@ const policies = fc.oneof(
       {},
       { directResponse: { status: 204 } },
       { basicAuth: { htpasswd: USERS } },
-      // What its lines are is found by the compiler.
+      // The compiler checks its lines.
       { basicAuth: { htpasswd: 'alice:plain' } },
       { basicAuth: { htpasswd: { file: 'users' } } },
       { timeout: { request: '1s', backendRequest: '2s' } },
@@ -177,7 +177,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-/** As a store has it: what did not change is the same object. */
+/** Behaves like a store: unchanged resources stay the same objects. */
 class Edits {
   stored: readonly StoredResource[] = []
   #revision = 0
@@ -205,7 +205,7 @@ class Edits {
     }
   }
 
-  /** Nothing that was found about them before is found again. */
+  /** A copy for which no earlier results are cached. */
   anew(): readonly StoredResource[] {
     return structuredClone(this.stored) as StoredResource[]
   }
@@ -223,7 +223,7 @@ describe('edits of stored resources, one after the other', () => {
     try {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 12 }), async (steps) => {
-          // Of one run nothing is known to the next.
+          // Runs must not share cached results.
           const environment = { RUN: String(runs++) }
           const known = new KnownResources()
           const validator = new StoredValidator(known)

@@ -13,22 +13,22 @@ import { checkModel, servable } from './check-model.ts'
 const now = () => performance.now()
 
 /**
- * All that there is to say of a configuration before it is stored. Thousands of resources may be
- * stored, of which a change concerns one: what is known to be in order is not checked again, and
- * what is said is the same as if all of it were.
+ * Validates a configuration before it is stored. Thousands of resources may be stored, while a
+ * change affects one: parts known to be valid are not checked again, and the diagnostics are the
+ * same as for a full check.
  */
 export class StoredValidator {
   readonly #known: KnownResources
-  /** The last one that was looked at, whatever became of it. */
+  /** The last Model that was validated, regardless of the result. */
   #looked: Model | undefined
-  /** Of which the compiler had nothing to say. */
+  /** The last Model without compiler diagnostics. */
   #compiled: Model | undefined
 
   constructor(known: KnownResources) {
     this.#known = known
   }
 
-  /** What is served now, and what its compiler said. */
+  /** Sets the served Model and the diagnostics of its compiler. */
   served(model: Model, diagnostics: readonly Diagnostic[]): void {
     this.#compiled = diagnostics.length === 0 ? model : undefined
   }
@@ -48,7 +48,7 @@ export class StoredValidator {
     return [...diagnostics, ...withoutRepeated(diagnostics, further)]
   }
 
-  /** Without the routes that the compiler has nothing to say of. */
+  /** The Model without the routes that are known to have no compiler diagnostics. */
   async #unknownPartOf(model: Model): Promise<Model> {
     const compiled = this.#compiled
     if (compiled === undefined) return model

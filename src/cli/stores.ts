@@ -6,13 +6,13 @@ import type { Logger } from '../telemetry/log.ts'
 import { openBudgets } from './budgets.ts'
 import { openUserTokenStore } from './user-tokens.ts'
 
-/** What a gateway keeps for all of its processes while it serves, and beyond. */
+/** State that a gateway shares among all of its processes, and may keep across restarts. */
 export interface Stores {
   readonly budgets: BudgetStore
   readonly userTokens: UserTokenStore
 }
 
-/** A diagnostic: one of them cannot be used. */
+/** Returns a Diagnostic if a store cannot be used. */
 export async function openStores(
   file: string,
   settings: Settings,

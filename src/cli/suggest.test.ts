@@ -15,7 +15,7 @@ after(() => rmSync(FOLDER, { recursive: true }))
 interface Sent {
   readonly method: string
   readonly path: string
-  /** Undefined: no token. */
+  /** If undefined, no token is sent. */
   readonly group?: string | undefined
   readonly roles?: readonly string[]
   readonly team?: string | undefined
@@ -41,7 +41,7 @@ function config(rules: readonly object[], above: readonly object[] = []): string
   })
 }
 
-/** What a gateway with this configuration responds, and what it records of it. */
+/** The responses of a gateway with this configuration, and its records. */
 async function served(text: string, requests: readonly Sent[]) {
   const statuses: number[] = []
   const records = await recordedWhile(text, ['jwt', 'request'], async (origin, tokens) => {
@@ -191,7 +191,7 @@ describe('portcullis suggest', () => {
           const [api] = found.suggestions
           const isAdmitted = before.statuses.includes(200)
           if (api === undefined) {
-            // Whatever claims and headers there are, a rule without an own condition is too wide.
+            // Whatever the claims and headers, a rule without its own condition is too broad.
             assert.ok(!isAdmitted || found.without.length > 0)
             return
           }

@@ -72,7 +72,7 @@ usage error.`,
   },
 })
 
-/** Stages before the route is known have records of their own. */
+/** Stages before routing have separate records. */
 function idsOn<T extends { readonly id: string; readonly route?: string }>(
   route: string,
   records: readonly T[],

@@ -83,7 +83,7 @@ describe('portcullis test', () => {
       )
       const froms = ['', 'from: 127.0.0.9, ', 'from: 203.0.113.7, ']
       for (const from of froms) {
-        // A method that looks like the header is none: the rules deny it.
+        // A method that looks like the header is not one: the rules deny it.
         for (const expected of ['expect: 201', 'method: PROXY, expect: 403']) {
           const file = join(FOLDER, 'proxied.yaml')
           writeFileSync(file, `name: proxied\n${config}requests:\n- { ${from}${expected} }\n`)
@@ -240,9 +240,9 @@ describe('files of cases', () => {
   }
 
   it('have no variables: a dollar is one', () => {
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: this is what a file says
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the syntax in a file
     const text = "name: a\nconfig: b\nrequests:\n- { path: '/${A}', expect: 200 }\n"
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: this is what a file says
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the syntax in a file
     assert.equal(parseSuite(text, 'a').value?.requests[0]?.path, '/${A}')
   })
 })

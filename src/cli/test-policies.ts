@@ -63,7 +63,7 @@ are not known.`,
   },
 })
 
-/** The cases as they are written: the gateway reads them as it would a file. */
+/** Sends the cases as written: the gateway reads them like a file. */
 async function runServed(
   admin: string,
   file: string,

@@ -5,7 +5,7 @@ import { type Secrets, secretsIn } from '../model/secret.ts'
 import type { Environment } from '../sources/file/expand.ts'
 import { type Loaded, loadFile } from '../sources/file/load.ts'
 
-/** The word that makes the program, started as a thread of itself, read a configuration. */
+/** The command with which the program, started as a thread, reads a configuration. */
 export const THREAD = 'load'
 
 export interface ThreadData {
@@ -13,12 +13,12 @@ export interface ThreadData {
   readonly environment: Environment
 }
 
-/** What the thread says first; routes are asked for by the number of those that are there. */
+/** The first message of the thread; further routes are requested by the number already received. */
 export interface Begun {
   /** Without its routes. */
   readonly model: Model | undefined
   readonly routes: number
-  /** What model and routes refer to. */
+  /** The secrets that the Model and the routes refer to. */
   readonly secrets: Secrets
   readonly settings: Loaded['settings']
   readonly diagnostics: readonly Diagnostic[]
@@ -28,7 +28,7 @@ export interface Begun {
 
 const ROUTES_AT_ONCE = 250
 
-/** Reads the configuration that it is told of, and waits to be asked for its routes. */
+/** Reads the configuration in its worker data, then waits for requests for its routes. */
 export function runThread(): Promise<number> {
   const { file, environment } = workerData as ThreadData
   const { result, settings, files, digest } = loadFile(file, { environment })
@@ -38,7 +38,7 @@ export function runThread(): Promise<number> {
   const said = { diagnostics, settings, files, digest }
   const begun: Begun = { model, routes: routes.length, secrets: secretsIn(value), ...said }
   parentPort?.postMessage(begun)
-  // Until it is ended from outside.
+  // Runs until the parent terminates it.
   return new Promise(() => {
     parentPort?.on('message', (from: number) => {
       parentPort?.postMessage(routes.slice(from, from + ROUTES_AT_ONCE))

@@ -55,12 +55,12 @@ Exit code: 0, 1 if FILE cannot be used, 2 for a usage error.`,
 
 type Key = webcrypto.JsonWebKey & { readonly kid: string }
 
-/** The key of the file, a new one where there is no file; a sentence where it is of no use. */
+/** Reads the key from a file, or creates the file; returns a message if it is unusable. */
 function keyOf(file: string): Key | string {
   try {
     const made = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
     const key: Key = { ...made.export({ format: 'jwk' }), kid: randomUUID() }
-    // Exclusive: what is there already is never replaced, nor read by others.
+    // Exclusive: never replaces an existing file, and other users cannot read it.
     writeFileSync(file, `${JSON.stringify(key, undefined, 2)}\n`, { mode: 0o600, flag: 'wx' })
     return key
   } catch (error) {
@@ -116,7 +116,7 @@ function objectOf(text: string): object {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new UsageError(`--claims must be a JSON object, for example '{"sub":"alice"}'`)
 }

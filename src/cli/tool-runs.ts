@@ -13,13 +13,13 @@ const LOW_PRIORITY = 10
 
 export interface ToolRunsOptions {
   readonly environment: Environment
-  /** The program that is run: this one. */
+  /** The program to run; by default, this one. */
   readonly entry?: string
 }
 
 /**
- * Commands in processes of their own. What they read has secrets in it, so it is kept in memory
- * where the machine has a place for that, and is gone with the process.
+ * Runs commands in separate processes. Their input contains secrets, so it is kept in memory if the
+ * machine supports this, and deleted with the process.
  */
 export function openTools({
   environment,
@@ -40,7 +40,7 @@ export function openTools({
       }
       const own = args.map((arg) => arg.replace(/^FILES\//, `${folder}/`))
       const result = await runApart([entry, command, ...own], environment)
-      // Where it was is of no use to anybody.
+      // The folder is of no use to callers.
       const clean = (text: string) => text.replaceAll(`${folder}/`, '')
       return { ...result, out: clean(result.out), err: clean(result.err) }
     } finally {
@@ -63,7 +63,7 @@ function runApart(args: readonly string[], environment: Environment): Promise<To
     try {
       if (child.pid !== undefined) setPriority(child.pid, LOW_PRIORITY)
     } catch {
-      // It is over already, or may not be slowed.
+      // The process has exited, or its priority cannot be lowered.
     }
   })
 }

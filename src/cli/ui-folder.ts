@@ -6,9 +6,9 @@ import type { FindUi } from '../admin/ui-files.ts'
 const TIMEOUT_MS = 120_000
 
 /**
- * Where the Admin UI is. A release has it beside the program. A checkout builds it with the first
- * page that is opened, so that neither a start nor `npm ci` waits for it; the build is kept for as
- * long as its sources are the same.
+ * Finds the Admin UI. A release ships it next to the program. A checkout builds it when the first
+ * page is opened, so that neither startup nor `npm ci` waits for it; the build is kept until its
+ * sources change.
  */
 export function openUi(): FindUi {
   const released = join(import.meta.dirname, 'ui')

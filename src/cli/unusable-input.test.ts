@@ -25,7 +25,7 @@ const GOOD = written(
 mkdirSync(at('a-folder'))
 symlinkSync(at('loop.yaml'), at('loop.yaml'))
 
-/** A few lines that stand for gigabytes. */
+/** A few lines that expand to gigabytes. */
 function aliasesOfAliases(): string {
   const levels = Array.from(
     { length: 12 },
@@ -34,7 +34,7 @@ function aliasesOfAliases(): string {
   return levels.join('')
 }
 
-/** What somebody may name by mistake. */
+/** Files that users may name by mistake. */
 const FILES: Readonly<Record<string, string>> = {
   'that does not exist': at('none.yaml'),
   'that is a folder': at('a-folder'),
@@ -55,7 +55,7 @@ const FILES: Readonly<Record<string, string>> = {
   'of another language': written('program.yaml', 'int main(void) { return "a: b"; }\n'),
 }
 
-/** How each command is given it. */
+/** How the file is passed to each command. */
 const USES: Readonly<Record<string, (file: string) => readonly (readonly string[])[]>> = {
   init: () => [],
   check: (file) => [
@@ -93,7 +93,7 @@ const USES: Readonly<Record<string, (file: string) => readonly (readonly string[
     ['suggest', '--decisions', at('empty.yaml'), '-f', file],
   ],
   why: (file) => [['why', '--decisions', file]],
-  // It sends a file as it is: test/storage/attacks.test.ts.
+  // It sends the file unchanged: test/storage/attacks.test.ts.
   config: () => [],
   'log-level': () => [],
   audit: (file) => [
@@ -115,7 +115,7 @@ const USES: Readonly<Record<string, (file: string) => readonly (readonly string[
   completion: () => [],
 }
 
-/** What a program says when it is broken, and what the system says to programs. */
+/** Messages of internal errors, and system error codes. */
 const INTERNAL =
   /\bE(?:NOENT|ISDIR|NOTDIR|ACCES|PERM|LOOP|NAMETOOLONG|MFILE|INVAL|IO|BADF)\b|errno|syscall|node:|\n\s+at .+:\d+:\d+|TypeError|RangeError|SyntaxError|Maximum call stack|undefined|\[object |NaN/
 
@@ -125,7 +125,7 @@ describe('what no command can use', () => {
   it('is tried with all commands', () => {
     assert.deepEqual(
       COMMANDS.map(({ name }) => name).toSorted(),
-      // What is served is tried with processes of their own: test/cli/run.test.ts.
+      // Serving is tested in separate processes: test/cli/run.test.ts.
       [...Object.keys(USES), 'run'].toSorted(),
       'say how the command is given a file',
     )
@@ -134,7 +134,7 @@ describe('what no command can use', () => {
   for (const [command, uses] of Object.entries(USES)) {
     for (const [kind, file] of Object.entries(FILES)) {
       for (const args of uses(file)) {
-        // It would be made; the rest is about the place, not the file.
+        // `token` would create the file; the rest concerns the path, not the file.
         if (command === 'token' && kind === 'that does not exist') continue
         it(`${args
           .map((one) => (one.startsWith(folder) ? basename(one) : one))
@@ -143,17 +143,17 @@ describe('what no command can use', () => {
           const { code, out, err } = await runWith(args)
           const said = out + err
           assert.doesNotMatch(said, INTERNAL)
-          // Records may be none, nothing needs no layout, and no listener serves the request.
+          // An empty file is valid for `fmt` and as records; `explain` finds no listener for it.
           if (isNothing(file) && (code === 0 || command === 'explain')) return
-          // What is YAML can be laid out.
+          // Any YAML can be formatted.
           if (command === 'fmt' && code === 0) return
           assert.ok(code === 1 || code === 2, `${code}: ${said}`)
-          // Programs get the whole line that a message is about.
+          // Programs get the whole line of an excerpt.
           if (!args.includes('--json')) {
             assert.ok(said.length < 20_000, `${said.length} characters`)
           }
           const isUsage = err.includes(`portcullis ${command}: `) && code === 2
-          // That is for `verify` to say.
+          // `verify` reports this.
           if (args[1] === 'head' && err.includes('the chain is broken')) return
           const names = args.filter((one) => one.startsWith(folder)).map((one) => basename(one))
           assert.ok(isUsage || names.some((one) => said.includes(one)), `which file? ${said}`)
@@ -163,7 +163,7 @@ describe('what no command can use', () => {
   }
 })
 
-/** Options that each has: a value that is missing is another mistake than an unknown option. */
+/** The options of each command: a missing value is a different error than an unknown option. */
 const COMPLETED = new Map<string, ReadonlySet<string>>()
 for (const command of COMMANDS) {
   const own = new Set<string>()
@@ -200,7 +200,7 @@ describe('every command', () => {
       for (const option of optionsOf(command)) {
         if (!option.startsWith('--') || option.length < 6) continue
         const wrong = `${option.slice(0, -2)}${option.at(-1)}${option.at(-2)}`
-        // The help of a command may speak of another one.
+        // The help of a command may mention another one.
         if (wrong === option || !COMPLETED.get(name)?.has(option)) continue
         const { code, err } = await runWith([name, wrong])
         assert.equal(code, 2, wrong)

@@ -6,9 +6,9 @@ import type { Logger } from '../telemetry/log.ts'
 import { UsageHistory, type UsageRow, usageBySteps } from '../telemetry/usage-history.ts'
 import type { Fleet } from './fleet.ts'
 
-/** Milliseconds between two looks at the counters, and between attempts to write. */
+/** Milliseconds between samples of the counters, and between attempts to write. */
 const INTERVAL = 20_000
-/** Rows of one statement, and of one response. */
+/** The max number of rows per statement, and per response. */
 const BATCH = 1_000
 const MAX_POINTS = 20_000
 
@@ -20,20 +20,20 @@ export interface UsageSearch {
 }
 
 export interface FoundUsage {
-  /** `database`: of all replicas. `memory`: of this gateway, since it started. */
+  /** `database`: of all replicas. `memory`: of this gateway since it started. */
   readonly from: 'database' | 'memory'
   readonly points: readonly UsageRow[]
 }
 
-/** What calls to models used and cost over time. */
+/** The usage and cost of model calls over time. */
 export interface UsageLog {
   find(search: UsageSearch): Promise<FoundUsage>
-  /** Before the processes that serve are stopped: what they counted is gone with them. */
+  /** Called before the serving processes stop, because their counters are lost with them. */
   sample(): Promise<void>
   close(): Promise<void>
 }
 
-/** In the database if there is one, else in memory; requests know nothing of it. */
+/** In the database if there is one, otherwise in memory; requests are not involved. */
 export async function openUsage(
   { database }: Settings,
   { readMetrics }: Pick<Fleet, 'readMetrics'>,
@@ -44,7 +44,7 @@ export async function openUsage(
   const table = database && (await openTable(database.url.secret.trim()))
   let isFailing = false
   const sample = async () => {
-    // Nobody looks at the counters of a gateway that serves no models.
+    // The counters of a gateway without models are not read.
     const servesModels = served()?.backends.some(({ kind }) => kind === 'ai')
     if (servesModels) history.sample(await readMetrics(), Date.now())
   }
@@ -58,7 +58,7 @@ export async function openUsage(
       if (rows.length < BATCH) return
     }
   }
-  /** One at a time; what fails is tried again with the next. */
+  /** Runs one write at a time; rows that fail are retried with the next one. */
   const write = (): Promise<void> => {
     writing ??= writeAll()
       .then(() => {
@@ -78,12 +78,12 @@ export async function openUsage(
     find: async ({ since, step }) => {
       await sample()
       if (table !== undefined) {
-        // What was counted a moment ago is to be in it.
+        // The result must include what was counted most recently.
         await Promise.race([write(), pause(WRITE_TIMEOUT_MS)])
         try {
           return { from: 'database', points: await table.find(since, step, MAX_POINTS) }
         } catch {
-          // What this process knows is better than nothing.
+          // The data of this process is better than nothing.
         }
       }
       const points = usageBySteps(history.since(since), step).slice(-MAX_POINTS)
@@ -92,7 +92,7 @@ export async function openUsage(
     sample,
     close: async () => {
       clearInterval(timer)
-      // What a process that serves alone counted while it was drained.
+      // Includes what a single-process gateway counted while it drained.
       await sample()
       if (!isFailing) await Promise.race([write(), pause(WRITE_TIMEOUT_MS)])
       await table?.close()
@@ -100,14 +100,14 @@ export async function openUsage(
   }
 }
 
-/** Milliseconds that a search, or a stop, waits for what is to be written. */
+/** Milliseconds that a search or a shutdown waits for pending writes. */
 const WRITE_TIMEOUT_MS = 2_000
 
 function pause(milliseconds: number): Promise<void> {
   return new Promise((done) => setTimeout(done, milliseconds).unref())
 }
 
-/** Loaded for gateways that have a database, and for no other. */
+/** Loaded only if a database is configured. */
 async function openTable(url: string): Promise<UsageTable> {
   const { UsageTable: Table } = await import('../sources/database/usage-table.ts')
   return new Table({ url, replica: randomUUID() })

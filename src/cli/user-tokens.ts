@@ -9,11 +9,11 @@ import type { UserTokens as OpenedTokens } from '../oidc/user-tokens.ts'
 import type { OpenUserTokens, UserTokenSettings } from '../policies/backend-auth/user-tokens.ts'
 import { UserTokenFile } from '../proxy/user-token-file.ts'
 
-/** Tokens of users for backends. What does the protocol is loaded with the first such policy. */
+/** Tokens of users for backends. The protocol code is loaded with the first such policy. */
 export function openUserTokens(store: UserTokenStore, sealKey: Uint8Array): OpenUserTokens {
   return (settings) => {
     const opening = open(settings, store, sealKey)
-    // Whoever consents is told; nobody may.
+    // The error is reported at consent, which may never happen.
     opening.catch(() => {})
     return {
       find: async (owner) => {
@@ -67,7 +67,6 @@ function nameOf(settings: UserTokenSettings): string {
   return createHash('sha256').update(canonicalJson(said)).digest('hex').slice(0, 16)
 }
 
-/** Where tokens of users are kept. */
 export async function openUserTokenStore(
   file: string,
   { userTokens, database }: Settings,
@@ -88,7 +87,7 @@ export async function openUserTokenStore(
     }
   }
   if (database === undefined) return new MemoryUserTokens()
-  // Loaded for gateways that have a database, and for no other.
+  // Loaded only if a database is configured.
   const { DatabaseUserTokens } = await import('./database-user-tokens.ts')
   const { url, maxConnections } = database
   return new DatabaseUserTokens(url.secret.trim(), maxConnections)

@@ -91,7 +91,7 @@ async function servedDiagnostics(
   return undefined
 }
 
-/** The short word for the same, and the one that is recommended. */
+/** The short and recommended name of the same command. */
 export const check = defineCommand({
   ...validate,
   name: 'check',
@@ -109,7 +109,7 @@ function parse(args: readonly string[]) {
 
 type Differences = (text: string, file: string) => readonly Diagnostic[]
 
-/** What a file that was written for another gateway means there and not here. */
+/** Differences in meaning of a file that was written for another gateway. */
 async function differencesFor(profile: string | undefined): Promise<Differences> {
   if (profile === undefined) return () => []
   if (profile !== 'agentgateway') {
@@ -119,7 +119,7 @@ async function differencesFor(profile: string | undefined): Promise<Differences>
   return agentgatewayDifferences
 }
 
-/** Undefined for what is not one file, or cannot be read: whoever loads it says so. */
+/** Undefined for anything but a readable file: the loader reports the reason. */
 function textOf(file: string, { readInput }: Terminal): string | undefined {
   if (file === '-') return readInput()
   const found = readText(file)
@@ -130,7 +130,7 @@ function nameOf(file: string): string {
   return file === '-' ? 'standard-input' : file
 }
 
-/** What its reader says, what the gateway would say of it, and what is proven of its policies. */
+/** The diagnostics of the reader, those of the gateway, and the proven errors of the policies. */
 function checkFile(
   file: string,
   text: string | undefined,
@@ -143,7 +143,7 @@ function checkFile(
       ? loadConfiguration(file, { environment }).result
       : loadText(input, name, { environment }).result
   const diagnostics = [...read, ...cookieSecretProblems(undefined, environment)]
-  // Files that could not be read have been told of; what they hold is not known.
+  // Unreadable files have been reported; their contents are unknown.
   if (model === undefined || hasErrors(diagnostics)) return diagnostics
   const all = collector()
   const further = withoutRepeated(diagnostics, checkModel(file, model))

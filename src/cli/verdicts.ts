@@ -25,16 +25,16 @@ import { readHypothetical } from './hypothetical-request.ts'
 import { idleServices } from './idle-deps.ts'
 import { RequestReader } from './wire-request.ts'
 
-/** A configuration that decides about requests that nobody sent. */
+/** A configuration that evaluates hypothetical requests. */
 export interface Verdicts {
-  /** By the functions that decide in the gateway; of a connection alone, at its rules alone. */
+  /** Uses the same functions as the gateway; for a connection alone, only its rules. */
   decide(hypothetical: HypotheticalRequest, isConnection?: boolean): Verdict
-  /** The headers that decide. */
+  /** The headers that affect decisions. */
   readonly headersRead: NamesRead
   close(): void
 }
 
-/** Settings of the process may decide as well, where they are known. */
+/** Process settings may affect decisions too, if they are known. */
 export type SetModel = Model & { readonly settings?: Settings }
 
 export function openVerdicts(model: SetModel): Verdicts {
@@ -46,28 +46,28 @@ export function openVerdicts(model: SetModel): Verdicts {
     decide(written, isConnection = false) {
       const hypothetical = isConnection ? written : readHypothetical(program, reader, written)
       if ('word' in hypothetical)
-        return refused('', `${hypothetical.status ?? 'closed'}: ${hypothetical.word}`)
+        return rejected('', `${hypothetical.status ?? 'closed'}: ${hypothetical.word}`)
       const explained = explainRequest(program, hypothetical, dice)
-      if (typeof explained === 'string') return refused('', explained)
+      if (typeof explained === 'string') return rejected('', explained)
       const { route, authentications, stages, closed, early, signInPage, late } = explained
       const [connection, ...others] = stages
       const denied = connection && reasonOf(denialOf([connection]))
-      if (denied !== undefined) return refused('', denied)
-      if (closed !== undefined) return refused('', `closed: ${closed}`)
+      if (denied !== undefined) return rejected('', denied)
+      if (closed !== undefined) return rejected('', `closed: ${closed}`)
       if (isUncertified(program, explained, hypothetical)) {
-        return refused('', 'closed: client-certificate-missing')
+        return rejected('', 'closed: client-certificate-missing')
       }
       if (isConnection) return { isAdmitted: true, route: '', reason: 'admitted' }
-      if (early !== undefined) return refused(route, `${early.status}: ${early.reason}`)
-      if (signInPage !== undefined) return refused(route, signInPage)
-      const unknown = authentications.map((one) => refusalBy(one, hypothetical)).find(Boolean)
-      if (unknown !== undefined) return refused(route, unknown)
+      if (early !== undefined) return rejected(route, `${early.status}: ${early.reason}`)
+      if (signInPage !== undefined) return rejected(route, signInPage)
+      const unknown = authentications.map((one) => rejectionBy(one, hypothetical)).find(Boolean)
+      if (unknown !== undefined) return rejected(route, unknown)
       const denial = reasonOf(denialOf(others))
-      if (denial !== undefined) return refused(route, denial)
-      if (others.length > 0 && route === '') return refused('', 'no route matches')
-      // It comes after the rules, whatever its reason.
+      if (denial !== undefined) return rejected(route, denial)
+      if (others.length > 0 && route === '') return rejected('', 'no route matches')
+      // It follows the rules, whatever its reason.
       if (late !== undefined && (!isOwnResponse(late) || late.status >= 400)) {
-        return { ...refused(route, reasonIn(late)), isUnserved: true }
+        return { ...rejected(route, reasonIn(late)), isUnserved: true }
       }
       return { isAdmitted: true, route, reason: 'admitted' }
     },
@@ -76,7 +76,7 @@ export function openVerdicts(model: SetModel): Verdicts {
   }
 }
 
-/** The handshake fails, so that no rule about requests is reached. */
+/** The handshake fails, so that no request rule is reached. */
 function isUncertified(
   { listeners }: Program,
   at: ExplainedRequest,
@@ -93,7 +93,7 @@ function reasonIn({ status, reason }: Reply): string {
   return `${status}: ${reason}`
 }
 
-function refused(route: string, reason: string): Verdict {
+function rejected(route: string, reason: string): Verdict {
   return { isAdmitted: false, route, reason }
 }
 
@@ -111,10 +111,10 @@ function reasonOf(decision: Decision | undefined): string | undefined {
   return `${rule.action} \`${rule.expression}\` of \`${rule.policy}\` ${CAME_TO[cause] ?? cause}`
 }
 
-/** Whether what examples have for bad credentials stands where they are looked for. */
+/** Whether the invalid credentials of examples are where the policy looks for credentials. */
 function isBad(value: unknown, { headers }: Pick<HypotheticalRequest, 'headers'>): boolean {
   const { location, anyOf = [] } = value as Partial<JwtAuthentication & Authentication>
-  // One that is bad is bad for all of several ways to sign in.
+  // Credentials that are invalid for one of several methods are invalid for all.
   if (anyOf.some((one) => isBad(one.value, { headers }))) return true
   if (location?.kind !== 'header') return false
   const { name, prefix } = location
@@ -123,17 +123,17 @@ function isBad(value: unknown, { headers }: Pick<HypotheticalRequest, 'headers'>
   )
 }
 
-/** Why the credentials that are supposed would not pass; undefined: they would. */
-export function refusalBy(
+/** Why the assumed credentials would be rejected; undefined if they would be accepted. */
+export function rejectionBy(
   policy: Attached,
   hypothetical: Pick<HypotheticalRequest, 'identity' | 'headers'>,
 ): string | undefined {
   const { identity } = hypothetical
   if (policy.state !== 'valid') return 'an authentication policy is invalid'
   const { mode = 'Strict' } = policy.value as { readonly mode?: string }
-  const { variables, accepted, refusal } = recognize(policy, identity)
+  const { variables, accepted, rejection } = recognize(policy, identity)
   const isThere = variables.some((variable) => identity[variable] !== undefined)
-  // Who signs in has a session; what a service says of a request is not known.
+  // Signing in yields a session; the response of a service is not known.
   if (policy.kind === 'oidc') {
     return isThere || mode !== 'Strict' ? undefined : '401: oidc requires a session'
   }
@@ -143,5 +143,5 @@ export function refusalBy(
   }
   if (!isThere) return mode === 'Strict' ? `401: ${policy.kind} requires credentials` : undefined
   if (mode === 'Permissive' || accepted.length > 0) return undefined
-  return refusal === undefined ? undefined : `401: ${refusal}`
+  return rejection === undefined ? undefined : `401: ${rejection}`
 }

@@ -63,7 +63,7 @@ empty list is not an error); 2 for a usage error.`,
 
 const VERDICTS = ['denied', 'skipped', 'would-deny', 'allowed', 'any']
 
-/** What the gateway would reject, too: said without one. */
+/** Rejects what the gateway would reject too, without calling it. */
 function checkFilters({ verdict, since, limit }: ReturnType<typeof parse>['values']): void {
   if (limit !== undefined && !/^[1-9]\d*$/.test(limit)) {
     throw new UsageError('--limit must be a positive number')

@@ -5,21 +5,21 @@ import { isAlike, type PortPlan, planPorts } from '../proxy/port-plan.ts'
 import { RequestHead, readRequestHead } from '../wire/http1/head.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { normalisePath } from '../wire/http1/path.ts'
-import { refusalOf } from '../wire/http1/rejections.ts'
+import { rejectionOf } from '../wire/http1/rejections.ts'
 import { readHttp2Head } from './http2-head.ts'
 
 export type HttpVersion = 'HTTP/1.0' | 'HTTP/1.1' | 'HTTP/2'
 
-/** A request as a client writes it. */
+/** A request as written by a client. */
 export interface WrittenRequest {
   readonly method: string
   readonly target: string
   readonly version: HttpVersion
-  /** `Host` among them, where there is any. */
+  /** Includes `Host`, if there is one. */
   readonly headers: readonly (readonly [name: string, value: string])[]
 }
 
-/** A request as the gateway reads it. */
+/** A request as read by the gateway. */
 export interface ReadRequest {
   readonly method: string
   readonly path: string
@@ -29,11 +29,11 @@ export interface ReadRequest {
   readonly headers: readonly (readonly [name: string, value: string])[]
 }
 
-/** A request that no route and no rule gets to see. */
+/** A request that reaches no route and no rule. */
 export interface Rejected {
-  /** Undefined: the connection is closed. */
+  /** If undefined, the connection is closed. */
   readonly status: number | undefined
-  /** As logs and metrics name it. */
+  /** As in logs and metrics. */
   readonly word: string
 }
 
@@ -42,23 +42,23 @@ export interface PlacedRequest {
   readonly request: ReadRequest
 }
 
-/** Bytes of a body that expressions may read. */
+/** The bytes of a body that expressions may read. */
 interface BodyLimits {
   readonly body: number
   readonly json: number
 }
 
-/** Reads what clients would write, as the ports of a Program do. */
+/** Reads requests of clients like the ports of a Program. */
 export class RequestReader {
   readonly #ports: readonly PortPlan[]
 
   constructor(program: Program) {
-    // No certificate is needed to tell which listener a name belongs to.
+    // Selecting a listener by name requires no certificate.
     const plans = planPorts(program, () => 'not served here', false)
     this.#ports = [...plans.values()].filter(({ listeners }) => listeners.some(isHttp))
   }
 
-  /** What expressions may read of a body at this listener, by `gateway/listener`. */
+  /** How much of a body expressions may read at this listener, by `gateway/listener`. */
   limitsAt(name: string): BodyLimits | undefined {
     const isNamed = ({ gateway, listener }: ListenerProgram) =>
       `${gateway}/${listener.name}` === name
@@ -67,8 +67,8 @@ export class RequestReader {
   }
 
   /**
-   * The request and the listener that serves it: on the port of the listener that is wanted, or on
-   * the one whose listener names the host most precisely.
+   * Returns the request and the listener that serves it: on the port of the wanted listener, or on
+   * the one whose listener matches the host most precisely.
    */
   read(
     written: WrittenRequest,
@@ -97,7 +97,7 @@ function rank({ listener: { listener } }: PlacedRequest): number {
   return rankOf(listener.hostname)
 }
 
-/** The steps of `RequestLoop.request`, in its order; a test holds the two together. */
+/** Follows the steps of `RequestLoop.request` in order; a test keeps the two in sync. */
 function readAt(
   plan: PortPlan,
   written: WrittenRequest,
@@ -150,7 +150,7 @@ function schemeAt({ kind }: PortPlan): 'http' | 'https' {
 }
 
 function rejectedBy(code: number): Rejected {
-  const { status, word } = refusalOf(code)
+  const { status, word } = rejectionOf(code)
   return { status, word }
 }
 

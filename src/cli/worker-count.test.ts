@@ -9,7 +9,7 @@ import { workerCount } from './worker-count.ts'
 
 const MI = 1024 * 1024
 const GI = 1024 * MI
-/** What an idle gateway was measured to occupy: one process, or a parent with its workers. */
+/** The measured memory of an idle gateway: one process, or a parent with its workers. */
 const idle = (count: number) => (count === 1 ? 34 : 30 + 32 * count) * MI
 
 describe('workers: auto', () => {

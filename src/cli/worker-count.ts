@@ -2,25 +2,25 @@ import { availableParallelism, totalmem } from 'node:os'
 import type { Settings } from '../model/settings.ts'
 import type { Environment } from '../sources/file/expand.ts'
 
-/** What `auto` looks at: the machine, and what the pod asked for. */
+/** The input of `auto`: the machine, and the resource requests of the pod. */
 export interface Room {
-  /** Those that the process may use: a CPU limit is in it. */
+  /** The cores that the process may use, including a CPU limit. */
   readonly cores: number
-  /** Bytes that the process and its workers may occupy at most; 0 where there is no limit. */
+  /** The memory limit of the process and its workers in bytes; 0 if there is none. */
   readonly limit: number
   readonly environment: Environment
 }
 
 const MIB = 1024 * 1024
-/** Measured of idle gateways: 94 MiB with two workers, 158 with four, 286 with eight. */
+/** Measured on idle gateways: 94 MiB with two workers, 158 with four, 286 with eight. */
 const PARENT = 32 * MIB
 const WORKER = 32 * MIB
-/** The rest is for traffic; an autoscaler that looks at memory begins here by default. */
+/** The rest is for traffic; autoscalers that watch memory scale at this share by default. */
 const IDLE_SHARE = 0.8
 
 /**
- * One for each core, but no more than the pod asked for: a request of 100m on a node of 16 cores
- * is one, and so many that they stay below 80 % of the memory while they have nothing to do.
+ * One worker per core, but no more than the pod requests (a request of 100m on a node with 16 cores
+ * means one), and no more than fit into 80 % of the memory while idle.
  */
 export function workerCount(workers: Settings['workers'], room: Room = roomHere()): number {
   if (workers !== 'auto') return workers
@@ -36,7 +36,7 @@ export function workerCount(workers: Settings['workers'], room: Room = roomHere(
 
 function roomHere(): Room {
   const limit = process.constrainedMemory()
-  // Some kernels say "no limit" as a number that no machine has.
+  // Some kernels report "no limit" as a number that no machine has.
   const isLimit = limit > 0 && limit < totalmem()
   return {
     cores: availableParallelism(),
@@ -45,7 +45,7 @@ function roomHere(): Room {
   }
 }
 
-/** Infinite where nothing was asked for: thousandths of a core, or bytes. */
+/** Parses a request in thousandths of a core or in bytes; infinite if there is none. */
 function numberIn(text = ''): number {
   return /^[1-9][0-9]*$/.test(text) ? Number(text) : Number.POSITIVE_INFINITY
 }

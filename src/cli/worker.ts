@@ -29,7 +29,7 @@ import { openUserTokens } from './user-tokens.ts'
 
 const now = () => performance.now()
 
-/** A process that serves what its parent tells it; see proxy/workers.ts. */
+/** A process that serves what its parent sends; see proxy/workers.ts. */
 export function runWorker(number: string): Promise<number> {
   return new Promise((resolve) => {
     let serving: Serving | undefined
@@ -63,11 +63,11 @@ export function runWorker(number: string): Promise<number> {
       if (process.connected) process.disconnect?.()
       resolve(0)
     }
-    // The terminal sends signals to the whole group, but the parent decides when it is time.
+    // The terminal signals the whole process group, but the parent decides when to stop.
     process.on('SIGINT', () => {})
     process.on('SIGTERM', () => {})
     process.on('SIGHUP', () => {})
-    // Without a parent nobody would ever tell it anything.
+    // Without a parent, no further orders would arrive.
     process.on('disconnect', () => void drain())
     process.on('message', (order: Order) => {
       if (order.kind === 'drain') {
@@ -108,7 +108,7 @@ export function runWorker(number: string): Promise<number> {
         const moves = new Moves()
         const model = patched(delivered, patch, moves)
         delivered = model
-        // In the order in which they came, also where one takes longer to prepare.
+        // In order of arrival, even if one takes longer to prepare.
         const apply = async () => {
           const added = { added: addedIn(patch) }
           if (secrets.size > 0) await runCooperatively(resolveSecrets(added, secrets), now)
@@ -163,7 +163,7 @@ function begin(
   ticketSecret: Uint8Array,
   shared: Pick<GatewayOptions, 'quotas' | 'streams' | 'signIn' | 'openUserTokens' | 'userTokens'>,
 ): Serving {
-  // Processes that write to one pipe do not mix their lines up to this length.
+  // Up to this length, writes of several processes to one pipe are not interleaved.
   const { log, sink } = openLog({ ...settings.logging, piece: 4_096 })
   const metrics = openMetrics(settings)
   outliveErrors(log, metrics)
@@ -189,7 +189,7 @@ function begin(
   return { gateway, log, metrics, close }
 }
 
-/** One process writes the file, so that there is one chain of records. */
+/** A single process writes the file, so that there is one chain of records. */
 function toParent(batch: Batch, sent: () => void): void {
   const message: Decided = { kind: 'decided', ...batch }
   if (process.connected) process.send?.(message, () => sent())

@@ -42,7 +42,7 @@ describe('texts of commands on narrow terminals', () => {
       const { out, code } = await runWith(args, { width: 40 })
       assert.equal(code, 0)
       const long = out.split('\n').filter((line) => line.length > 40)
-      // A word has no place to be cut at.
+      // A word cannot be split.
       assert.deepEqual(
         long.filter((line) => line.trim().includes(' ')),
         [],

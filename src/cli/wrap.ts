@@ -1,6 +1,7 @@
 /**
- * Texts that we wrote, for terminals that are narrower. A line goes on below its own beginning; one
- * of two columns goes on in the second, if there is room for it. Undefined: as wide as it is.
+ * Wraps our own text for narrower terminals. A line continues below its own start; a line with two
+ * columns continues in the second one if there is room. If the width is undefined, the text is
+ * unchanged.
  */
 export function fitTo(text: string, width: number | undefined): string {
   if (width === undefined) return text
@@ -11,7 +12,7 @@ export function fitTo(text: string, width: number | undefined): string {
 }
 
 const MIN_WIDTH = 20
-/** A column of less than this is no easier to read. */
+/** A narrower column would not be easier to read. */
 const MIN_COLUMN = 16
 
 export function wrapLine(line: string, width: number): readonly string[] {
@@ -22,7 +23,7 @@ export function wrapLine(line: string, width: number): readonly string[] {
   const lines: string[] = []
   let current = ''
   let isFirst = true
-  // Spaces within the first column stay; elsewhere one is as good as several.
+  // Spaces within the first column are kept; elsewhere, several count as one.
   for (const word of wordsOf(line, second)) {
     const start = isFirst ? '' : hanging
     const joined = current === '' ? start + word : `${current} ${word}`

@@ -1,6 +1,6 @@
 import type { Model } from '../model/model.ts'
 
-/** The Models of several Gateways as one, for whoever looks at all of them. */
+/** Merges the Models of several Gateways into one, for callers that inspect all of them. */
 export function combineModels(models: Iterable<Model>): Model {
   const routes = new Map<string, Model['routes'][number]>()
   const tcpRoutes = new Map<string, Model['tcpRoutes'][number]>()
@@ -23,7 +23,7 @@ export function combineModels(models: Iterable<Model>): Model {
   }
 }
 
-/** A route that several Gateways lead to is one route with all of its parents. */
+/** A route attached to several Gateways is one route with all of its parents. */
 function join<T extends { readonly name: string; readonly parents: readonly unknown[] }>(
   known: Map<string, T>,
   route: T,

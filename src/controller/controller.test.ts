@@ -27,7 +27,7 @@ interface Live extends Item {
   readonly status?: unknown
 }
 
-/** An API server of all kinds, with what a test puts there; statuses come back by the watches. */
+/** An API server with all kinds and the objects of a test; statuses are sent back in watches. */
 class FakeCluster implements KubeClient {
   readonly written: { readonly method: string; readonly path: string }[] = []
   readonly #items = new Map<string, Map<string, Live>>()
@@ -67,7 +67,7 @@ class FakeCluster implements KubeClient {
   watch(path: string, onEvent: (event: WatchEvent) => void, signal: AbortSignal): Promise<void> {
     const plural = pluralOf(path)
     this.#watches.set(plural, onEvent)
-    // What came between the list and the watch is not lost.
+    // Changes between the list and the watch are not lost.
     const from = Number(new URL(path, 'https://api').searchParams.get('resourceVersion'))
     for (const object of this.#of(plural).values()) {
       if (Number(object.metadata.resourceVersion) > from) onEvent({ type: 'ADDED', object })
@@ -132,7 +132,7 @@ class Nothing {}
 /** To count objects, V8 collects all garbage first. */
 const collectGarbage = () => void queryObjects(Nothing)
 
-/** Until a condition holds; nothing depends on how long that takes. */
+/** Waits until a condition is met; no test depends on how long that takes. */
 async function until(isSo: () => boolean, what: string): Promise<void> {
   const end = Date.now() + 60_000
   while (!isSo()) {
@@ -171,7 +171,7 @@ describe('Controller', () => {
     for (const item of [CLASS, GATEWAY, routeOf('first')]) cluster.put(item)
     let [deploys, goOn] = [0, () => {}]
     const held = new Promise<void>((resolve) => (goOn = resolve))
-    // The first deployment takes as long as it takes for the next object to be translated.
+    // The first deployment lasts until the next object is translated.
     const { controller, routes } = controllerOf(cluster, async () => {
       deploys++
       if (deploys === 1) await held
@@ -233,7 +233,7 @@ describe('Controller', () => {
       assert.equal(controller.gatewayOf('apps', 'g7'), undefined)
       const statuses = cluster.written.filter(({ path }) => path.includes('/gateways/'))
       assert.ok(statuses.length <= 3 * gateways.length, `${statuses.length} writes`)
-      // What comes next is told from what was there last, and from nothing before that.
+      // The next change is compared with the last state, and with nothing before that.
       for (const one of [gatewayOf('next'), gatewayOf('last')]) {
         cluster.put(one)
         await until(() => isWritten(one), 'a status of a later one')

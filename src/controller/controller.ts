@@ -39,21 +39,21 @@ export interface ControllerDeps {
   readonly options: ControllerOptions
   readonly settings: Settings
   readonly delivery: Delivery
-  /** Deploys proxies; undefined: somebody else does. */
+  /** Deploys proxies; undefined if they are deployed by other means. */
   readonly deployments?: Pick<GatewayDeployments, 'deploy' | 'failuresOf'>
   readonly log: Logger
   readonly metrics: Metrics
   readonly backoff?: InformerDeps['backoff']
-  /** Seconds that the lease of the leader holds. */
+  /** Seconds that the lease of the leader is valid. */
   readonly leaseDuration?: number
 }
 
-/** Milliseconds: a single edit is in effect at once, and many in a row are few translations. */
+/** Milliseconds: a single edit takes effect at once, and many in a row cause few translations. */
 const TRANSLATE_AFTER = { quiet: 5, max: 50, isEager: true }
 const WRITE_AFTER = { quiet: 50, max: 250 }
 const RETRY_AFTER = 5_000
 
-/** Watches the cluster, gives each Gateway its Model, and says in the status of objects how it is. */
+/** Watches the cluster, delivers a Model to each Gateway, and writes the status of objects. */
 export class Controller {
   readonly #deps: ControllerDeps
   readonly #watch: ClusterWatch
@@ -70,7 +70,7 @@ export class Controller {
   #last: { readonly snapshot: Snapshot; readonly translation: TranslationStep } | undefined
   #gatewayOf: ReturnType<typeof gatewayOfAccount> = () => undefined
   #retry: NodeJS.Timeout | undefined
-  /** Conditions that there are, or were. */
+  /** Conditions that exist or existed. */
   readonly #counts = new Map<string, number>()
 
   constructor(deps: ControllerDeps) {
@@ -149,12 +149,14 @@ export class Controller {
     await this.#leader.stop()
   }
 
-  /** Ready with everything listed and translated once: proxies get whole configurations only. */
+  /**
+   * Ready when everything is listed and translated once: proxies get only complete configurations.
+   */
   get isReady(): boolean {
     return this.#last !== undefined
   }
 
-  /** What it waits for, in words. */
+  /** The names of the kinds that it waits for. */
   get waitingFor(): readonly string[] {
     return this.#watch.waitingFor
   }
@@ -163,12 +165,12 @@ export class Controller {
     return this.#leader.isLeader
   }
 
-  /** The Gateway whose proxies have a service account; undefined: there is none. */
+  /** The Gateway whose proxies use a service account; undefined if there is none. */
   gatewayOf(namespace: string, account: string): string | undefined {
     return this.#gatewayOf(namespace, account)
   }
 
-  /** What is known of proxies, or what they are to trust, is different now. */
+  /** Called when the state of proxies, or the certificates that they trust, changed. */
   proxiesChanged(): void {
     this.#writing.signal()
   }
@@ -195,7 +197,7 @@ export class Controller {
         log.info('translate', { gateways: count, changed, milliseconds: Math.round(milliseconds) })
       else log.debug('translate', { gateways: count, milliseconds: Math.round(milliseconds) })
     } catch (error) {
-      // What is in effect stays; the next change may be one that can be translated.
+      // The effective configuration stays; the next change may be translatable.
       reconciles.at({ outcome: 'failed' }).inc()
       log.error('translate', { error: (error as Error).stack ?? String(error) })
       return
@@ -203,7 +205,7 @@ export class Controller {
     this.#writing.signal()
   }
 
-  /** The keys of the Gateways whose Model is another one now. */
+  /** The keys of the Gateways whose Model changed. */
   #publish({ models }: TranslationStep): readonly string[] {
     const { delivery } = this.#deps
     const changed: string[] = []
@@ -240,7 +242,7 @@ export class Controller {
     try {
       const { delivery } = this.#deps
       const statesOf = (gateway: string) => delivery.proxies(gateway)
-      // The leader knows its own proxies; what it said before would outlive it.
+      // The leader knows its own proxies; a state that it published earlier would become outdated.
       const published = this.#leader.isLeader ? [] : this.#published.keys()
       await this.#shared.publish(snapshot, published, statesOf)
       if (!this.#leader.isLeader) return
@@ -251,8 +253,8 @@ export class Controller {
       const isDeployed = await deployments?.deploy(snapshot, translation.deployed, isLeader)
       if (isDeployed === false) this.#later()
       this.#statuses.useFindings(this.#health.findings())
-      // The statuses that are taken are those of now, and so must the objects be: a status of an
-      // object that is too new for what was seen above would be dropped.
+      // The statuses are current, and so must the objects be: a status of an object newer than the
+      // snapshot above would be dropped.
       const { snapshot: seen } = this.#last ?? last
       const failed = await this.#writer.write(seen, this.#statuses.take())
       if (failed > 0) this.#later()

@@ -48,7 +48,7 @@ describe('debouncing', () => {
       while (performance.now() < end) await turn()
       seen.push(signals)
     }
-    // Nobody waits a minute here.
+    // The test does not wait for the minute to pass.
     const debounce = new Debounce(run, { quiet: 60_000, max: 120_000, isEager: true })
     for (signals = 1; signals < 3; signals++) debounce.signal()
     while (seen.length === 0) await turn()

@@ -4,16 +4,16 @@ export interface DebounceTimes {
   /** After the first signal, in milliseconds. */
   readonly max: number
   /**
-   * Whether the first signal after a pause of `quiet` runs at once. Those after it wait, though no
-   * longer than two runs take: what is quick is done often, and signals that go on never get more
-   * than a third of the time.
+   * Whether the first signal after a pause of `quiet` runs at once. Later signals wait, but no
+   * longer than two runs take: fast work runs often, and continuous signals never use more than a
+   * third of the time.
    */
   readonly isEager?: boolean
 }
 
 /**
- * Runs something a little after the last of several signals, and never later than `max` after the
- * first: changes that come all the time cannot hold it up. It never runs twice at once.
+ * Runs a function shortly after the last of several signals, and at the latest `max` after the
+ * first, so that continuous changes cannot delay it indefinitely. Runs never overlap.
  */
 export class Debounce {
   readonly #run: () => Promise<void>
@@ -39,7 +39,7 @@ export class Debounce {
     this.#first ??= now
     if (this.#isRunning || this.#immediate !== undefined) return
     if (isEager && this.#timer === undefined && now - this.#ended >= quiet) {
-      // Not within the signal: what comes with it, in the same message of a watch, is included.
+      // Deferred: further signals in the same watch message are included.
       this.#immediate = setImmediate(() => void this.#start())
       return
     }
@@ -49,7 +49,7 @@ export class Debounce {
     this.#timer = setTimeout(() => void this.#start(), Math.max(0, Math.min(quiet, left)))
   }
 
-  /** Whether something is waiting to be done. */
+  /** Whether a run is pending or in progress. */
   get isPending(): boolean {
     return this.#first !== undefined || this.#isRunning
   }

@@ -2,7 +2,7 @@ import {
   controllerApplies,
   controllerXdsConnections,
   controllerXdsDeliveries,
-  controllerXdsRefusals,
+  controllerXdsRejections,
   controllerXdsSentBytes,
 } from '../telemetry/definitions/controller.ts'
 import type { Logger } from '../telemetry/log.ts'
@@ -10,7 +10,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import type { DeliveryServerOptions } from './delivery-server.ts'
 import type { Deployed } from './deploy/deployer.ts'
 
-/** What happens between the controller and proxies, in the log and as metrics. */
+/** Logs events between the controller and proxies, and updates their metrics. */
 export function deliveryEvents(
   log: Logger,
   metrics: Metrics,
@@ -31,8 +31,8 @@ export function deliveryEvents(
       count(gateway, -1)
       log.info('proxy', { gateway, node, message: 'disconnected' })
     },
-    refused: (reason) => {
-      metrics.counter(controllerXdsRefusals).at({ reason }).inc()
+    rejected: (reason) => {
+      metrics.counter(controllerXdsRejections).at({ reason }).inc()
       log.warn('proxy', { message: 'rejected', reason })
     },
     settled: (gateway, node, { version, rejections }) => {
@@ -51,7 +51,7 @@ export function deploymentEvents(
   metrics: Metrics,
 ): (gateway: string, outcome: Deployed) => void {
   const applies = metrics.counter(controllerApplies)
-  // A failure begins with what failed, unless the Gateway's own parameters are wrong.
+  // A failure begins with the failed object, unless the Gateway's own parameters are invalid.
   const kindOf = (title: string) => /^([A-Z]\w*) \S+\/\S+/.exec(title)?.[1] ?? 'Gateway'
   return (gateway, { applied, deleted, failures }) => {
     for (const title of applied) applies.at({ kind: kindOf(title), outcome: 'applied' }).inc()

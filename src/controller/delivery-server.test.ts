@@ -8,11 +8,11 @@ interface Secret {
   data: Record<string, string>
 }
 
-/** An API server that has one Secret, and knows the tokens `NAMESPACE:ACCOUNT`. */
+/** An API server that has one Secret and accepts the tokens `NAMESPACE:ACCOUNT`. */
 class FakeApi implements SecretClient {
   secret: Secret | undefined
   writes = 0
-  /** Called before a write: another replica may be quicker. */
+  /** Called before a write: another replica may be faster. */
   meanwhile = () => {}
 
   request = async (method: string, path: string, { body }: { body?: unknown } = {}) => {
@@ -104,7 +104,7 @@ describe('delivery from a controller', () => {
     assert.match(delivery.address, /^https:\/\/x\.localhost\.svc:\d+$/)
     delivery.publications.publish('shop/web', routesOf('one'))
     const proxy = new TestProxy({
-      // Names of Services are known to no resolver here.
+      // No resolver here knows names of Services.
       address: delivery.address.replace('x.localhost.svc', '127.0.0.1'),
       serverName: 'x.localhost.svc',
       caFile: files.write('ca', delivery.trust() ?? ''),

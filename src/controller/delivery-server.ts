@@ -11,7 +11,7 @@ import { type GatewayOf, type ReviewClient, tokenReviews } from './token-review.
 
 export interface DeliveryServerOptions {
   readonly client: SecretClient
-  /** Of the controller: where its Service and its Secret are. */
+  /** The controller's namespace, where its Service and its Secret are. */
   readonly namespace: string
   readonly serviceName: string
   readonly port: number
@@ -19,12 +19,12 @@ export interface DeliveryServerOptions {
   readonly mode: TransportMode
   readonly gatewayOf: GatewayOf
   readonly events?: DeliveryEvents & {
-    /** The certificates cannot be renewed; those that are there stay. */
+    /** The certificates cannot be renewed; the existing ones stay. */
     readonly failed?: (error: Error) => void
   }
-  /** What is known of the proxies of a Gateway is different now. */
+  /** Called when the known state of a Gateway's proxies changed. */
   readonly changed?: (gateway: string) => void
-  /** Proxies trust other certificates now: what is deployed for them has to follow. */
+  /** Called when proxies trust other certificates: their deployments must be updated. */
   readonly trustChanged?: () => void
   readonly now?: () => number
 }
@@ -40,18 +40,18 @@ export interface SecretClient extends ReviewClient {
 export interface DeliveryServer {
   readonly publications: Publications
   readonly port: number
-  /** As proxies reach it. */
+  /** The address that proxies connect to. */
   readonly address: string
-  /** What proxies trust now; undefined: they connect without TLS. */
+  /** The certificates that proxies trust; undefined if they connect without TLS. */
   readonly trust: () => string | undefined
   readonly close: () => Promise<void>
 }
 
-/** The chart grants the controller this one. */
+/** The chart grants the controller access to this Secret. */
 const SECRET = 'portcullis-xds-cert'
 /** Between two attempts to renew, in milliseconds. */
 const RETRY = 60_000
-/** Secrets are read again so often: somebody may have supplied another one. */
+/** Max interval for reading Secrets again: a user may have supplied another one. */
 const MAX_WAIT = 10 * 60_000
 
 /** Delivers Models to the proxies of a cluster, from every replica of the controller. */
@@ -107,7 +107,7 @@ interface SecretObject {
   readonly data?: Readonly<Record<string, string>>
 }
 
-/** Replicas start at the same time: whoever writes second takes what the first one wrote. */
+/** Replicas start at the same time: the one that writes second uses the Secret of the first. */
 const ATTEMPTS = 5
 
 export async function loadAuthority(

@@ -1,11 +1,11 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Model } from '../model/model.ts'
 
-/** How Models get to the proxies of a Gateway, and what the proxies say of them. */
+/** Delivers Models to the proxies of a Gateway and returns the state that they report. */
 export interface Delivery {
   /** Returns the version that proxies report once they have it. */
   publish(gateway: string, model: Model): string
-  /** There is no such Gateway any more. */
+  /** The Gateway no longer exists. */
   withdraw(gateway: string): void
   /** The proxies of a Gateway that are connected to this replica. */
   proxies(gateway: string): readonly ProxyState[]
@@ -14,7 +14,7 @@ export interface Delivery {
 export interface ProxyState {
   /** The name of its pod. */
   readonly node: string
-  /** What it applied last; undefined: nothing yet. */
+  /** The result of its last update; undefined if there was none. */
   readonly outcome:
     | {
         readonly version: string
@@ -23,12 +23,12 @@ export interface ProxyState {
     | undefined
 }
 
-/** What the objects of a Gateway's proxies say: those that somebody deployed for it. */
+/** The state of the objects deployed for a Gateway's proxies. */
 export interface Deployment {
   readonly isReady: boolean
   readonly addresses: readonly { readonly type: string; readonly value: string }[]
-  /** Those that the Gateway asks for and does not have. */
+  /** Addresses that the Gateway requests but does not have. */
   readonly missing: readonly string[]
-  /** Why it is not all that it should be. */
+  /** Why the deployment is incomplete. */
   readonly failures: readonly string[]
 }

@@ -5,7 +5,7 @@ import { service } from './resources/cluster-objects.ts'
 
 const GATEWAY_NAME = 'gateway.networking.k8s.io/gateway-name'
 
-/** What was deployed for a Gateway: the objects that are named after it, and labelled so. */
+/** The objects deployed for a Gateway: they have its name and its labels. */
 export function deploymentOf(snapshot: Snapshot, gateway: string): Omit<Deployment, 'failures'> {
   const [namespace, name = ''] = gateway.split('/')
   const label = objectName(name)
@@ -27,7 +27,7 @@ export function deploymentOf(snapshot: Snapshot, gateway: string): Omit<Deployme
   return { isReady, addresses, missing }
 }
 
-/** One without a value leaves the choice to the load balancer. */
+/** An address without a value leaves the choice to the load balancer. */
 function addressesAskedFor(snapshot: Snapshot, gateway: string): readonly string[] {
   const { addresses = [] } = (objectsOf(snapshot, 'Gateway').get(gateway)?.spec ?? {}) as {
     readonly addresses?: readonly { readonly value?: string }[]
@@ -35,7 +35,7 @@ function addressesAskedFor(snapshot: Snapshot, gateway: string): readonly string
   return addresses.flatMap(({ value = '' }) => (value === '' ? [] : [value]))
 }
 
-/** Of a load balancer what it was given; of another Service the address within the cluster. */
+/** The assigned addresses of a load balancer, or the cluster IP of any other Service. */
 function addressesOf(object: unknown): Deployment['addresses'] {
   const read = service.safeParse(object)
   if (!read.success) return []

@@ -25,7 +25,7 @@ const DEPLOYMENT = {
   failures: [],
 }
 
-/** From objects of a cluster to a proxy and back, with every piece of work counted. */
+/** From cluster objects to a proxy and back, with all work counted. */
 class CountedPlane {
   readonly #store = new SnapshotStore()
   readonly #translator = new Translator({
@@ -44,7 +44,7 @@ class CountedPlane {
   #subscription: ReturnType<Publications['subscribe']>
   #outcome: Outcome | undefined
   #served: Model | undefined
-  /** Objects that anybody looked into. */
+  /** Objects that were read. */
   readonly looked = new Set<string>()
   readonly written: string[] = []
   resources: string[] = []
@@ -95,7 +95,7 @@ class CountedPlane {
     this.#store.put(kind, watched)
   }
 
-  /** Until nothing is left to do. */
+  /** Runs until nothing is left to do. */
   async settle(): Promise<void> {
     for (let before = -1; before !== this.#version; ) {
       before = this.#version
@@ -209,7 +209,7 @@ async function started(routes: number): Promise<CountedPlane> {
 }
 
 describe('one edit, from the object to the proxy and its status', () => {
-  /** The edited object, what it is attached to, and few more. */
+  /** The edited object, its targets, and a few more. */
   const MAX_LOOKED = 20
 
   for (const routes of [30, 1_000]) {

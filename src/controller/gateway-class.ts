@@ -2,7 +2,7 @@ import { APPLY_PATCH, ask, type KubeClient } from './cluster/client.ts'
 import { objectsOf, type Snapshot } from './cluster/snapshot.ts'
 import type { ControllerOptions } from './options.ts'
 
-/** The class that the controller is for, and those that the chart gives parameters: made by us. */
+/** Applies the controller's own class and those with parameters from the chart. */
 export async function applyClasses(
   client: KubeClient,
   snapshot: Snapshot,
@@ -19,7 +19,7 @@ export async function applyClasses(
       description: 'Gateways served by Portcullis',
       ...(parametersRef === undefined ? {} : { parametersRef }),
     }
-    // A class of another controller is not ours to change, and its name cannot be changed at all.
+    // A class of another controller must not be changed, and its controllerName is immutable.
     const known = (live?.spec ?? {}) as {
       readonly controllerName?: string
       readonly parametersRef?: unknown

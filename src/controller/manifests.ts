@@ -4,12 +4,12 @@ import { kindNamed } from './cluster/kinds.ts'
 import type { KubeObject } from './cluster/object.ts'
 
 export interface Manifest {
-  /** What messages call it. */
+  /** The name in messages. */
   readonly file: string
   readonly text: string
 }
 
-/** The objects of manifests, in their order; of kinds that nothing here reads, none. */
+/** The objects of manifests, in order; kinds that the gateway does not read are skipped. */
 export function readManifests(manifests: readonly Manifest[]): {
   readonly objects: readonly KubeObject[]
   readonly diagnostics: readonly Diagnostic[]
@@ -45,8 +45,8 @@ export function readManifests(manifests: readonly Manifest[]): {
 class BadAlias extends Error {}
 
 /**
- * What a document says, or a BadAlias: a few lines of aliases can stand for gigabytes, and one can
- * stand for nothing.
+ * The value of a document, or a BadAlias: a few lines of aliases can expand to gigabytes, and an
+ * alias can be undefined.
  */
 export function plainValue(document: Document.Parsed): unknown {
   try {
@@ -72,7 +72,7 @@ function isObject(value: unknown): value is KubeObject {
   )
 }
 
-/** In the namespace that kubectl would put it into. */
+/** In the namespace that kubectl would use. */
 function known(object: KubeObject): readonly KubeObject[] {
   const kind = kindNamed(object.kind)
   const group = object.apiVersion.includes('/') ? object.apiVersion.split('/')[0] : ''
@@ -82,8 +82,8 @@ function known(object: KubeObject): readonly KubeObject[] {
 }
 
 /**
- * A class for each Gateway that names one that no manifest has: it is made by the controller, and
- * not part of what users write.
+ * Adds a class for each Gateway whose class is in no manifest: the controller creates it, so users
+ * do not write it.
  */
 export function withClasses(
   objects: readonly KubeObject[],
@@ -106,10 +106,10 @@ export function withClasses(
   return [...objects, ...made]
 }
 
-/** Of one document: a parser that lost its place complains of everything. */
+/** Per document: a parser that lost its position reports errors everywhere. */
 const MAX_ERRORS = 10
 
-/** The first line of what the parser says; its only bound on depth is its stack. */
+/** The first line of the parser's message; the parser limits nesting only by its stack. */
 function lineOf(message: string): string {
   if (message.startsWith('Maximum call stack')) return 'nested too deeply'
   return message.split('\n')[0] ?? ''

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { type LabelSelector, labelSelector } from './resources/metadata.ts'
 
-/** What the chart sets, as variables; what is not set has the default that is written here. */
+/** Options that the chart sets as environment variables, with their defaults. */
 export interface ControllerOptions {
   readonly podName: string
-  /** Undefined: what the pod writes for itself does not go with it. */
+  /** If undefined, objects that the pod writes for itself are not deleted with it. */
   readonly podUid: string | undefined
   readonly namespace: string
   readonly logLevel: 'error' | 'warn' | 'info' | 'debug' | 'trace'
@@ -17,10 +17,10 @@ export interface ControllerOptions {
   readonly metricsPort: number
   readonly controllerName: string
   readonly gatewayClassName: string
-  /** Class → the ProxyParameters that its `parametersRef` names. */
+  /** Class → the ProxyParameters in its `parametersRef`. */
   readonly parametersRefs: Readonly<Record<string, ParametersRef>>
   readonly discoverySelectors: readonly LabelSelector[]
-  /** Undefined: proxies are deployed in all namespaces. */
+  /** If undefined, proxies are deployed in all namespaces. */
   readonly gatewayNamespaces: readonly string[] | undefined
   readonly models: boolean
   readonly inferenceExtension: boolean
@@ -40,7 +40,7 @@ export interface ParametersRef {
   readonly namespace: string
 }
 
-/** A setting that nobody can follow: the controller does not start with it. */
+/** An invalid setting: the controller does not start with it. */
 export class OptionError extends Error {}
 
 type Environment = Readonly<Record<string, string | undefined>>

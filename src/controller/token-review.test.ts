@@ -26,30 +26,35 @@ describe('whose proxy a token belongs to', () => {
 
   for (const [what, status, body, outcome] of [
     ['of a Gateway', 201, reviewed({}), { gateway: 'shop/web' }],
-    ['that is not valid', 201, reviewed({ authenticated: false }), { refused: 'invalid-token' }],
-    ['without a verdict', 201, {}, { refused: 'invalid-token' }],
-    ['for another audience', 201, reviewed({ audiences: ['api'] }), { refused: 'wrong-audience' }],
-    ['without an audience', 201, reviewed({ audiences: undefined }), { refused: 'wrong-audience' }],
+    ['that is not valid', 201, reviewed({ authenticated: false }), { rejected: 'invalid-token' }],
+    ['without a verdict', 201, {}, { rejected: 'invalid-token' }],
+    ['for another audience', 201, reviewed({ audiences: ['api'] }), { rejected: 'wrong-audience' }],
+    [
+      'without an audience',
+      201,
+      reviewed({ audiences: undefined }),
+      { rejected: 'wrong-audience' },
+    ],
     [
       'of another account',
       201,
       reviewed({ user: { username: 'system:serviceaccount:shop:other' } }),
-      { refused: 'unknown-gateway' },
+      { rejected: 'unknown-gateway' },
     ],
     [
       'of the same account elsewhere',
       201,
       reviewed({ user: { username: 'system:serviceaccount:other:web' } }),
-      { refused: 'unknown-gateway' },
+      { rejected: 'unknown-gateway' },
     ],
-    ['of a person', 201, reviewed({ user: { username: 'web' } }), { refused: 'unknown-gateway' }],
+    ['of a person', 201, reviewed({ user: { username: 'web' } }), { rejected: 'unknown-gateway' }],
     [
       'of somebody with a similar name',
       201,
       reviewed({ user: { username: `x${ACCOUNT}` } }),
-      { refused: 'unknown-gateway' },
+      { rejected: 'unknown-gateway' },
     ],
-    ['that could not be reviewed', 403, {}, { refused: 'review-failed' }],
+    ['that could not be reviewed', 403, {}, { rejected: 'review-failed' }],
   ] as const) {
     it(`a token ${what}`, async () => {
       assert.deepEqual(await review(status, body).outcome, outcome)

@@ -1,7 +1,7 @@
 import type { Authenticate } from '../xds/ads.ts'
 import { TOKEN_AUDIENCE } from './deploy/options.ts'
 
-/** What is needed of the API server. */
+/** The API server operations that are needed. */
 export interface ReviewClient {
   request(
     method: string,
@@ -10,7 +10,7 @@ export interface ReviewClient {
   ): Promise<{ readonly status: number; readonly body: unknown }>
 }
 
-/** The Gateway that a service account was made for; undefined: none. */
+/** The Gateway that a service account was created for; undefined if there is none. */
 export type GatewayOf = (namespace: string, serviceAccount: string) => string | undefined
 
 interface Review {
@@ -22,8 +22,8 @@ interface Review {
 }
 
 /**
- * Whose proxy a token belongs to, as the API server says: the token must be made for this audience,
- * and of the service account that was deployed for a Gateway.
+ * Determines the Gateway of a proxy by a TokenReview: the token must be issued for this audience,
+ * and belong to the service account that was deployed for a Gateway.
  */
 export function tokenReviews(client: ReviewClient, gatewayOf: GatewayOf): Authenticate {
   return async (token) => {
@@ -38,14 +38,14 @@ export function tokenReviews(client: ReviewClient, gatewayOf: GatewayOf): Authen
         },
       },
     )
-    if (status < 200 || status > 299) return { refused: 'review-failed' }
+    if (status < 200 || status > 299) return { rejected: 'review-failed' }
     const { authenticated, audiences = [], user } = (body as Review).status ?? {}
-    if (authenticated !== true) return { refused: 'invalid-token' }
-    // A server that does not know audiences says nothing of them.
-    if (!audiences.includes(TOKEN_AUDIENCE)) return { refused: 'wrong-audience' }
+    if (authenticated !== true) return { rejected: 'invalid-token' }
+    // A server without audience support returns no audiences.
+    if (!audiences.includes(TOKEN_AUDIENCE)) return { rejected: 'wrong-audience' }
     const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user?.username ?? '')
-    if (account === null) return { refused: 'unknown-gateway' }
+    if (account === null) return { rejected: 'unknown-gateway' }
     const gateway = gatewayOf(account[1] as string, account[2] as string)
-    return gateway === undefined ? { refused: 'unknown-gateway' } : { gateway }
+    return gateway === undefined ? { rejected: 'unknown-gateway' } : { gateway }
   }
 }

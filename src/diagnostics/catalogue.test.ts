@@ -5,7 +5,7 @@ import { CATALOGUE, describeCode } from './catalogue.ts'
 
 const records = CATALOGUE.flatMap((group) => group.codes)
 
-/** Product code; the folder of the codes only describes them. */
+/** Product code, except for the directory of the codes, which only describes them. */
 const sources = globSync('src/**/*.ts')
   .filter((path) => !path.startsWith('src/diagnostics/codes/') && !path.endsWith('.test.ts'))
   .map((path) => ({ path, text: readFileSync(path, 'utf8') }))

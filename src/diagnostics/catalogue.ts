@@ -10,7 +10,7 @@ import { REFERENCE_CODES } from './codes/references.ts'
 import { SERVING_CODES } from './codes/serving.ts'
 import { TESTING_CODES } from './codes/testing.ts'
 
-/** Every code that a Diagnostic may carry, in the order of the codes. */
+/** Every code that a Diagnostic can carry, in order. */
 export const CATALOGUE: readonly CodeGroup[] = [
   LINT_CODES,
   GENERAL_CODES,

@@ -1,28 +1,28 @@
 import type { Excerpt } from './diagnostic.ts'
 import { type Cell, cellsOf } from './text-cells.ts'
 
-/** A line of the excerpt and, where the span touches it, the carets to draw under it. */
+/** A line of the excerpt and, if the span touches it, the carets to draw under it. */
 export interface ExcerptLine {
   readonly text: string
   readonly carets: string
 }
 
 const LINES_SHOWN = 6
-/** More of a line than any window shows: what is further from the span is not even looked at. */
+/** More of a line than any window shows; text further from the span is not examined. */
 const LOOK_BACK = 256
 const LOOK_AHEAD = 1024
 const WIDEST_WINDOW = 240
 
 /**
  * The lines that the span touches, each at most `width` columns wide. Offsets outside the text are
- * drawn at its ends, and an empty span, such as the end of the text, gets one caret.
+ * moved to its ends, and an empty span, such as the end of the text, gets one caret.
  */
 export function drawExcerpt(excerpt: Excerpt, width: number): readonly ExcerptLine[] {
   const { text } = excerpt
   const start = Math.min(Math.max(excerpt.start, 0), text.length)
   const end = Math.min(Math.max(excerpt.end, start), text.length)
   const touched = linesOf(text).filter((line) => line.start <= end && line.next > start)
-  // A span that ends right behind a line end does not speak of the next line.
+  // A span that ends directly after a line break does not include the next line.
   if (touched.length > 1 && touched.at(-1)?.start === end && end > start) touched.pop()
   const shown = touched.length <= LINES_SHOWN ? touched : touched.slice(0, LINES_SHOWN - 2)
   const drawn = shown.map((line) => drawLine(text, line, { start, end }, width))
@@ -81,14 +81,14 @@ interface Mark extends Range {
   readonly isContinued: boolean
 }
 
-/** The whole line where it fits, else as much as fits with the start of the span in it. */
+/** The whole line if it fits, else as much as fits with the start of the span in it. */
 function chooseWindow(cells: readonly Cell[], mark: Mark, width: number) {
   if (widthOf(cells) <= width) return { first: 0, last: cells.length }
   const room = Math.max(width - 2, 8)
   const index = cells.findIndex((cell) => cell.end > mark.start)
   let first = index === -1 ? cells.length : index
   const spanned = widthOf(cells.slice(first).filter((cell) => cell.start < mark.end))
-  // A short span stands in the middle; of a long one the beginning counts.
+  // A short span is centered; of a long one, the beginning matters.
   let spare = Math.max(Math.floor((room - spanned) / 2), Math.floor(room / 4))
   for (let cell = cells[first - 1]; cell && cell.width <= spare; cell = cells[first - 1]) {
     spare -= cell.width
@@ -118,7 +118,7 @@ function drawCarets(cells: readonly Cell[], mark: Mark, indent: string): string 
     }
   }
   if (marked > 0) return carets
-  // Nothing to underline: a point behind the text gets its caret, a blank line of a block none.
+  // Nothing to underline: a point after the text gets its caret, a blank line in a block gets none.
   return mark.isPoint || !mark.isContinued ? `${carets}^` : ''
 }
 

@@ -13,7 +13,7 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   return best
 }
 
-/** Levenshtein's, one row at a time. */
+/** The Levenshtein distance, one row at a time. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (let i = 1; i <= a.length; i++) {
@@ -27,7 +27,7 @@ function editDistance(a: string, b: string): number {
   return row[b.length] as number
 }
 
-/** The known name that was probably meant; two letters in the wrong order are one mistake. */
+/** The known name that was probably meant; two swapped letters count as one mistake. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   return known.find((other) => isSwapped(name, other)) ?? nearest(name, known)
 }

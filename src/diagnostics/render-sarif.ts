@@ -8,7 +8,7 @@ const LEVELS: Readonly<Record<Severity, string>> = {
   info: 'note',
 }
 
-/** SARIF 2.1.0, as code hosts and editors read it. */
+/** SARIF 2.1.0, for code hosts and editors. */
 export function renderSarif(diagnostics: readonly Diagnostic[], version: string): string {
   const codes = [...new Set(diagnostics.map(({ code }) => code))].sort()
   const log = {
@@ -59,7 +59,7 @@ function resultOf(diagnostic: Diagnostic, codes: readonly string[]) {
   }
 }
 
-/** What has a meaning in URIs is part of the name here. */
+/** Characters with a meaning in URIs are part of the name here, so they are escaped. */
 function uriOf(file: string): string {
   return encodeURI(file.replaceAll('\\', '/')).replaceAll('#', '%23').replaceAll('?', '%3F')
 }

@@ -4,13 +4,13 @@ import { visible } from './text-cells.ts'
 
 /** The largest `message` of a Kubernetes condition that an API server accepts: 32 KiB. */
 export const LONGEST_STATUS = 32 * 1024
-/** What we write into a condition: enough for the first mistakes, and still readable in a table. */
+/** Max size of a condition that we write: enough for the first mistakes, readable in a table. */
 export const LONGEST_CONDITION = 1024
 
 export interface StatusOptions {
-  /** The object whose status it is: its own name in front of each field says nothing. */
+  /** The object whose status it is; its name is not repeated before each field. */
   readonly object?: string
-  /** Bytes of UTF-8, which is never less than the characters that Kubernetes counts. */
+  /** In bytes of UTF-8, which are never fewer than the characters that Kubernetes counts. */
   readonly limit?: number
 }
 
@@ -28,7 +28,7 @@ export function renderStatus(
   for (const [index, part] of parts.entries()) {
     const next = line === '' ? part : `${line}; ${part}`
     const left = parts.length - index
-    // Room for the words that say how many are left out must remain at every step but the last.
+    // Every step but the last must leave room for the note on how many are omitted.
     const tail = left === 1 ? '' : andMore(left - 1)
     if (byteLength(next + tail) > limit) {
       if (line === '') return cut(part, limit - byteLength(tail)) + tail
@@ -51,7 +51,7 @@ function renderPart({ code, message, origin, excerpt, hint }: Diagnostic, object
   return visible(`${place}${inside}: ${message} (${code}${way})`)
 }
 
-/** Line and column within the field's text, counted as file places are: from 1, in code points. */
+/** Line and column within the field's text, counted like those of files: from 1, in code points. */
 function placeInside({ text, start }: { readonly text: string; readonly start: number }): string {
   const lines = text.slice(0, start).split(/\r\n|\n|\r/)
   return `:${lines.length}:${[...(lines.at(-1) ?? '')].length + 1}`
@@ -65,7 +65,7 @@ function byteLength(text: string): number {
   return new TextEncoder().encode(text).length
 }
 
-/** At most `limit` bytes, cut between characters and marked as cut. */
+/** At most `limit` bytes, cut between characters, with an ellipsis. */
 function cut(text: string, limit: number): string {
   if (byteLength(text) <= limit) return text
   let kept = ''

@@ -18,7 +18,7 @@ function spanning(text: string, part: string): Diagnostic {
   return { ...ipAgainstText, excerpt: { text, start, end: start + part.length } }
 }
 
-/** Only the drawn lines of the excerpt, without their frame. */
+/** Only the lines of the excerpt, without their frame. */
 function drawn(diagnostic: Diagnostic, width = 100): readonly string[] {
   const lines = renderTerminal([diagnostic], { width }).split('\n')
   return lines.filter((line) => line.startsWith('  │')).map((line) => line.slice(4))

@@ -3,13 +3,13 @@ import { drawExcerpt } from './excerpt.ts'
 import { visible } from './text-cells.ts'
 
 export interface TerminalOptions {
-  /** The caller knows whether a terminal is there and what NO_COLOR says. */
+  /** The caller knows whether there is a terminal and what NO_COLOR says. */
   readonly colour?: boolean
-  /** Columns of the terminal. */
+  /** Width of the terminal in columns. */
   readonly width?: number
 }
 
-/** For people at a terminal: message, place, the text with carets under it, and the way out. */
+/** For people at a terminal: message, place, the text with carets under it, and the hint. */
 export function renderTerminal(
   diagnostics: readonly Diagnostic[],
   options: TerminalOptions = {},
@@ -40,7 +40,7 @@ export function renderOrigin(origin: Origin): string {
   return origin.field === '' ? origin.object : `${origin.object}: ${origin.field}`
 }
 
-/** For programs: all fields as they are, in an order that does not change. */
+/** For programs: all fields as they are, in a stable order. */
 export function renderJson(diagnostics: readonly Diagnostic[]): string {
   const items = diagnostics.map(({ code, severity, message, origin, hint, excerpt }) => ({
     code,
@@ -53,7 +53,7 @@ export function renderJson(diagnostics: readonly Diagnostic[]): string {
   return JSON.stringify({ ...countBySeverity(diagnostics), diagnostics: items }, undefined, 2)
 }
 
-/** `2 errors, 1 warning`; `no errors` where there is nothing. */
+/** `2 errors, 1 warning`; `no errors` if there is nothing. */
 export function renderCount(diagnostics: readonly Diagnostic[]): string {
   const { errors, warnings, infos } = countBySeverity(diagnostics)
   const parts = [
@@ -74,7 +74,7 @@ function counted(count: number, noun: string): string {
   return count === 1 ? `1 ${noun}` : `${count} ${noun}s`
 }
 
-/** Messages are one line; should one not be, its further lines must not look like lines of ours. */
+/** Messages are one line; if one is not, its further lines must not look like ours. */
 function indented(text: string): string {
   return text
     .split(/\r\n|[\n\r\u2028\u2029]/)

@@ -1,21 +1,21 @@
 import type { Diagnostic } from './diagnostic.ts'
-import { type Present, type Result, refusal, success } from './result.ts'
+import { type Present, type Result, rejection, success } from './result.ts'
 
-/** What readers are given to speak with: `report({ code: 'PC0107', … })`. */
+/** The function that readers use to report: `report({ code: 'PC0107', … })`. */
 export type Report = (diagnostic: Diagnostic) => void
 
 export interface Collector {
   readonly report: Report
-  /** What was reported, in the order of the places where it was written. */
+  /** Everything that was reported, in source order. */
   diagnostics(): readonly Diagnostic[]
   hasErrors(): boolean
-  /** The value with all that was reported; `undefined` only after an error was. */
+  /** The value with everything that was reported; `undefined` is valid only after an error. */
   result<T extends Present>(value: T | undefined): Result<T>
 }
 
 /**
- * Input is not trusted: a file of a million mistakes must not become a million messages. Errors
- * push out warnings, so that the bound never turns an invalid input into a valid one.
+ * Input is not trusted: a file with a million mistakes must not produce a million messages. Errors
+ * displace warnings, so that the limit never turns an invalid input into a valid one.
  */
 export function collector(limit = 1000): Collector {
   const seen = new Set<string>()
@@ -25,7 +25,7 @@ export function collector(limit = 1000): Collector {
   let last: Diagnostic | undefined
 
   const report: Report = (diagnostic) => {
-    // Two readers of one text often meet the same mistake.
+    // Two readers of the same text often report the same mistake.
     const key = identity(diagnostic)
     if (seen.has(key)) return
     const isError = diagnostic.severity === 'error'
@@ -50,7 +50,7 @@ export function collector(limit = 1000): Collector {
     diagnostics,
     hasErrors: () => errors > 0,
     result<T extends Present>(value: T | undefined): Result<T> {
-      return value === undefined ? refusal(diagnostics()) : success(value, diagnostics())
+      return value === undefined ? rejection(diagnostics()) : success(value, diagnostics())
     },
   }
 }
@@ -73,7 +73,7 @@ function identity({ code, message, origin, excerpt }: Diagnostic): string {
   return JSON.stringify([code, message, origin, excerpt?.start, excerpt?.end])
 }
 
-/** By file, then line and column. Objects have no order of their own: they keep the reported one. */
+/** By file, then line and column. Objects have no order and keep the reported one. */
 function byPlace(a: Diagnostic, b: Diagnostic): number {
   if (a.origin.kind !== 'file' || b.origin.kind !== 'file') {
     return rank(a) - rank(b)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Diagnostic, Severity } from './diagnostic.ts'
 import { collector } from './report.ts'
-import { all, andThen, hasErrors, refusal, success } from './result.ts'
+import { all, andThen, hasErrors, rejection, success } from './result.ts'
 
 function at(line: number, severity: Severity = 'error', message = `line ${line}`): Diagnostic {
   const origin = { kind: 'file', file: 'a.yaml', line, column: 1 } as const
@@ -19,12 +19,12 @@ describe('a result', () => {
 
   it('stops where there is none', () => {
     const stop = () => assert.fail('must not be called')
-    assert.deepEqual(andThen(refusal([at(1)]), stop), refusal([at(1)]))
+    assert.deepEqual(andThen(rejection([at(1)]), stop), rejection([at(1)]))
   })
 
-  it('keeps what the first stage said when the second refuses', () => {
-    const result = andThen(success(1, [at(1, 'info')]), () => refusal([at(2)]))
-    assert.deepEqual(result, refusal([at(1, 'info'), at(2)]))
+  it('keeps what the first stage said when the second rejects', () => {
+    const result = andThen(success(1, [at(1, 'info')]), () => rejection([at(2)]))
+    assert.deepEqual(result, rejection([at(1, 'info'), at(2)]))
   })
 
   it('of several is a list, null and false being values', () => {
@@ -35,13 +35,13 @@ describe('a result', () => {
   })
 
   it('of several tells all errors, not only the first', () => {
-    const result = all([refusal([at(1)]), success(1), refusal([at(2)])])
+    const result = all([rejection([at(1)]), success(1), rejection([at(2)])])
     assert.equal(result.value, undefined)
     assert.deepEqual(messages(result.diagnostics), ['line 1', 'line 2'])
   })
 
   it('without a value must say why', () => {
-    assert.throws(() => refusal([at(1, 'warning')]), /must say why/)
+    assert.throws(() => rejection([at(1, 'warning')]), /must say why/)
   })
 
   for (const [severity, expected] of [

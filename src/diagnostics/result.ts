@@ -1,15 +1,15 @@
 import type { Diagnostic } from './diagnostic.ts'
 
 /**
- * What a reader of user input returns: a value to go on with, or none, and in both cases all that
- * there is to say. A value may come with errors: what is invalid has then become a part that fails
- * closed, and the rest keeps serving. Without a value there is at least one error.
+ * What a reader of user input returns: a value to continue with, or none, and all diagnostics in
+ * both cases. A value may come with errors: its invalid parts then fail closed, and the rest keeps
+ * serving. Without a value there is at least one error.
  */
 export type Result<T extends Present> =
   | { readonly value: T; readonly diagnostics: readonly Diagnostic[] }
   | { readonly value: undefined; readonly diagnostics: readonly Diagnostic[] }
 
-/** `undefined` says that there is no value, so it cannot be one. */
+/** `undefined` means that there is no value, so it cannot be one. */
 export type Present = NonNullable<unknown> | null
 
 export function success<T extends Present>(
@@ -19,7 +19,7 @@ export function success<T extends Present>(
   return { value, diagnostics }
 }
 
-export function refusal(diagnostics: readonly Diagnostic[]): Result<never> {
+export function rejection(diagnostics: readonly Diagnostic[]): Result<never> {
   if (!hasErrors(diagnostics)) throw new Error('a result without a value must say why')
   return { value: undefined, diagnostics }
 }
@@ -28,7 +28,7 @@ export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
   return diagnostics.some((diagnostic) => diagnostic.severity === 'error')
 }
 
-/** The next stage, where the first one gave a value; diagnostics of both, in order. */
+/** Runs the next stage if the first one returned a value; the diagnostics of both, in order. */
 export function andThen<T extends Present, U extends Present>(
   result: Result<T>,
   next: (value: T) => Result<U>,
@@ -41,7 +41,7 @@ export function andThen<T extends Present, U extends Present>(
     : { value, diagnostics: both }
 }
 
-/** A list of values where each one has a value; the diagnostics of all, not only of the first. */
+/** A list of values if every result has one; the diagnostics of all, not only of the first. */
 export function all<T extends Present>(results: readonly Result<T>[]): Result<readonly T[]> {
   const values: T[] = []
   const diagnostics: Diagnostic[] = []

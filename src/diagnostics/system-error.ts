@@ -19,24 +19,24 @@ const SENTENCES: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'host unreachable',
   ENETUNREACH: 'network unreachable',
   ETIMEDOUT: 'timed out',
-  // Of `fetch`, which has no code for it.
+  // From `fetch`, which has no error code for it.
   'bad port': 'the port is reserved for another protocol',
   ERR_ENCODING_INVALID_ENCODED_DATA: 'it is not valid UTF-8',
 }
 
-/** The same of a file that could not be read, with its name. */
+/** Why a file could not be read, with its name. */
 export function unreadable(error: unknown): string {
   const { path } = error as { readonly path?: string }
   return path === undefined ? sentenceOf(error) : `${path} cannot be read: ${sentenceOf(error)}`
 }
 
-/** Why a file could not be written: then it is its folder that is missing. */
+/** Why a file could not be written; ENOENT then means that the directory is missing. */
 export function whyUnwritable(error: unknown): string {
   const { code } = error as { readonly code?: string }
   return code === 'ENOENT' ? 'the directory does not exist' : sentenceOf(error)
 }
 
-/** Why the system did not do something, in words instead of `ENOENT`. */
+/** Why a system call failed, in words instead of `ENOENT`. */
 export function sentenceOf(error: unknown): string {
   const { code, message } = error as { readonly code?: string; readonly message?: string }
   return SENTENCES[code ?? ''] ?? SENTENCES[message ?? ''] ?? message ?? String(error)

@@ -10,10 +10,10 @@ export interface Cell {
 
 const TAB_WIDTH = 4
 
-/** Made when there is something to show: it takes longer than to read a configuration. */
+/** Created when there is something to show: that takes longer than reading a configuration. */
 let graphemes: Intl.Segmenter | undefined
 
-/** Tabs become spaces and what has no shape of its own becomes visible, so that columns add up. */
+/** Tabs become spaces and invisible characters become visible, so that columns add up. */
 export function cellsOf(line: string): readonly Cell[] {
   const cells: Cell[] = []
   let column = 0
@@ -28,8 +28,8 @@ export function cellsOf(line: string): readonly Cell[] {
 }
 
 /**
- * Text of users and of clients ends up on terminals: escape sequences must not move the cursor,
- * and direction marks must not reorder what the reader sees. Line ends become spaces.
+ * Text from users and clients ends up on terminals: escape sequences must not move the cursor, and
+ * direction marks must not reorder what the reader sees. Line breaks become spaces.
  */
 export function visible(text: string): string {
   return text
@@ -39,7 +39,7 @@ export function visible(text: string): string {
     .replace(/\p{Bidi_Control}|[\u200b\u2060\ufeff]/gu, '\ufffd')
 }
 
-/** U+2400 and following show the ASCII control characters; those above ASCII have no pictures. */
+/** U+2400 and following depict the ASCII control characters; those above ASCII have no pictures. */
 function pictureOf(control: string): string {
   const code = control.charCodeAt(0)
   if (code < 0x20) return String.fromCharCode(0x2400 + code)
@@ -54,7 +54,7 @@ function widthOf(grapheme: string): number {
   return isWide(first) ? 2 : 1
 }
 
-/** East Asian Wide and Fullwidth (UAX #11), as blocks; emoji are told by their own property. */
+/** East Asian Wide and Fullwidth (UAX #11), as blocks; emoji have their own property. */
 const WIDE: readonly (readonly [number, number])[] = [
   [0x1100, 0x115f],
   [0x2329, 0x232a],

@@ -1,9 +1,9 @@
 import type { Diagnostic } from './diagnostic.ts'
 
 /**
- * What was found out about a text after its reader had spoken, without what the reader said
- * already. Both name an expression; the reader knows where in its line it begins, and who compiles
- * it knows only where its rule does. Each thing that was said accounts for one.
+ * Diagnostics found after an expression was read, without those that its reader already reported.
+ * Both point to the expression; the reader knows where in its line it begins, while the compiler
+ * knows only where its rule begins. Each reported diagnostic removes one.
  */
 export function withoutRepeated(
   said: readonly Diagnostic[],

@@ -1,55 +1,55 @@
 import type { Exchange } from './exchange.ts'
 import type { HeaderView } from './header-view.ts'
 
-/** A request of the gateway's own, to a service that a policy asks. */
+/** A request that the gateway itself sends to a service that a policy calls. */
 export interface Question {
   readonly method: string
   readonly path: string
-  /** Empty: the name of the service itself. */
+  /** If empty, the name of the service. */
   readonly authority: string
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: Uint8Array
-  /** Milliseconds for all of it. */
+  /** Timeout for the whole call, in milliseconds. */
   readonly timeout: number
-  /** Bytes of the response; a longer one is a failure. */
+  /** Max size of the response in bytes; a longer response is a failure. */
   readonly maxBytes: number
 }
 
 export interface ServiceResponse {
   readonly status: number
   readonly headers: HeaderView
-  /** In the order in which they came, repeated ones apart. */
+  /** In the order received; repeated headers are separate entries. */
   readonly fields: readonly (readonly [name: string, value: string])[]
   readonly trailers: ReadonlyMap<string, string>
   readonly body: Uint8Array
 }
 
-/** Why there is no response, in one word: `connect-refused`, `timeout`, `overloaded`, … */
+/** Why there is no response, as a single word: `connect-rejected`, `timeout`, `overloaded`, … */
 export interface NoResponse {
   readonly failure: string
 }
 
-/** Asks, and never throws; `exchange` is the request on whose behalf. */
+/** Calls a service on behalf of the request in `exchange`. Never throws. */
 export interface Ask {
   (exchange: Exchange, question: Question): Promise<ServiceResponse | NoResponse>
-  /** A stream of messages both ways, in place of one question; absent: there is nobody to ask. */
+  /** Opens a stream of messages in both directions; absent if there is no service to call. */
   readonly open?: OpenStream
 }
 
-/** Messages of gRPC on one stream. Never throws; events may come before it returns. */
+/** A stream of gRPC messages. Never throws; events may arrive before it returns. */
 export type OpenStream = (exchange: Exchange, path: string, events: StreamEvents) => MessageStream
 
-/** After `closed` there is nothing more. */
+/** No event follows `closed`. */
 export interface StreamEvents {
   message(bytes: Uint8Array): void
-  /** In a few words: `connect-refused`, `gRPC status 0`, … */
+  /** A short reason: `connect-rejected`, `gRPC status 0`, … */
   closed(reason: string): void
 }
 
 export interface MessageStream {
   send(message: Uint8Array): void
-  /** Nothing more is sent; the service may still say something. */
+  /** Ends the request side; the service may still send messages. */
   end(): void
-  /** Nobody wants it any more; no event follows. */
+  /** Cancels the stream; no event follows. */
   stop(): void
 }

@@ -2,12 +2,12 @@ import { type Json, toJson } from '../cel/values/json-write.ts'
 import { isPlainObject } from '../cel/values/kind.ts'
 import type { Value } from '../cel/values/value.ts'
 
-/** A value as records show it: JSON, and not longer than anybody reads. */
+/** A value as records show it: JSON of bounded length. */
 export interface ShownValue {
   readonly value: Json
-  /** There is more of it. */
+  /** The value was truncated. */
   readonly isCut: boolean
-  /** JSON has no such type: whoever reads it back gets another value. */
+  /** JSON cannot represent the value exactly; reading it back yields a different value. */
   readonly inexact: boolean
 }
 
@@ -21,7 +21,7 @@ export function showValue(value: Value): ShownValue {
   return { value: shown, isCut: cutting.isCut, inexact: !isJson(value) }
 }
 
-/** JSON.stringify writes doubles below this with digits alone, which are read as an int. */
+/** JSON.stringify writes doubles below this as digits only, which are read back as an int. */
 const FIRST_WITH_EXPONENT = 1e21
 
 function isExact(value: number): boolean {
@@ -30,7 +30,7 @@ function isExact(value: number): boolean {
   return Math.abs(value) >= FIRST_WITH_EXPONENT
 }
 
-/** A value that JSON gives back as it was. */
+/** Whether JSON represents the value exactly. */
 function isJson(value: Value): boolean {
   switch (typeof value) {
     case 'string':

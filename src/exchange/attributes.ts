@@ -19,13 +19,13 @@ const REQUEST_FIELDS: ReadonlySet<string> = new Set<RequestField>([
   'body',
 ])
 
-/** `request` in expressions. The path is normalised before anybody reads it. */
+/** `request` in expressions. The path is normalized before it is first read. */
 export class RequestAttributes extends Struct implements RequestValues {
   override readonly structName: string = 'request'
   override readonly fieldNames = REQUEST_FIELDS
   readonly method: string
   readonly path: string
-  /** With its question mark, or empty. */
+  /** Includes the question mark; empty if there is no query. */
   readonly search: string
   readonly host: string
   readonly scheme: string

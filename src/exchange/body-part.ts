@@ -3,31 +3,34 @@ import type { Reply } from './reply.ts'
 import type { ResponseDraft } from './response-draft.ts'
 
 /*
- * What a policy does to a body on its way. A policy without one costs nothing. Bodies of gRPC,
- * tunnels and upgraded connections are left alone, unless a policy asks for gRPC.
+ * How a policy inspects or changes a message body. A policy without a body part costs nothing.
+ * Bodies of gRPC, tunnels and upgraded connections are not processed, unless a policy opts in to
+ * gRPC.
  */
 
-/** One policy at work on the body of a request or a response. */
+/** The processing of a request or response body by one policy. */
 export type BodyPart = WholePart | BeginningPart | StreamPart
 
 interface AnyPart {
-  /** gRPC too, whose streams wait for nobody. */
+  /** Also applies to gRPC, whose streams are not held up by default. */
   readonly grpc?: boolean
 }
 
 /**
- * The whole body, before anything of it is sent on. What is sent then has a Content-Length.
- * A request without a body counts as an empty one.
+ * Buffers the whole body before any of it is forwarded. The forwarded message has a Content-Length.
+ * A request without a body counts as having an empty one.
  */
 export interface WholePart extends AnyPart {
   readonly mode: 'whole'
-  /** Undefined: `frontend.http.maxBufferSize`. */
+  /** If undefined, `frontend.http.maxBufferSize`. */
   readonly maxBytes: number | undefined
-  /** Expressions read it as `response.body`: what it stands for, beyond its Content-Encoding. */
+  /** Expressions read the body as `response.body`, with its Content-Encoding decoded. */
   readonly isRead?: boolean
-  /** A longer one is rejected (413; 502 for a response), or passes without this policy. */
+  /**
+   * A longer body is rejected (413; 502 for a response) or forwarded without applying this policy.
+   */
   readonly whenLonger: 'reject' | 'pass'
-  /** Undefined: it stays as it is. `response`: only on the way back. */
+  /** If undefined, the body is not changed. `response` is set on the response path only. */
   change?(
     bytes: Uint8Array,
     exchange: Exchange,
@@ -35,11 +38,13 @@ export interface WholePart extends AnyPart {
   ): BodyOutcome | Promise<BodyOutcome>
 }
 
-/** As much of the body as fits, before anything of it is sent on; it passes as it is. */
+/**
+ * Inspects as much of the body as fits before any of it is forwarded, and forwards it unchanged.
+ */
 export interface BeginningPart extends AnyPart {
   readonly mode: 'beginning'
   readonly maxBytes: number
-  /** `isWhole`: there is nothing more. A Reply ends the exchange. */
+  /** `isWhole`: there are no more bytes. A Reply ends the exchange. */
   look(
     bytes: Uint8Array,
     isWhole: boolean,
@@ -48,46 +53,49 @@ export interface BeginningPart extends AnyPart {
   ): Reply | undefined | Promise<Reply | undefined>
 }
 
-/** Piece by piece, as it comes. */
+/** Processes the body chunk by chunk as it arrives. */
 export interface StreamPart extends AnyPart {
   readonly mode: 'stream'
   /**
-   * When the head is there; not for a request whose head says that it has no body. Undefined: this
-   * body is left as it is.
+   * Called when the head is available; not for a request whose head says that it has no body. If
+   * the result is undefined, this body is not changed.
    */
   open(exchange: Exchange, flow: BodyFlow, response?: ResponseDraft): BodyTransformer | undefined
 }
 
-/** The body that takes its place, or a Reply that ends the exchange; undefined: as it is. */
+/** The new body, or a Reply that ends the exchange; undefined leaves the body unchanged. */
 export type BodyOutcome = Uint8Array | Reply | undefined
 
-/** Where a transformer sends what it makes. */
+/** Receives the output of a transformer. */
 export interface BodyFlow {
-  /** False: no more until `resume`. The bytes must not be touched afterwards. */
+  /** False: no more until `resume`. The caller must not modify the bytes afterwards. */
   write(bytes: Uint8Array): boolean
-  /** Once, after `end` of the transformer. */
+  /** Called once, after `end` of the transformer. */
   end(): void
-  /** The body cannot be had: an error before the first byte is sent, a broken stream after it. */
+  /**
+   * Reports that the body is not available: an error before the first byte is sent, an aborted
+   * stream after it.
+   */
   fail(why: unknown): void
-  /** After `write` of the transformer returned false: it accepts more. */
+  /** Called after `write` of the transformer returned false: it accepts more. */
   drained(): void
 }
 
-/** What it throws counts as `fail`. */
+/** If a method throws, this counts as `fail`. */
 export interface BodyTransformer {
   /** False: no more until it calls `drained`. It may keep the bytes. */
   write(bytes: Uint8Array): boolean
-  /** The body is whole. */
+  /** Called after the last byte of the body. */
   end(): void
-  /** The flow takes more again. */
+  /** Called when the flow accepts more. */
   resume(): void
-  /** Nothing more is coming for now: what was kept back to leave together leaves. */
+  /** Called when no more bytes are expected for now: sends what was held back for batching. */
   flush?(): void
-  /** Nobody wants the rest. */
+  /** Called when the rest is no longer needed. */
   abort(): void
 }
 
-/** A transformer without memory of its own: each piece becomes another one at once. */
+/** A stateless transformer that maps each chunk to a new one immediately. */
 export function inPieces(
   flow: BodyFlow,
   each: (bytes: Uint8Array) => Uint8Array,

@@ -1,42 +1,42 @@
-/** Why nothing was taken of a budget. */
+/** Why nothing was taken from a budget. */
 export type Shortage = 'used-up' | 'owner-away'
 
-/** What somebody wants of a budget, for one period of it. */
+/** An amount to take from a budget in one period. */
 export interface BudgetTake extends BudgetPlace {
   readonly amount: number
   readonly capacity: number
-  /** How many values of its key are remembered. */
+  /** The max number of key values to track. */
   readonly maxKeys: number
 }
 
 export interface BudgetPlace {
-  /** The same in every process that means the same budget, and after an edit of its amount. */
+  /** The same in every process that uses the same budget, and unchanged if its amount is edited. */
   readonly budget: string
   readonly key: string
-  /** When the period ends, in milliseconds since 1970. */
+  /** End of the period, in milliseconds since 1970. */
   readonly ends: number
 }
 
-/** What was used of a budget in the periods that are not over. */
+/** Usage of a budget in the periods that have not ended. */
 export interface BudgetUse {
-  /** Values of its key for which anything was used. */
+  /** Number of key values with any usage. */
   readonly callers: number
-  /** By all of them together, and by the one that used most. */
+  /** The total of all callers, and the highest usage of a single one. */
   readonly used: number
   readonly maxUsed: number
 }
 
-/** Who knows what was used of budgets. */
+/** Stores the usage of budgets. */
 export interface BudgetStore {
   take(take: BudgetTake): Shortage | undefined | Promise<Shortage | undefined>
-  /** So much more was used than was taken, or less if it is negative. */
+  /** Adds usage beyond what was taken; a negative amount returns some. */
   charge(place: BudgetPlace, amount: number): void
   use(budget: string, now: number): BudgetUse | Promise<BudgetUse>
-  /** What is under way is written. */
+  /** Flushes pending writes. */
   close?(): Promise<void>
 }
 
-/** How a period and a key travel as one. */
+/** Encodes a period and a key as one string. */
 export function periodKey(ends: number, key: string): string {
   return `${ends} ${key}`
 }
@@ -46,12 +46,12 @@ export function readPeriodKey(text: string): Pick<BudgetPlace, 'key' | 'ends'> {
   return { ends: Number(text.slice(0, space)), key: text.slice(space + 1) }
 }
 
-/** Limits of this name are budgets. */
+/** Prefix of the names of limits that are budgets. */
 export const BUDGET = 'budget '
 
-/** Milliseconds between two looks for periods that are over. */
+/** Milliseconds between two sweeps for ended periods. */
 const SWEEP = 60_000
-/** Calls that began in a period are settled in it, however long they take. */
+/** Calls that started in a period are settled in it, no matter how long they take. */
 const GRACE = 24 * 3_600_000
 
 interface Account {
@@ -59,7 +59,7 @@ interface Account {
   used: number
 }
 
-/** In this process, for as long as it lives. */
+/** Budgets in the memory of this process. */
 export class MemoryBudgets implements BudgetStore {
   readonly #budgets = new Map<string, Map<string, Account>>()
   readonly #now: () => number
@@ -75,7 +75,7 @@ export class MemoryBudgets implements BudgetStore {
     const id = periodKey(ends, key)
     const used = accounts.get(id)?.used ?? 0
     if (used + amount > capacity) return 'used-up'
-    // A Map keeps the order of insertion: what is put in again goes to its end.
+    // A Map keeps insertion order: an entry that is set again moves to the end.
     accounts.delete(id)
     if (accounts.size >= maxKeys) accounts.delete(accounts.keys().next().value as string)
     accounts.set(id, { ends, used: used + amount })
@@ -101,7 +101,7 @@ export class MemoryBudgets implements BudgetStore {
     return { callers, used, maxUsed }
   }
 
-  /** All that is not over. */
+  /** All entries that have not expired. */
   *entries(): Generator<BudgetPlace & { readonly used: number }> {
     for (const [budget, accounts] of this.#budgets) {
       for (const [id, { used }] of accounts) yield { budget, ...readPeriodKey(id), used }

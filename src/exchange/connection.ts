@@ -7,7 +7,7 @@ import type {
 import type { Ip } from '../cel/values/ip.ts'
 import { Struct } from '../cel/values/struct.ts'
 
-/** What is known of a client by its certificate. */
+/** The identity of a client according to its certificate. */
 export interface ClientCertificate {
   readonly subject: string
   readonly subjectCn: string | undefined
@@ -48,7 +48,10 @@ export class Source extends Struct implements SourceValues {
     this.rawPort = port
   }
 
-  /** As a trusted proxy names it, for one request: the connection keeps its own. */
+  /**
+   * A copy for one request with the address that a trusted proxy reports; the connection keeps its
+   * own.
+   */
   seenAs(address: Ip, port: number): Source {
     const seen = new Source(this.rawAddress, this.rawPort)
     seen.address = address
@@ -94,7 +97,7 @@ export class Destination extends Struct implements DestinationValues {
   override readonly fieldNames = DESTINATION_FIELDS
   readonly address: Ip
   readonly port: number
-  /** The server name, on listeners of protocol TLS alone. */
+  /** The server name; set only on listeners of protocol TLS. */
   readonly hostname: string | undefined
 
   constructor(address: Ip, port: number, hostname: string | undefined) {
@@ -105,12 +108,12 @@ export class Destination extends Struct implements DestinationValues {
   }
 }
 
-/** One downstream socket: what requests on it have in common. */
+/** One downstream socket: the state that its requests share. */
 export class Connection {
   readonly source: Source
   readonly destination: Destination
   readonly isEncrypted: boolean
-  /** The server name that the client sent, on whatever listener. */
+  /** The server name that the client sent, on any listener. */
   readonly sni: string | undefined
   readonly openedAt: number
 

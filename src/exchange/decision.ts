@@ -1,48 +1,51 @@
 import type { Explanation, Stage, Value, Variables } from '../cel/index.ts'
 import type { Level, Section } from '../model/policy.ts'
 
-/** A rule and where it was written, for people. */
+/** A rule and where it is defined, for users. */
 export interface RulePlace {
   readonly policy: string
   readonly section: Section
   readonly level: Level
   readonly kind: string
   readonly action: 'Allow' | 'Require' | 'Deny'
-  /** In its block, from 0. */
+  /** Position in its block, from 0. */
   readonly index: number
-  /** Within the policy: `rules[2].deny`. */
+  /** Path within the policy: `rules[2].deny`. */
   readonly field: string
   readonly expression: string
   readonly mode: 'Enforce' | 'Audit'
   readonly origin: string
-  /** Of a Require rule: scopes of OAuth with which a request would pass it. */
+  /** For a Require rule: the OAuth scopes with which a request would pass it. */
   readonly scopes?: readonly string[]
 }
 
-/** A policy that is invalid, and where it was written. */
+/** An invalid policy and where it is defined. */
 export type InvalidPlace = Pick<RulePlace, 'policy' | 'section' | 'level' | 'kind' | 'origin'>
 
 /**
- * What was decided about one connection or request at one stage. There is one for every denial,
- * for what rules in audit mode would have denied, and for a sample of what was allowed.
+ * The decision about one connection or request at one stage. Recorded for every denial, for
+ * requests that rules in audit mode would have denied, and for a sample of allowed requests.
  */
 export interface Decision extends Judgement {
   readonly stage: Exclude<Stage, 'log' | 'response' | 'transform'>
-  /** False: it was let through, since only rules in audit mode stood against it. */
+  /** False if the request was allowed because only rules in audit mode would have denied it. */
   readonly isEnforced: boolean
-  /** What all rules say, those in audit mode included; undefined where there are none of these. */
+  /**
+   * The judgement of all rules, including those in audit mode; undefined if there are none of
+   * these.
+   */
   readonly audited: Judgement | undefined
-  /** Of `invalid-policy`: the first of those that deny. */
+  /** For `invalid-policy`: the first of the invalid policies that deny. */
   readonly invalid: InvalidPlace | undefined
-  /** The provider that it is about; undefined where it is about none. */
+  /** The provider that the decision is about; undefined if it is not about a provider. */
   readonly provider: string | undefined
-  /** The provider was passed over for another one, and the request went on. */
+  /** The provider was skipped in favor of another one, and the request continued. */
   readonly isSkipped: boolean
-  /** What the rules read, as it was then. */
+  /** The attributes that the rules read, with their values at that time. */
   readonly attributes: readonly Attribute[]
 }
 
-/** What a set of rules says, and by which of them. */
+/** The verdict of a set of rules, and which of them decided. */
 export interface Judgement {
   readonly isAllowed: boolean
   readonly cause:
@@ -54,23 +57,23 @@ export interface Judgement {
     | 'no-rules'
     | 'invalid-policy'
     | 'pin'
-  /** Absent where no Allow rule matched, or where nothing stood against it. */
+  /** Absent if no Allow rule matched, or if no rule objected. */
   readonly rule: RulePlace | undefined
   readonly failure: Failure | undefined
-  /** Where no Allow rule matched. */
+  /** Set if no Allow rule matched. */
   readonly nearest: NearMiss | undefined
   readonly search: Search | undefined
 }
 
-/** Why an expression came to nothing: what went wrong, or what was not there. */
+/** Why an expression has no result: the error, or the missing variable. */
 export interface Failure {
   readonly reason: string | undefined
   readonly variable: string | undefined
-  /** Names that are there beside it. */
+  /** Names of the siblings that are present. */
   readonly present: readonly string[]
 }
 
-/** The Allow rule that came nearest, and the conditions that kept it from matching. */
+/** The Allow rule with the fewest failed conditions, and those conditions. */
 export interface NearMiss {
   readonly rule: RulePlace
   readonly misses: readonly Miss[]
@@ -84,10 +87,13 @@ export interface Miss {
 }
 
 export interface Search {
-  /** Allow rules that were looked at, of how many. */
+  /** The number of Allow rules examined, and of Allow rules in total. */
   readonly rules: number
   readonly of: number
-  /** `bounded`: others may be nearer. `skipped`: too much was explained already in this second. */
+  /**
+   * `bounded`: others may be nearer. `skipped`: the budget for explanations of this second is used
+   * up.
+   */
   readonly extent: 'all' | 'bounded' | 'skipped'
 }
 
@@ -95,19 +101,21 @@ export interface Attribute {
   /** `jwt.sub`, `request.headers['x-team']` */
   readonly name: string
   readonly value: Value | undefined
-  /** Of what is unset: the first part of it that is not there, `jwt` or `jwt.realm` or all of it. */
+  /** If unset: the first missing part of the path, such as `jwt`, `jwt.realm` or the whole path. */
   readonly missing: string
-  /** The type of what that was looked for in, if it can have no members. */
+  /** The type of the value in which it was looked up, if values of that type have no members. */
   readonly within: string | undefined
 }
 
-/** Rules of all policies that reach one point, as what decides there. */
+/** The rules of all policies that apply at one point, compiled. */
 export interface Decider {
-  /** Undefined: go on, there is nothing to tell. */
+  /** Undefined: the request continues and there is nothing to record. */
   decide(variables: Variables): Decision | undefined
-  /** The Allow rule that admits, as it is counted and recorded; of what is allowed alone. */
+  /** The Allow rule that admits an allowed request, for metrics and records. */
   admittedBy(variables: Variables): RulePlace | undefined
-  /** Every rule in order of evaluation, those in audit mode behind the others of their action. */
+  /**
+   * Every rule in order of evaluation; audit rules follow the enforced rules of the same action.
+   */
   explain(variables: Variables): readonly ExplainedRule[]
 }
 
@@ -116,19 +124,21 @@ export interface ExplainedRule {
   readonly explanation: Explanation
 }
 
-/** Who is told of decisions, and how much may be told. */
+/** Controls how many decisions are recorded and explained, and counts rule outcomes. */
 export interface DecisionSampler {
-  /** Of what is allowed, the share that is recorded. */
+  /** The share of allowed requests that is recorded. */
   readonly share: number
-  /** Runs it, unless too much was explained lately. */
+  /** Runs `work`, unless the budget for explanations is used up. */
   search<T>(work: () => T): T | undefined
-  /** Whether it is time to look for rules that fail unseen; asked for every decision. */
+  /** Whether to look for rules that fail unnoticed; called for every decision. */
   shouldAudit(): boolean
-  /** Counts what this rule admits; undefined: no rule stood against it. */
+  /** The counter of requests that this rule admits; undefined: there was no rule to object. */
   admitted(rule: RulePlace | undefined): Tally
-  /** The rule came to no boolean. */
+  /** Reports that the result of the rule is not a boolean. */
   failed(rule: RulePlace, why: 'error' | 'unset' | 'not-boolean'): void
-  /** Evaluating or explaining rules threw: an error of ours. The rule, where it is known. */
+  /**
+   * Reports that evaluating or explaining rules threw, which is a bug. The rule is set if known.
+   */
   broke(rule: RulePlace | undefined, error: unknown, variables: Variables): void
 }
 
@@ -138,7 +148,7 @@ export interface Tally {
 
 const UNCOUNTED: Tally = { inc: () => {} }
 
-/** Nothing is counted or sampled, and all that is asked is told: for tools. */
+/** Counts and samples nothing, and allows every explanation: for tools. */
 export const NO_SAMPLER: DecisionSampler = {
   share: 0,
   search: (work) => work(),
@@ -148,5 +158,5 @@ export const NO_SAMPLER: DecisionSampler = {
   broke: () => {},
 }
 
-/** What an exchange has before anything was decided that is worth telling. */
+/** The decisions of an exchange before there is one to record. */
 export const NO_DECISIONS: readonly Decision[] = []

@@ -2,7 +2,7 @@ import type { RequestAttributes } from './attributes.ts'
 import type { Header } from './header-edit.ts'
 import type { Reply } from './reply.ts'
 
-/** What a client reads of an error of the gateway, in the form that its protocol has for it. */
+/** An error of the gateway, in the format of the client's protocol. */
 export interface FormattedError {
   readonly body: Uint8Array
   readonly contentType: string

@@ -20,7 +20,7 @@ import {
   valueIn,
 } from './identity.ts'
 import type { McpRecord } from './mcp-record.ts'
-import type { Refusal } from './refusal.ts'
+import type { Rejection } from './rejection.ts'
 import type { Reply } from './reply.ts'
 import type { DraftAttributes } from './response-draft.ts'
 import { NO_USAGE_LIMITS, type UsageLimit } from './usage-limit.ts'
@@ -37,8 +37,8 @@ const RESPONSE_FIELDS: ReadonlySet<string> = new Set<ResponseField>([
 ])
 
 /**
- * `response` in expressions: made when all is over, for the log, or when a response begins, to ask
- * whether it is one to try again after. Only where one of them reads it.
+ * `response` in expressions. Created after the exchange for the log, or when a response starts, to
+ * decide whether to retry, and only if such an expression reads it.
  */
 export class ResponseAttributes extends Struct implements ResponseValues {
   override readonly structName: string = 'response'
@@ -48,7 +48,7 @@ export class ResponseAttributes extends Struct implements ResponseValues {
   readonly grpcStatus: number | undefined
   readonly bytes: number
   readonly milliseconds: number
-  /** Why the gateway responded by itself; empty where it did not. */
+  /** Why the gateway generated the response; empty if it did not. */
   readonly flags: string
 
   constructor(
@@ -70,19 +70,19 @@ export class ResponseAttributes extends Struct implements ResponseValues {
   }
 }
 
-/** Where one backend is to send a request. */
+/** The endpoints of one backend that a request may be sent to. */
 export interface PickedEndpoints {
   readonly backend: string
-  /** As `ip:port`, the preferred first. */
+  /** In the form `ip:port`, in order of preference. */
   readonly endpoints: readonly string[]
-  /** Whether the backend may choose where it has none of them. */
+  /** Whether the backend may choose an endpoint itself if it has none of these. */
   readonly isOpen: boolean
 }
 
 /**
- * One request and its response, from the head to the last byte: the only object on the request path
- * that changes. It is also what expressions read their variables from, so the names of its first
- * fields are theirs.
+ * One request and its response, from the head to the last byte: the only mutable object on the
+ * request path. Expressions read their variables from it, so its first fields have the names of
+ * variables.
  */
 export class Exchange implements StageVariables {
   readonly source: Source
@@ -101,64 +101,72 @@ export class Exchange implements StageVariables {
   metadata: JsonObject | undefined = undefined
   response: ResponseAttributes | DraftAttributes | JsonObject | undefined = undefined
 
-  /** All that is known of who asks, the latest first. */
+  /** All identities found for the client, newest first. */
   identity: Identity | undefined = undefined
-  /** Whose view `jwt`, `apiKey`, `basicAuth` and `extauthz` show; undefined: the most specific. */
+  /**
+   * The scope through which `jwt`, `apiKey`, `basicAuth` and `extauthz` are seen; undefined: the
+   * most specific values.
+   */
   scope: Scope | undefined = undefined
 
-  /** Of a body that is too long to be kept, as far as it was; `request.body` is unset then. */
+  /** The beginning of a body that is too long to buffer; `request.body` is unset then. */
   bodyBeginning: Uint8Array | undefined = undefined
-  /** As it came, where expressions read what stands behind its Content-Encoding. */
+  /** The body as received, if expressions read it with its Content-Encoding decoded. */
   codedBody: Uint8Array | undefined = undefined
 
-  /** What expressions read of what was sent; undefined: as much as they do anywhere. */
+  /** Limits on what expressions read from the message; undefined: the default limits. */
   readingLimits: ReadingLimits | undefined = undefined
   ledger: Ledger | undefined = undefined
 
   readonly connection: Connection
-  /** What the upstream gets: policies may rewrite these; rules keep reading `request`. */
+  /** What the upstream receives: policies may rewrite these; rules keep reading `request`. */
   path: string
   search: string
-  /** Empty: the host that the client asked for. */
+  /** If empty, the host that the client requested. */
   host = ''
-  /** The backend is sent its own name as Host, also where it was not written as a URL. */
+  /** The backend receives its own name as Host, even if it was not configured as a URL. */
   namesBackend = false
   requestEdit: HeaderEdit = NO_EDIT
   responseEdit: HeaderEdit = NO_EDIT
-  /** What the backend alone is sent to know the gateway or the client by; mirrors are not. */
+  /**
+   * Headers that identify the gateway or the client to the backend; mirrors do not receive them.
+   */
   credentialEdit: HeaderEdit = NO_EDIT
   /** The same in the query: `key=abc`, or empty. */
   credentialQuery = ''
-  /** The backend did not accept that credential; what the client is told. Undefined: nobody cares. */
+  /**
+   * Called if the backend rejects that credential; returns the response for the client. Undefined:
+   * the backend's response is kept.
+   */
   credentialRejected: (() => Promise<Reply>) | undefined = undefined
-  /** The prefix of the path that the route matched, for prefix rewrites and redirects. */
+  /** The path prefix that the route matched, for prefix rewrites and redirects. */
   matchedPrefix = ''
 
-  /** What became of it, for logs and metrics. */
+  /** The outcome, for logs and metrics. */
   status = 0
-  /** Who or what made the response, in a word of the metric's label `reason`; empty until it is known. */
+  /** The source of the response, as in the metric label `reason`; empty until it is known. */
   reason: Reason | '' = ''
-  /** More about it, for the log alone: `connect-refused`, `both-lengths`. */
+  /** Further details, for the log only: `connect-rejected`, `both-lengths`. */
   detail = ''
-  /** How errors of the gateway are written for this client; undefined: as those of HTTP are. */
+  /** The format of gateway errors for this client; undefined: plain HTTP. */
   errorFormat: ErrorFormat | undefined = undefined
-  /** Where OAuth clients find out what this resource is; empty: nobody says so. */
+  /** The URL at which OAuth clients find the metadata of this resource; empty if there is none. */
   resourceMetadata = ''
-  /** Why an authentication turned it away, where one did. Decision records read it. */
-  refusal: Refusal | undefined = undefined
+  /** Why authentication rejected the request, if it did. Decision records read it. */
+  rejection: Rejection | undefined = undefined
   bytesReceived = 0
   bytesSent = 0
-  /** As the client got them; kept only where an expression of the log reads them. */
+  /** As sent to the client; kept only if a log expression reads them. */
   responseHeaders: HeaderView | undefined = undefined
-  /** -1: the response had none. */
+  /** -1 if the response has none. */
   grpcStatus = -1
-  /** What is told of a message of MCP; undefined: it is none. */
+  /** What is recorded about an MCP message; undefined for other requests. */
   mcpRecord: McpRecord | undefined = undefined
-  /** Limits on what calls to models use that it counts for; taken from once the call is known. */
+  /** Usage limits that apply to its calls to models; charged once the call is known. */
   usageLimits: readonly UsageLimit[] = NO_USAGE_LIMITS
-  /** What calls to models must pass; set by the steps of a provider. */
+  /** Guardrails for calls to models; set by the steps of a provider. */
   guardrails: readonly AttachedGuardrails[] = NO_GUARDRAILS
-  /** What a call to a model is signed with, if the environment gives it. */
+  /** Credentials from the environment that sign a call to a model. */
   awsCredentials:
     | {
         readonly accessKeyId: string
@@ -166,16 +174,16 @@ export class Exchange implements StageVariables {
         readonly sessionToken?: string | undefined
       }
     | undefined = undefined
-  /** Of a call to a model: the host of the provider that was chosen. */
+  /** For a call to a model: the host of the chosen provider. */
   providerHost: string | undefined = undefined
-  /** Endpoints of a backend that somebody picked for it; undefined: the backend chooses. */
+  /** Endpoints that an endpoint picker chose; undefined: the backend chooses. */
   picked: PickedEndpoints | undefined = undefined
-  /** Called when all of it is over, whatever way. */
+  /** Called when the exchange ends, for any reason. */
   onOver: (() => void) | undefined = undefined
-  /** What was decided about it and is worth telling: denials above all. */
+  /** Decisions about this request that are recorded, denials above all. */
   decisions: readonly Decision[] = NO_DECISIONS
 
-  /** `source`: the client, where proxies in front say who it is; as a rule that of the connection. */
+  /** `source`: the client as reported by trusted proxies; by default that of the connection. */
   constructor(
     connection: Connection,
     request: RequestAttributes,
@@ -189,26 +197,26 @@ export class Exchange implements StageVariables {
     this.search = request.search
   }
 
-  /** Changes of the headers that the backend gets, with its credential. */
+  /** Changes to the headers that the backend receives, including its credential. */
   get sentEdit(): HeaderEdit {
     const { requestEdit, credentialEdit } = this
     return credentialEdit === NO_EDIT ? requestEdit : requestEdit.with(credentialEdit)
   }
 
-  /** The query that the backend gets, with its question mark and its credential. */
+  /** The query that the backend receives, with its question mark and its credential. */
   get sentSearch(): string {
     const { search, credentialQuery } = this
     if (credentialQuery === '') return search
     return `${search === '' ? '?' : `${search}&`}${credentialQuery}`
   }
 
-  /** What all expressions of this exchange may cost together. */
+  /** The shared cost budget of all expressions of this exchange. */
   get [LEDGER](): Ledger {
     this.ledger ??= new Ledger(this.readingLimits)
     return this.ledger
   }
 
-  /** An authentication found out who asks; only those whose scope has it will see it. */
+  /** Records the identity that an authentication found; visible only to scopes that include it. */
   identify(
     by: object,
     variable: IdentityVariable,
@@ -220,7 +228,7 @@ export class Exchange implements StageVariables {
     this[variable] = value
   }
 
-  /** Who asks is what it was known to be at some time before. */
+  /** Restores an earlier identity. */
   identifyAs(identity: Identity | undefined): void {
     this.identity = identity
     this.scope = undefined
@@ -231,8 +239,8 @@ export class Exchange implements StageVariables {
   }
 
   /**
-   * What is evaluated from here on sees who asks as this scope does. Whoever evaluates an
-   * expression of a policy enters its scope before; nothing has to be left.
+   * Makes later evaluations see the identities of this scope. Every caller that evaluates an
+   * expression of a policy enters its scope first; there is no need to leave a scope.
    */
   enter(scope: Scope | undefined): void {
     if (this.scope === scope) return

@@ -6,7 +6,7 @@ import { moveSource, sourceOf } from './peer.ts'
 
 const peer = () => sourceOf('192.0.2.1', 4711) ?? assert.fail()
 
-/** `PEER`: nothing in the list was believed. `BAD`: nobody knows who asks. */
+/** `PEER`: nothing in the list was trusted. `BAD`: the client is unknown. */
 function seen(list: string | undefined, hops: number): string {
   const own = peer()
   const source = forwardedSource(own, list, hops)

@@ -2,11 +2,11 @@ import { type Ip, ipFromSocket } from '../cel/values/ip.ts'
 import type { Source } from './connection.ts'
 
 /**
- * The client of one request as X-Forwarded-For tells it, where `hops` proxies in front are trusted.
- * Each of them appended the address of whoever it was asked by, so the last `hops` entries are
- * theirs and the first of these is the client; what stands before was written by anybody. A list
- * that is shorter did not come by all of them, and nothing in it is believed. Undefined where an
- * entry of theirs is no address: then nobody knows who asks.
+ * The client of one request according to X-Forwarded-For, if `hops` proxies in front are trusted.
+ * Each of them appended the address of its peer, so the last `hops` entries are theirs and the
+ * first of these is the client; any client can forge the entries before. A shorter list did not
+ * pass through all of them, and nothing in it is trusted. Undefined if one of their entries is not
+ * an address: the client is unknown then.
  */
 export function forwardedSource(
   source: Source,
@@ -27,7 +27,7 @@ export function forwardedSource(
 
 interface Peer {
   readonly address: Ip
-  /** 0: it was not said. */
+  /** 0 if not given. */
   readonly port: number
 }
 
@@ -35,7 +35,7 @@ const PORT = /^[0-9]{1,5}$/
 
 /** `10.0.0.7`, `10.0.0.7:80`, `2001:db8::7`, `[2001:db8::7]`, `[2001:db8::7]:80`. */
 function peerOf(entry: string): Peer | undefined {
-  // A zone means something on the machine alone that wrote it.
+  // A zone is meaningful only on the machine that wrote it.
   if (entry.includes('%')) return undefined
   if (entry.startsWith('[')) {
     const end = entry.indexOf(']')

@@ -1,4 +1,4 @@
-/** What clients whose SDKs show a message are told in place of a status. Never why in detail. */
+/** Messages for clients whose SDKs show a message instead of a status. They never give details. */
 export function gatewayMessage(status: number, upstream: 'provider' | 'server'): string {
   return (
     MESSAGES[status]?.replace('UPSTREAM', upstream) ?? 'The gateway could not serve the request.'

@@ -1,4 +1,6 @@
-/** Guards that a call to a model passes, as the policy has them; who makes the call reads them. */
+/**
+ * Guardrails that apply to a call to a model, as configured; read by the code that makes the call.
+ */
 export interface AttachedGuardrails {
   readonly policy: string
   readonly value: unknown

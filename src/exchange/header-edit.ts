@@ -1,16 +1,16 @@
 export type Header = readonly [name: string, value: string]
 
 /**
- * What policies change in the headers of a message on its way. Made when the configuration is
- * loaded wherever possible: equal edits are one object, and the wire keeps what it rendered of it.
+ * Header changes that policies make to a message. Created when the configuration is loaded if
+ * possible: equal edits are one object, and the wire caches its rendering.
  */
 export class HeaderEdit {
-  /** Names in lower case that are not copied: removed ones, and those that are set anew. */
+  /** Names in lower case that are not copied: removed headers, and those that are replaced. */
   readonly removed: readonly string[]
   readonly added: readonly Header[]
-  /** The wire's own rendering, made once. */
+  /** Rendered by the wire, once. */
   rendered: unknown = undefined
-  /** The last sum: edits of a route meet in the same order every time. */
+  /** The last sum, cached: edits of a route are combined in the same order every time. */
   #later: HeaderEdit | undefined = undefined
   #sum: HeaderEdit | undefined = undefined
 
@@ -19,7 +19,7 @@ export class HeaderEdit {
     this.added = added
   }
 
-  /** This edit and then another: what the later one removes or sets wins. */
+  /** Combines this edit with a later one, which takes precedence. */
   with(later: HeaderEdit): HeaderEdit {
     if (this === NO_EDIT) return later
     if (later === NO_EDIT) return this

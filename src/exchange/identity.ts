@@ -1,35 +1,35 @@
 import type { JsonObject } from '../cel/values/value.ts'
 
-/** The variables of expressions that say who asks. */
+/** The expression variables that identify the client. */
 export type IdentityVariable = 'jwt' | 'apiKey' | 'basicAuth' | 'extauthz'
 
-/** The credential of a client that an authentication has verified. */
+/** A client credential that an authentication verified. */
 export interface ClientCredential {
-  /** Undefined where it was computed from the request. */
+  /** Undefined if it was computed from the request. */
   readonly location: { readonly kind: string; readonly name: string } | undefined
-  /** The text, without what stands before it. */
+  /** The credential without its prefix. */
   read(exchange: object): string | undefined
 }
 
-/** Who asks, as one authentication found out. */
+/** The identity of the client as one authentication verified it. */
 export interface Identity {
-  /** The authentication: one policy, as it is attached at one place. */
+  /** The authentication: one policy, as attached at one place. */
   readonly by: object
   readonly variable: IdentityVariable
   readonly value: JsonObject
-  /** What it was found out by; undefined where the client sent nothing that could be sent on. */
+  /** The credential that proved it; undefined if the client sent nothing that can be forwarded. */
   readonly credential: ClientCredential | undefined
-  /** What was found out before it: by enclosing levels, or by policies that run earlier. */
+  /** The identity found earlier: by an enclosing level, or by a policy that runs before. */
   readonly earlier: Identity | undefined
 }
 
 /**
- * Whose word a policy takes: for each variable the authentications that it sees. Of several the
- * first that found somebody counts; of none, the variable is unset. Equal scopes are one object.
+ * Which authentications a policy trusts: for each variable, those that it sees. The first of them
+ * that found an identity counts; if none did, the variable is unset. Equal scopes are one object.
  */
 export type Scope = Readonly<Record<IdentityVariable, readonly object[]>>
 
-/** The value of a variable as it is seen from a scope. */
+/** The value of a variable as seen from a scope. */
 export function valueIn(
   sources: readonly object[],
   variable: IdentityVariable,
@@ -43,7 +43,7 @@ export function valueIn(
   return undefined
 }
 
-/** The most specific value, whoever found it. */
+/** The most specific value, from any authentication. */
 export function newestValue(
   variable: IdentityVariable,
   newest: Identity | undefined,

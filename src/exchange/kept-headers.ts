@@ -1,12 +1,12 @@
 import type { HeaderEdit } from './header-edit.ts'
 import { HeaderView } from './header-view.ts'
 
-/** Headers of a response for expressions of the log, which run when its head is long gone. */
+/** Response headers for log expressions, which run long after the head is gone. */
 export class KeptHeaders extends HeaderView {
   readonly #values = new Map<string, string>()
   readonly #lines = new Map<string, readonly string[]>()
 
-  /** As the client gets them: those of the backend, where one responded, and then the edit. */
+  /** As sent to the client: the headers of the backend, if it responded, with the edit applied. */
   constructor(upstream: HeaderView | undefined, edit: HeaderEdit) {
     super()
     for (const name of upstream?.keys() ?? []) {

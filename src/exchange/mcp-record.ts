@@ -1,4 +1,4 @@
-/** What came of a request of MCP. */
+/** The outcome of an MCP request. */
 export type McpOutcome =
   | 'success'
   | 'tool-error'
@@ -9,7 +9,7 @@ export type McpOutcome =
   | 'unreachable'
   | 'cancelled'
 
-/** Items that were left out of a list. */
+/** Items that were removed from a list. */
 export interface HiddenItems {
   readonly target: string
   readonly kind: 'tool' | 'prompt' | 'resource' | 'resource-template'
@@ -17,22 +17,22 @@ export interface HiddenItems {
   count: number
 }
 
-/** What is counted and logged of one message of MCP. */
+/** What is counted and logged for one MCP message. */
 export class McpRecord {
-  /** Empty: it is no request. */
+  /** Empty if the message is not a request. */
   method = ''
-  /** The one server that it is for. */
+  /** The server that receives it. */
   target = 'none'
-  /** The tool of a call, by its name on its server. */
+  /** The tool that is called, by its name on its server. */
   tool = 'none'
-  /** Its server is known to list the tool. */
+  /** The server is known to list the tool. */
   isListed = false
   transport: 'streamable-http' | 'sse' = 'streamable-http'
   session: 'opened' | 'refused' | undefined = undefined
-  /** Undefined until it is known. */
+  /** Undefined until known. */
   outcome: McpOutcome | undefined = undefined
   readonly hidden: HiddenItems[] = []
-  /** Of each message of a batch; this one is of none then. */
+  /** The records of a batch, one per message; this record is then not about any of them. */
   batch: readonly McpRecord[] = []
 
   hide({ target, kind, reason }: Omit<HiddenItems, 'count'>): void {

@@ -1,25 +1,26 @@
 /*
- * Streams of clients that send requests of their own beside them: the stream is open in one worker,
- * and the requests come to any. What a request comes to is delivered to the stream, wherever it is.
+ * Streams of clients that send their requests on separate connections: one worker has the stream
+ * open, but any worker may receive the requests. Their responses are delivered to the stream,
+ * wherever it is open.
  */
 
-/** What one worker tells the others about a stream. */
+/** What one worker sends to the others about a stream. */
 export type StreamMessage = { readonly key: string } & (
   | { readonly what: 'text'; readonly text: string }
-  /** The id that the session of its client has; empty: none. */
+  /** The session id of the client; empty if it has none. */
   | { readonly what: 'session'; readonly session: string }
   | { readonly what: 'closed' }
 )
 
 interface OpenStream {
   write(text: string): void
-  /** The session of its client has begun. */
+  /** Called when the session of the client starts. */
   began(session: string): void
 }
 
-/** Sessions that are remembered for streams of other workers. */
+/** Max number of sessions remembered for streams of other workers. */
 const MAX_SESSIONS = 50_000
-/** Milliseconds that a request waits for what another worker was told before it. */
+/** Milliseconds that a request waits for a message that another worker sent earlier. */
 const TIMEOUT_MS = 5_000
 
 export class MessageStreams {
@@ -28,7 +29,7 @@ export class MessageStreams {
   readonly #waiting = new Map<string, Set<(session: string | undefined) => void>>()
   readonly #tellOthers: (message: StreamMessage) => void
 
-  /** `tellOthers`: all other workers, if there are any. */
+  /** `tellOthers` sends to all other workers, if there are any. */
   constructor(tellOthers: (message: StreamMessage) => void = () => {}) {
     this.#tellOthers = tellOthers
   }
@@ -37,7 +38,7 @@ export class MessageStreams {
     return this.#open.size
   }
 
-  /** Gives back what closes it. */
+  /** Returns a function that closes the stream. */
   open(key: string, stream: OpenStream): () => void {
     this.#open.set(key, stream)
     return () => {
@@ -58,7 +59,7 @@ export class MessageStreams {
     this.#tellOthers({ key, what: 'session', session })
   }
 
-  /** Undefined: nobody began one. */
+  /** Undefined if no session was started in time. */
   sessionOf(key: string): string | undefined | Promise<string | undefined> {
     const known = this.#sessions.get(key)
     if (known !== undefined) return known
@@ -77,7 +78,7 @@ export class MessageStreams {
     })
   }
 
-  /** From another worker. */
+  /** Handles a message from another worker. */
   receive(message: StreamMessage): void {
     const { key, what } = message
     if (what === 'text') this.#open.get(key)?.write(message.text)

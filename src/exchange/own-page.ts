@@ -1,10 +1,10 @@
 import type { Step } from './step.ts'
 
-/** A page of the gateway itself, such as one that a browser is sent back to. */
+/** A page that the gateway itself serves, such as a redirect target for browsers. */
 export interface OwnPage {
-  /** A hostname, without a port. */
+  /** A hostname without a port. */
   readonly host: string
   readonly path: string
-  /** Undefined: the request is meant for another policy with a page at the same place. */
+  /** Undefined: the request is for another policy with a page at the same path. */
   readonly step: Step
 }

@@ -1,13 +1,13 @@
 import { ipFromSocket } from '../cel/values/ip.ts'
 import { Destination, Source } from './connection.ts'
 
-/** The client's end of a connection; undefined where the text is no address. */
+/** The client side of a connection; undefined if the string is not an IP address. */
 export function sourceOf(address: string, port: number): Source | undefined {
   const ip = ipFromSocket(address)
   return ip === undefined ? undefined : new Source(ip, port)
 }
 
-/** Our end of it; `hostname` is the server name, on listeners of protocol TLS alone. */
+/** The gateway's side of a connection; `hostname` is the server name, on TLS listeners only. */
 export function destinationOf(
   address: string,
   port: number,
@@ -17,7 +17,7 @@ export function destinationOf(
   return ip === undefined ? undefined : new Destination(ip, port, hostname)
 }
 
-/** What a trusted proxy in front says of the client; false where the text is no address. */
+/** Sets the client that a trusted proxy reports; false if the string is not an IP address. */
 export function moveSource(source: Source, address: string, port: number): boolean {
   const ip = ipFromSocket(address)
   if (ip === undefined) return false

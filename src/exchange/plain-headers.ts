@@ -1,11 +1,11 @@
 import { HeaderView } from './header-view.ts'
 
-/** Headers that came from no wire: of a request that somebody describes. */
+/** Headers of a hypothetical request that was not received over the wire. */
 export class PlainHeaders extends HeaderView {
   readonly #headers = new Map<string, string>()
   readonly #lines = new Map<string, string[]>()
 
-  /** Values of one name join, as those of a request do. */
+  /** Values with the same name are joined, like those of a received request. */
   constructor(headers: Iterable<readonly [name: string, value: string]>) {
     super()
     for (const [written, value] of headers) {

@@ -1,6 +1,6 @@
 import type { PolicyPlace } from '../model/policy.ts'
 
-/** An error of ours in the code of a policy: what was thrown, and which policy it came from. */
+/** A bug in the code of a policy: the thrown error, and the policy that threw it. */
 export class PolicyError extends Error {
   readonly policy: PolicyPlace
 
@@ -10,7 +10,7 @@ export class PolicyError extends Error {
   }
 }
 
-/** The innermost policy is the one to name. */
+/** If several policies are nested, names the innermost. */
 export function errorIn(policy: PolicyPlace | undefined, error: unknown): unknown {
   return policy === undefined || error instanceof PolicyError
     ? error

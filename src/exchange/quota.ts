@@ -1,40 +1,48 @@
 /**
- * What may be taken from a limit that holds for the whole gateway, however many processes serve it.
- * A rate limit is filled again; of a limit on how many there may be at once, all is given back.
+ * A limit that applies to the whole gateway, however many processes serve it. A rate limit is
+ * refilled; what is taken from a concurrency limit is returned.
  */
 export interface QuotaLimit {
   readonly capacity: number
-  /** Added at the end of every `interval` milliseconds; 0: what was taken is given back. */
+  /** Tokens added at the end of every `interval` milliseconds; 0: taken tokens are returned. */
   readonly refill: number
   readonly interval: number
   readonly maxKeys: number
 }
 
 export interface QuotaAsked {
-  /** The same in every process that means the same limit. */
+  /** The same in every process that uses the same limit. */
   readonly quota: string
   readonly limit: QuotaLimit
   readonly key: string
-  /** How many; one by default. More than that are never lent in advance. */
+  /**
+   * How many to take, 1 by default. If set, exactly this many are taken and none are leased in
+   * advance.
+   */
   readonly amount?: number
 }
 
-/** Why nothing was taken: `asked` is the place in what was asked for, `wait` milliseconds. */
-export interface QuotaRefusal {
+/** Why nothing was taken: `asked` is the index of the rejected entry, `wait` is in milliseconds. */
+export interface QuotaRejection {
   readonly asked: number
   readonly wait: number
-  /** Whoever knows did not say in time: neither that there is room nor that there is none. */
+  /** The owner did not respond in time, so whether there is capacity is unknown. */
   readonly isAway: boolean
 }
 
 /** Limits that processes share. */
 export interface Quotas {
-  /** One from each, or nothing from any; undefined: taken. At once, unless the owner must be asked. */
-  take(asked: readonly QuotaAsked[]): QuotaRefusal | undefined | Promise<QuotaRefusal | undefined>
-  /** One that was taken is free again, of a limit without a refill. */
+  /**
+   * Takes from every limit or from none; undefined: taken. Synchronous unless the owner must be
+   * queried.
+   */
+  take(
+    asked: readonly QuotaAsked[],
+  ): QuotaRejection | undefined | Promise<QuotaRejection | undefined>
+  /** Returns one token to a limit without a refill. */
   give(quota: string, key: string): void
-  /** So many more were used of a limit than were taken of it, or fewer if it is negative. */
+  /** Charges usage beyond what was taken from a limit; a negative amount returns some. */
   charge(quota: string, key: string, amount: number): void
-  /** How many keys of a limit this process knows of. */
+  /** The number of keys of a limit that this process tracks. */
   keys(quota: string): number
 }

@@ -1,13 +1,13 @@
 import type { Exchange } from './exchange.ts'
 import type { Reply } from './reply.ts'
 
-/** undefined: go on. */
+/** Undefined: continue. */
 export type Outcome = Reply | undefined
 
-/** One policy at work on one exchange. Synchronous until it cannot be. */
+/** Applies one policy to an exchange. Synchronous if possible. */
 export type Step = (exchange: Exchange) => Outcome | Promise<Outcome>
 
-/** Runs steps in order until one responses; stays synchronous as long as they do. */
+/** Runs steps in order until one returns a Reply; stays synchronous as long as they do. */
 export function runSteps(
   steps: readonly Step[],
   exchange: Exchange,

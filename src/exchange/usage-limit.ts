@@ -1,16 +1,19 @@
 import type { Reply } from './reply.ts'
 
-/** A limit on what calls to models use: an estimate is taken before, the truth is settled after. */
+/**
+ * A usage limit for calls to models: takes an estimate before the call, settles the actual usage
+ * after.
+ */
 export interface UsageLimit {
-  /** What it is counted in; of dollars, billionths. */
+  /** The unit; dollars are counted in billionths. */
   readonly measure: 'requests' | 'tokens' | 'usd'
-  /** The policy, if it is a budget; absent: a rate limit. */
+  /** The name of the policy if it is a budget; absent for a rate limit. */
   readonly budget?: string
   /** Whether calls to this model count. */
   isFor(model: string): boolean
-  /** A Reply if there is not so much left. */
+  /** Takes an estimate; a Reply if less than that is left. */
   take(estimate: number): Reply | undefined | Promise<Reply | undefined>
-  /** All is over: so much was used of it. Once, and only if it was taken. */
+  /** Settles the actual usage after the call. Called once, and only if an estimate was taken. */
   settle(used: number): void
 }
 

@@ -1,25 +1,27 @@
-/** What is kept for one user of one server: sealed, so that whoever keeps it cannot read it. */
+/** A stored token of one user for one server: encrypted, so that the store cannot read it. */
 export interface StoredToken {
   readonly sealed: string
-  /** Another one with each change. */
+  /** Changes with every write. */
   readonly version: string
 }
 
-/** Who keeps the tokens of users for upstream servers. */
+/** Stores the tokens of users for upstream servers. */
 export interface UserTokenStore {
   read(key: string): Promise<StoredToken | undefined>
-  /** In place of whatever was there. */
+  /** Overwrites any existing token. */
   write(key: string, token: StoredToken): Promise<void>
-  /** Only in place of this version; false: it is another one by now, or gone. */
+  /**
+   * Replaces the token only if it still has this version; false if it changed or no longer exists.
+   */
   replace(key: string, version: string, token: StoredToken): Promise<boolean>
-  /** True for one caller at a time, which is to renew this version: renewal uses a token up. */
+  /** True for one caller at a time, which renews this version: renewal consumes the token. */
   claim(key: string, version: string): Promise<boolean>
-  /** `version`: only if it still is that one. */
+  /** With a `version`, removes the token only if it still has that version. */
   remove(key: string, version?: string): Promise<void>
   close?(): Promise<void>
 }
 
-/** Milliseconds after which somebody else may renew what was claimed. */
+/** Milliseconds after which another caller may renew a claimed version. */
 export const CLAIM_AGE = 15_000
 
 interface Kept {
@@ -27,7 +29,7 @@ interface Kept {
   claimedUntil: number
 }
 
-/** In this process, for as long as it lives. */
+/** User tokens in the memory of this process. */
 export class MemoryUserTokens implements UserTokenStore {
   readonly #kept = new Map<string, Kept>()
   readonly #now: () => number

@@ -1,6 +1,6 @@
 import type { Exchange } from './exchange.ts'
 
-/** One text of a request or a response, and who wrote it. */
+/** One message of a request or a response, with its role. */
 export interface GuardedMessage {
   readonly role: string
   readonly content: string
@@ -8,12 +8,12 @@ export interface GuardedMessage {
 
 export type WebhookVerdict =
   | { readonly kind: 'passed' }
-  /** As many as there were messages, in their order. */
+  /** As many strings as there were messages, in the same order. */
   | { readonly kind: 'masked'; readonly texts: readonly string[] }
   | { readonly kind: 'rejected'; readonly status?: number; readonly message?: string }
   | { readonly kind: 'failed'; readonly detail: string }
 
-/** Never throws. */
+/** Calls a guardrail webhook. Never throws. */
 export type CallWebhook = (
   exchange: Exchange,
   phase: 'request' | 'response',

@@ -19,7 +19,7 @@ interface BackendIdentity {
   readonly policies: readonly Attached[]
 }
 
-/** One or more addresses that serve the same thing. */
+/** One or more equivalent addresses. */
 export interface HostBackend extends BackendIdentity {
   readonly kind: 'host'
   readonly endpoints: readonly (Endpoint | UnixEndpoint)[]
@@ -30,10 +30,10 @@ export interface UnixEndpoint {
 }
 
 export interface Endpoint {
-  /** A name or an IP address, the latter without brackets. */
+  /** A hostname or an IP address, without brackets. */
   readonly host: string
   readonly port: number
-  /** Set where it was written as a URL: `https://…` asks for TLS. */
+  /** Set if the address was written as a URL; `https` enables TLS. */
   readonly scheme?: 'http' | 'https'
 }
 
@@ -49,39 +49,39 @@ export interface ServiceBackend extends BackendIdentity {
   readonly port: number
 }
 
-/** The address is computed for each request, or is what the request itself asks for. */
+/** The address is computed for each request, or taken from the request itself. */
 export interface DynamicBackend extends BackendIdentity {
   readonly kind: 'dynamic'
   readonly target?: string
 }
 
-/** Groups are priorities: the next one serves when the one before cannot. */
+/** Groups are in order of priority: if a group cannot serve a request, the next one does. */
 export interface AiBackend extends BackendIdentity {
   readonly kind: 'ai'
   readonly groups: readonly AiGroup[]
   /**
-   * Paths that are allowed although rules about models cannot see which model is used there, as batches and
-   * files; with all that is below them.
+   * Paths, such as batches and files, that are allowed although rules about models cannot see which
+   * model they use; each includes everything below it.
    */
   readonly allowEndpoints?: readonly string[]
-  /** Clients choose by the name of the model; absent: any provider serves any model. */
+  /** Clients choose by model name. If absent, any provider serves any model. */
   readonly models?: readonly AiModel[]
   readonly virtualModels?: readonly VirtualModel[]
 }
 
-/** A model that clients can ask for, and the provider that serves it. */
+/** A model that clients can request, and the provider that serves it. */
 export interface AiModel {
-  /** With a `*` at most at one end. */
+  /** May have a `*` at one end. */
   readonly name: string
-  /** The name of the provider among those of the backend. */
+  /** The name of one of the backend's providers. */
   readonly provider: string
-  /** Clients cannot ask for it; virtual models lead to it. */
+  /** Clients cannot request it directly; virtual models lead to it. */
   readonly isInternal: boolean
-  /** Any of these; absent: every request. Of one, all headers. */
+  /** One of these must match; within one, all headers must. If absent, every request matches. */
   readonly matches?: readonly (readonly ValueMatch[])[]
 }
 
-/** A name that stands for a choice among models. */
+/** A name for a choice among models. */
 export interface VirtualModel {
   readonly name: string
   readonly origin: Origin
@@ -91,11 +91,11 @@ export interface VirtualModel {
 
 export interface VirtualTarget {
   readonly provider: string
-  /** As its provider is asked for it, if the provider does not have a name of its own for it. */
+  /** The model name sent to the provider, unless the provider has its own name for it. */
   readonly model: string
   readonly weight?: number
   readonly priority?: number
-  /** Absent: always. */
+  /** If absent, always. */
   readonly when?: string
 }
 
@@ -106,9 +106,8 @@ export interface AiGroup {
 export interface AiProvider {
   readonly name: string
   readonly origin: Origin
-  /** `openAI`, `anthropic`, …: protocols/llm knows them. */
+  /** `openAI`, `anthropic`, …: defined in protocols/llm. */
   readonly provider: string
-  /** What it is asked at, and asked for. */
   readonly endpoint: Endpoint
   readonly options: JsonObject
   readonly policies: readonly Attached[]
@@ -126,29 +125,29 @@ export interface McpTarget {
   readonly transport: 'mcp' | 'sse' | 'stdio' | 'openapi'
   readonly options: JsonObject
   readonly policies: readonly Attached[]
-  /** Tools other than the approved ones are hidden, or reported. */
+  /** Tools that are not approved are hidden or reported, depending on the mode. */
   readonly pins?: McpPins
 }
 
 export interface McpPins {
   readonly mode: 'Enforce' | 'Audit'
-  /** protocols/mcp/schema.ts reads it. */
+  /** Parsed by protocols/mcp/schema.ts. */
   readonly file: Material
 }
 
-/** Responds with 500 to what would have been its share. */
+/** Responds with 500 to its share of the requests. */
 export interface InvalidBackend extends BackendIdentity {
   readonly kind: 'invalid'
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** What has policies of its own within a backend: providers, or MCP servers. */
+/** The parts of a backend that have their own policies: providers or MCP servers. */
 export function partsOf(backend: Backend): readonly (AiProvider | McpTarget)[] {
   if (backend.kind === 'ai') return backend.groups.flatMap(({ providers }) => providers)
   return backend.kind === 'mcp' ? backend.targets : []
 }
 
-/** What a policy calls: a backend by name, or an address of its own. */
+/** The target of a policy's calls: a backend by name, or an address. */
 export type Target =
   | { readonly kind: 'backend'; readonly backend: string }
   | ({ readonly kind: 'host' } & Endpoint)

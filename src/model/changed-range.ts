@@ -1,26 +1,26 @@
-/** What is left of two lists without the same things at both ends; ends are exclusive. */
+/** The range of two lists between their common start and their common end; ends are exclusive. */
 export interface ChangedRange {
   readonly start: number
-  /** Of the first list. */
+  /** In the first list. */
   readonly endBefore: number
-  /** Of the second one. */
+  /** In the second list. */
   readonly end: number
 }
 
 interface Compared {
   readonly before: WeakRef<readonly unknown[]>
   readonly range: ChangedRange
-  /** The only places within it that differ, where that is known. */
+  /** The only indexes within the range that differ, if known. */
   readonly places?: readonly number[]
 }
 
-/** By the second list. */
+/** Keyed by the second list. */
 const compared = new WeakMap<readonly unknown[], Compared>()
 
 /**
- * By identity. Of lists with thousands of things mostly one is different, and several look for it
- * one after the other: it is found once. `within`: what is known of it already. Lists that were
- * compared must not change any more.
+ * Compares by identity. In lists of thousands of things usually one differs, and several callers
+ * compare the same lists in turn, so the result is cached. `within` is the range if part of it is
+ * already known. Compared lists must no longer change.
  */
 export function changedRange<T>(
   before: readonly T[],
@@ -36,8 +36,8 @@ export function changedRange<T>(
 }
 
 /**
- * Says that the second list has other things than the first at these places alone, in ascending
- * order: they may be few and far apart.
+ * Records that the second list differs from the first only at these indexes, in ascending order:
+ * they may be few and far apart.
  */
 export function noteReplaced<T>(
   before: readonly T[],
@@ -49,7 +49,7 @@ export function noteReplaced<T>(
   compared.set(now, { before: new WeakRef(before), range: { start, endBefore: end, end }, places })
 }
 
-/** The places that `noteReplaced` was told of these lists; undefined: they are not known. */
+/** The indexes that `noteReplaced` recorded for these lists; undefined if unknown. */
 export function replacedAt<T>(
   before: readonly T[],
   now: readonly T[],
@@ -58,7 +58,7 @@ export function replacedAt<T>(
   return known?.before.deref() === before ? known.places : undefined
 }
 
-/** The list that this one was compared with last, if it is still there. */
+/** The list that this one was last compared with, if it still exists. */
 export function comparedWith<T>(
   now: readonly T[],
 ): { readonly before: readonly T[]; readonly range: ChangedRange } | undefined {
@@ -67,7 +67,7 @@ export function comparedWith<T>(
   return known === undefined || before === undefined ? undefined : { before, range: known.range }
 }
 
-/** Things that the one list has and the other has not, wherever they are. */
+/** The things that only one of the lists has, at any index. */
 export function differenceOf<T>(
   before: readonly T[],
   now: readonly T[],
@@ -78,7 +78,7 @@ export function differenceOf<T>(
   return { gone: old.difference(young), come: young.difference(old) }
 }
 
-/** A copy with these in place of others. Neither `slice` nor `toSpliced` is quick if a list is frozen. */
+/** Returns a copy with some items replaced. `slice` and `toSpliced` are slow on frozen lists. */
 export function spliced<T>(
   list: readonly T[],
   start: number,
@@ -97,7 +97,7 @@ function find<T>(
 ): ChangedRange {
   let { start, endBefore, end } = within
   while (start < end && start < endBefore && before[start] === now[start]) start++
-  // No `at`, which is ten times as slow here.
+  // Not `at`, which is ten times slower here.
   while (end > start && endBefore > start && before[endBefore - 1] === now[end - 1]) {
     end--
     endBefore--

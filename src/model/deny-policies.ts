@@ -4,8 +4,9 @@ import { isWithin, originsIn, ownerOf } from './origins.ts'
 import type { InvalidPolicy, ValidPolicy } from './policy.ts'
 
 /**
- * The Model with each policy made invalid in which one of these errors lies: it denies what it
- * guards, and holds the errors. All else is the same, and where nothing changes the same object.
+ * Returns the Model with every policy that contains one of these errors made invalid: it denies
+ * what it guards and holds the errors. Everything else is the same; parts without changes are the
+ * same objects.
  */
 export function denyPolicies(model: Model, errors: readonly Diagnostic[]): Model {
   if (errors.length === 0) return model

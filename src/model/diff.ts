@@ -5,7 +5,7 @@ import { isPlace } from './places.ts'
 /** A named thing that a new Model adds, removes or changes. */
 export interface Change {
   readonly noun: Noun
-  /** Of a listener, `gateway/listener`. */
+  /** For a listener, `gateway/listener`. */
   readonly name: string
   readonly kind: 'added' | 'removed' | 'changed' | 'moved'
 }
@@ -22,8 +22,8 @@ export type Noun =
   | 'ui'
 
 /**
- * What is different, by named thing, so that the rest can go on undisturbed. `moved` is said of
- * the first route that stands elsewhere, since the order of routes decides between equals.
+ * Lists the differences by named thing, so that everything else stays undisturbed. `moved` marks
+ * the first route at a different position, since the order of routes decides between equal matches.
  */
 export function diffModels(before: Model, after: Model): readonly Change[] {
   const changes: Change[] = []
@@ -68,7 +68,7 @@ function thingsOf(model: Model, noun: Noun): Things {
     case 'frontend':
       return new Map([['', model.frontend]])
     case 'gateway':
-      // Its listeners are things of their own.
+      // Its listeners are compared separately.
       return new Map(model.gateways.map(({ name, policies }) => [name, policies]))
     case 'listener':
       return new Map(

@@ -3,8 +3,8 @@ import type { Model } from './model.ts'
 import { isFileOrigin } from './places.ts'
 
 /**
- * The value and all that it holds, never to change again; returns the same value. Origins in files
- * follow what they belong to: see ./moves.ts.
+ * Freezes the value and everything in it, and returns the same value. Origins in files stay
+ * mutable, since they follow the things that they belong to: see ./moves.ts.
  */
 export function freeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
@@ -15,7 +15,7 @@ export function freeze<T>(value: T): T {
   return value
 }
 
-/** A Model in small steps, for whoever serves it already. */
+/** Freezes a Model in small steps, for processes that already serve it. */
 export function* freezeModel(model: Model): Generator<void, void> {
   yield* freezeList(model.routes)
   yield* freezeList(model.backends)
@@ -29,18 +29,18 @@ function* freezeList(things: readonly object[]): Generator<void, void> {
     freeze(things[i])
     yield
   }
-  // All that is in it is frozen: nobody needs to look through it again.
+  // Everything in the list is frozen: it does not need to be traversed again.
   Object.freeze(things)
 }
 
-/** What a list shares with one that is frozen is frozen. */
+/** Items that a list shares with a frozen list are already frozen. */
 function mayBeThawed(things: readonly object[]): { readonly from: number; readonly end: number } {
   const known = comparedWith(things)
   if (known === undefined || !Object.isFrozen(known.before)) return { from: 0, end: things.length }
   return { from: known.range.start, end: known.range.end }
 }
 
-/** Apart from the steps: V8 does not optimize a loop of a generator while it runs. */
+/** Separate from the steps: V8 does not optimize a loop in a generator while it runs. */
 function firstThawed(things: readonly object[], from: number, end: number): number {
   let i = from
   while (i < end && Object.isFrozen(things[i])) i++

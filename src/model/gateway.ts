@@ -18,7 +18,7 @@ interface ListenerIdentity {
   /** Unique within its gateway. */
   readonly name: string
   readonly origin: Origin
-  /** `api.example.com` or `*.example.com`, in lower case; absent: any name. */
+  /** `api.example.com` or `*.example.com`, in lower case. If absent, any name. */
   readonly hostname?: string
   readonly policies: readonly Attached[]
 }
@@ -40,7 +40,7 @@ export interface TlsListener extends ListenerIdentity {
   readonly tls: TerminatedTls | PassedTls
 }
 
-/** Closes every connection that would be its own; without a port it has none. */
+/** Closes every connection that it would receive; without a port it receives none. */
 export interface InvalidListener extends ListenerIdentity {
   readonly protocol: 'Invalid'
   readonly port?: number
@@ -58,7 +58,7 @@ export interface TerminatedTls {
   readonly alpn?: readonly string[]
 }
 
-/** The bytes go on as they come; routes see the server name of the ClientHello. */
+/** Bytes are forwarded unchanged; routes see the server name of the ClientHello. */
 export interface PassedTls {
   readonly mode: 'Passthrough'
 }
@@ -71,29 +71,29 @@ export interface Certificate {
 export interface ClientCertificates {
   readonly ca: Material
   readonly mode: 'Require' | 'Optional'
-  /** With `Optional`: one that is not valid counts as none, and does not end the handshake. */
+  /** With `Optional`: an invalid certificate counts as none and does not fail the handshake. */
   readonly ignoresInvalid?: true
 }
 
 export type TlsVersion = '1.2' | '1.3'
 
-/** Requests come to it; to the others come connections whose bytes go on, or nothing. */
+/** Whether it serves HTTP requests; other listeners forward bytes, or serve nothing. */
 export function servesRequests({ protocol }: Pick<Listener, 'protocol'>): boolean {
   return protocol === 'HTTP' || protocol === 'HTTPS'
 }
 
-/** The bytes of its connections go on, whatever they are. */
+/** Whether it forwards the bytes of its connections, whatever they are. */
 export function servesStreams({ protocol }: Pick<Listener, 'protocol'>): boolean {
   return protocol === 'TCP' || protocol === 'TLS'
 }
 
-/** What it terminates TLS with; undefined where it does not. */
+/** The settings with which it terminates TLS; undefined if it does not. */
 export function terminatedTls(listener: Listener): TerminatedTls | undefined {
   if (listener.protocol !== 'HTTPS' && listener.protocol !== 'TLS') return undefined
   return listener.tls.mode === 'Terminate' ? listener.tls : undefined
 }
 
-/** What it asks of clients in the handshake; undefined: no certificate. */
+/** The client certificate mode of its handshake; undefined: no certificate is requested. */
 export function clientsOf(listener: Listener): ClientCertificates['mode'] | undefined {
   return terminatedTls(listener)?.clients?.mode
 }

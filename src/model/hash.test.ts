@@ -5,7 +5,7 @@ import { combine, hashLanes, hashText, textOf } from './hash.ts'
 
 const PRIMES = [0x9e3779b1, 0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f]
 
-/** The same in the plainest way, over any list of numbers. */
+/** A plain implementation of the same hash, over any list of numbers. */
 function plain(units: readonly number[]): string {
   const lanes = [...PRIMES]
   for (const unit of units) {

@@ -1,23 +1,23 @@
 import { canonicalJson } from './json.ts'
 
 /**
- * 128 bits over the canonical text, in hexadecimal: the version of a Model or of a part of it.
- * It tells whether two values are the same, and is no proof against someone who looks for
- * collisions: whoever can write one configuration can as well write the other.
+ * Hashes the canonical JSON to 128 bits, in hexadecimal: the version of a Model or of a part of it.
+ * It shows whether two values are the same, but does not resist deliberate collisions: anyone who
+ * can write one configuration can also write the other.
  */
 export function hashOf(value: unknown, leaveOut?: Parameters<typeof canonicalJson>[1]): string {
   return hashText(canonicalJson(value, leaveOut))
 }
 
-/** Over the UTF-16 units. */
+/** Hashes the UTF-16 code units. */
 export function hashText(text: string): string {
   return textOf(hashLanes(text))
 }
 
-/** The hash as four numbers, for those who put many together. */
+/** A hash as four numbers, for callers that combine many. */
 export type Lanes = readonly [number, number, number, number]
 
-/** A loop of its own, and not one for all kinds of units: thousands of texts are hashed. */
+/** Has its own loop rather than one for all kinds of units: thousands of strings are hashed. */
 export function hashLanes(text: string): Lanes {
   let a: number = PRIMES[0]
   let b: number = PRIMES[1]
@@ -33,7 +33,7 @@ export function hashLanes(text: string): Lanes {
   return mixed(a, b, c, d, text.length)
 }
 
-/** What many hashes come to, in their order. */
+/** Combines many hashes, in order. */
 export function combine(hashes: readonly Lanes[]): string {
   let a: number = PRIMES[0]
   let b: number = PRIMES[1]
@@ -58,7 +58,7 @@ export function textOf(lanes: Lanes): string {
 
 const PRIMES = [0x9e3779b1, 0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f] as const
 
-/** The end of four lanes over units, each with its own multiplier. */
+/** Finishes four lanes over units, each with its own multiplier. */
 function mixed(a: number, b: number, c: number, d: number, length: number): Lanes {
   return [
     avalanche(a ^ Math.imul(length, PRIMES[0])),

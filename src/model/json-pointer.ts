@@ -1,4 +1,4 @@
-/** From a value to something in it: names of members, and numbers of items. */
+/** The path from a value to something in it: member names and item indexes. */
 export type Steps = readonly string[]
 
 /** RFC 6901. */

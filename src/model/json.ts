@@ -5,8 +5,8 @@ export interface JsonObject {
 }
 
 /**
- * The one text of a value: keys sorted, no white space, what is undefined left out. Equal values
- * give equal bytes whoever built them, and in whatever order.
+ * The canonical JSON of a value: keys sorted, no white space, undefined members omitted. Equal
+ * values give equal bytes, in whatever order they were built.
  */
 export function canonicalJson(
   value: unknown,
@@ -26,7 +26,7 @@ export function canonicalJson(
   return `{${text}}`
 }
 
-/** Most texts need no escape, and to see that is quicker than to write one. */
+/** Most strings need no escape, and testing for that is faster than writing one. */
 function quoted(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text)
 }

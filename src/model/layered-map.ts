@@ -1,11 +1,11 @@
-/** An entry that is different in two maps; undefined: it is not there. */
+/** An entry that differs between two maps; undefined: absent from that map. */
 export interface EntryChange<V, K = string> {
   readonly key: K
   readonly before: V | undefined
   readonly after: V | undefined
 }
 
-/** What is different in two maps, compared by identity; at the cost of that where they are related. */
+/** The differences between two maps, by identity. Related maps cost only their differences. */
 export function changesBetween<V, K>(
   before: ReadonlyMap<K, V>,
   after: ReadonlyMap<K, V>,
@@ -16,15 +16,15 @@ export function changesBetween<V, K>(
 }
 
 /**
- * A map that never changes, and that the next one is made from at the cost of what is different:
- * both share a base, and each has its own differences from it. Values are never undefined.
+ * An immutable map. Deriving the next map costs only the differences: both share a base, and each
+ * has its own differences from it. Values are never undefined.
  */
 export class LayeredMap<V, K = string> implements ReadonlyMap<K, V> {
   readonly #base: ReadonlyMap<K, V>
   readonly #top: ReadonlyMap<K, V | undefined>
   readonly size: number
 
-  /** `base` must not change any more. */
+  /** `base` must not change afterwards. */
   static of<V, K = string>(base: ReadonlyMap<K, V>): LayeredMap<V, K> {
     return new LayeredMap<V, K>(base, new Map(), base.size)
   }
@@ -35,7 +35,7 @@ export class LayeredMap<V, K = string> implements ReadonlyMap<K, V> {
     this.size = size
   }
 
-  /** With other values; undefined removes an entry. */
+  /** Returns a map with other values; undefined removes an entry. */
   with(changes: Iterable<readonly [K, V | undefined]>): LayeredMap<V, K> {
     const top = new Map(this.#top)
     let { size } = this
@@ -45,11 +45,11 @@ export class LayeredMap<V, K = string> implements ReadonlyMap<K, V> {
       top.set(key, value)
     }
     const made = new LayeredMap(this.#base, top, size)
-    // Each difference is copied with every change, and the base once in so many changes.
+    // Every change copies all differences; only one in many copies the base.
     return top.size > Math.max(16, Math.sqrt(this.#base.size)) ? LayeredMap.of(new Map(made)) : made
   }
 
-  /** What is different, compared by identity. */
+  /** The differences, compared by identity. */
   *changesTo(next: LayeredMap<V, K>): Generator<EntryChange<V, K>> {
     if (next === this) return
     const isRelated = next.#base === this.#base
@@ -63,7 +63,7 @@ export class LayeredMap<V, K = string> implements ReadonlyMap<K, V> {
     }
   }
 
-  /** Requests look up routes in it: most have a base alone. */
+  /** Routes of requests are looked up here; most maps have only a base. */
   get(key: K): V | undefined {
     const top = this.#top
     return top.size > 0 && top.has(key) ? top.get(key) : this.#base.get(key)
@@ -95,7 +95,7 @@ export class LayeredMap<V, K = string> implements ReadonlyMap<K, V> {
     for (const [, value] of this.entries()) yield value
   }
 
-  /** Quicker than the iterators, for those who look through thousands. */
+  /** Faster than the iterators, for callers that visit thousands of entries. */
   forEach(visit: (value: V, key: K, map: ReadonlyMap<K, V>) => void): void {
     const top = this.#top
     this.#base.forEach((value, key) => {

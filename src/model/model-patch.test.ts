@@ -41,7 +41,7 @@ describe('patchBetween', () => {
     const origin = (line: number) => ({ kind: 'file', file: 'x', line, column: 1 }) as const
     const route = (name: string, line: number) => {
       const own = origin(line)
-      // The same origin twice, as that of a route and of its only rule.
+      // The same origin twice, as for a route and its only rule.
       return { name, origin: own, rules: [{ origin: own }, { origin: origin(line + 1) }] } as never
     }
     const before = modelOf([route('a', 1), route('b', 5), route('c', 9)], {
@@ -59,7 +59,7 @@ describe('patchBetween', () => {
     assert.deepEqual(made, next)
     assert.equal(made.routes[1], b)
     assert.equal((b as { origin?: { line: number } })?.origin?.line, 12)
-    // It is rejected there, and here.
+    // Both sides reject the Model.
     there.undo()
     moves.undo()
     assert.deepEqual(copy, before)

@@ -1,34 +1,36 @@
 import type { Model } from './model.ts'
 import { Moves, placesIn } from './moves.ts'
 
-/** So many of the list before, from this place on. */
+/** `count` things of the previous list, from index `from` on. */
 interface Run {
   readonly from: number
   readonly count: number
-  /** Of their origins in files, one thing after the other, where any of them was moved. */
+  /** The lines of their origins in files, thing by thing, if any of them moved. */
   readonly lines?: Int32Array
 }
 
-/** Things that the list before does not have. */
+/** Things that the previous list does not have. */
 interface Added {
   readonly things: readonly object[]
 }
 
 type ListPatch = readonly (Run | Added)[]
 
-/** What makes one Model of another: it costs what is different, wherever it is sent. */
+/**
+ * The difference that turns one Model into another; it costs only what changed, wherever that is.
+ */
 export interface ModelPatch {
-  /** Sections with several things. */
+  /** Sections that are lists. */
   readonly lists: readonly (readonly [section: keyof Model, patch: ListPatch])[]
-  /** Sections that are one thing; undefined: it is gone. */
+  /** Sections that are a single value; undefined: removed. */
   readonly wholes: readonly (readonly [section: keyof Model, value: object | undefined])[]
 }
 
 const NO_MODEL: Partial<Model> = {}
 
 /**
- * By identity: Models that follow each other share what did not change. `isMoved`: what they share
- * may be on other lines of its file than it was when the first one was sent.
+ * Compares by identity: consecutive Models share what did not change. `isMoved`: shared things may
+ * be on other lines of their file than when the first Model was sent.
  */
 export function patchBetween(before: Model | undefined, next: Model, isMoved = false): ModelPatch {
   const known = before ?? NO_MODEL
@@ -57,7 +59,7 @@ function withLines(one: Run | Added, old: Things): Run | Added {
   return lines.length === 0 ? one : { from, count, lines: Int32Array.from(lines) }
 }
 
-/** `before`: what the patch was made from, or a copy of it; its things are told their lines. */
+/** `before` is the Model that the patch was made from, or a copy; the lines in it are updated. */
 export function patched(
   before: Model | undefined,
   { lists, wholes }: ModelPatch,
@@ -91,7 +93,7 @@ function takeRun({ from, count, lines }: Run, old: Things, young: object[], move
   }
 }
 
-/** All that is new in the other Model; what has secrets of its own. */
+/** Everything that is new in the other Model; only this can bring new secrets. */
 export function addedIn({ lists, wholes }: ModelPatch): readonly object[] {
   const things = lists.flatMap(([, patch]) =>
     patch.flatMap((one) => ('things' in one ? one.things : [])),
@@ -112,7 +114,7 @@ function patchOf(old: Things, young: Things): ListPatch {
   return patch
 }
 
-/** What stands between the parts at both ends that stayed. */
+/** What lies between the unchanged parts at both ends. */
 function* between(
   old: readonly object[],
   young: readonly object[],

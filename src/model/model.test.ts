@@ -63,7 +63,7 @@ describe('the hash', () => {
     const model = { routes: [{ name: 'a' }, { name: 'b' }], backends: [], settings: { x: 1 } }
     const { settings, backends, routes } = model
     const first = versionOf(model)
-    // Each part is a step, and computed once.
+    // Each part is one step and is computed once.
     assert.equal(first.count, 4)
     const again = versionOf({ settings, backends, routes })
     assert.deepEqual(again, { value: first.value, count: 1 })
@@ -119,7 +119,7 @@ describe('the hash', () => {
     const many = Array.from({ length: 20_000 }, (_, index) => `route-${index}`)
     const all = [...texts, ...many, 'x'.repeat(1000), `${'x'.repeat(999)}y`]
     assert.equal(new Set(all.map(hashText)).size, all.length)
-    // Each quarter on its own, too: no lane is idle.
+    // Each quarter by itself, too: no lane is idle.
     for (const at of [0, 8, 16, 24]) {
       const parts = all.map((text) => hashText(text).slice(at, at + 8))
       assert.ok(new Set(parts).size > all.length - 20)
@@ -354,7 +354,7 @@ describe('a Model after another', () => {
   it('moves nothing for a thing that has become another one of the same name', () => {
     const known = model({ routes: [route('a', 1), route('a', 5)] })
     const [first, second] = known.routes as [Model['routes'][number], Model['routes'][number]]
-    // As a reader that knows both by their texts may give them out: each in the place of the other.
+    // A reader that identifies both by their text may return them swapped.
     const moves = new Moves()
     moves.moveBy(first, 4)
     moves.moveBy(second, -4)

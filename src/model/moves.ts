@@ -2,10 +2,10 @@ import type { FileOrigin } from '../diagnostics/diagnostic.ts'
 import { isFileOrigin } from './places.ts'
 
 /**
- * Things that were moved within their file, and are otherwise as they were. They stay the same
- * objects, with all that was made of them, and their origins say which lines they are on now: a
- * line that is inserted at the top of a file costs no more than one at its end. Lines of origins
- * are all that ever changes in a Model.
+ * Things that moved within their file and are otherwise unchanged. They stay the same objects, with
+ * everything derived from them, and their origins get the new lines: inserting a line at the top of
+ * a file costs no more than at its end. Lines of origins are the only part of a Model that ever
+ * changes.
  */
 export class Moves {
   readonly #origins: FileOrigin[] = []
@@ -22,7 +22,7 @@ export class Moves {
     write(origin, line)
   }
 
-  /** The origins of a thing, by their number: see `placesIn`. */
+  /** Sets the lines of a thing's origins, in the order of `placesIn`. */
   moveTo(thing: object, lines: ArrayLike<number>, from = 0): void {
     const origins = placesIn(thing)
     for (let i = 0; i < origins.length; i++) {
@@ -30,15 +30,15 @@ export class Moves {
     }
   }
 
-  /** All of a thing, by so many lines. */
+  /** Moves a thing and everything in it by this number of lines. */
   moveBy(thing: object, by: number): void {
     if (by === 0) return
-    // The same origin may be there several times.
+    // The same origin may occur several times.
     const lines = placesIn(thing).map(({ line }) => line + by)
     this.moveTo(thing, lines)
   }
 
-  /** What was read is not in effect: all is where it was. */
+  /** Restores all lines, if the configuration is not applied. */
   undo(): void {
     for (let i = this.#origins.length - 1; i >= 0; i--) {
       write(this.#origins[i] as FileOrigin, this.#lines[i] as number)
@@ -55,14 +55,14 @@ function write(origin: FileOrigin, line: number): void {
   ;(origin as { line: number }).line = line
 }
 
-/** Whoever kept a copy of a line, or sent one, asks whether it is the same number as then. */
+/** Code that kept or sent a line checks whether this number is still the same. */
 export function movesMade(): number {
   return made
 }
 
 const places = new WeakMap<object, readonly FileOrigin[]>()
 
-/** Origins in files that a thing of the Model and all within it have, in a fixed order. */
+/** The origins in files of a thing in a Model and everything in it, in a fixed order. */
 export function placesIn(thing: object): readonly FileOrigin[] {
   const known = places.get(thing)
   if (known !== undefined) return known

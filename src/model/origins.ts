@@ -1,13 +1,13 @@
 import type { Origin } from '../diagnostics/diagnostic.ts'
 import { isDiagnostics, isOrigin } from './places.ts'
 
-/** The object, or the place in a file, that an origin is in; as a key. */
+/** A key for the object, or the place in a file, that an origin is in. */
 export function ownerOf(origin: Origin): string {
   if (origin.kind === 'object') return `object ${origin.object}`
   return `file ${origin.line}:${origin.column} ${origin.file}`
 }
 
-/** Of two origins with the same owner: whether the first is at the second or below it. */
+/** For two origins with the same owner: whether the first is at or below the second. */
 export function isWithin(inner: Origin, outer: Origin): boolean {
   if (inner.kind === 'file' || outer.kind === 'file') return true
   if (!inner.field.startsWith(outer.field)) return false
@@ -15,7 +15,7 @@ export function isWithin(inner: Origin, outer: Origin): boolean {
   return outer.field === '' || next === '' || next === '.' || next === '['
 }
 
-/** Where a thing of the Model, and all that it holds, was written. */
+/** The origins of a thing in a Model and everything in it. */
 export function* originsIn(value: unknown): Generator<Origin, void> {
   if (typeof value !== 'object' || value === null) return
   for (const key in value) {

@@ -1,9 +1,9 @@
 import type { Diagnostic, FileOrigin, Origin } from '../diagnostics/diagnostic.ts'
 
 /**
- * Whether a member of something in a Model says where it was written, or what is wrong with it,
- * rather than what it does. By what it is and not by its key alone: people choose the names of
- * headers and of an API key's metadata, and may call one `origin`.
+ * Whether a member of something in a Model is its origin or its diagnostics, rather than behavior.
+ * This depends on the value and not only on the key: users choose the names of headers and of an
+ * API key's metadata, and may call one `origin`.
  */
 export function isPlace(key: string, member: unknown): boolean {
   if (key === 'origin') return isOrigin(member)

@@ -4,14 +4,15 @@ import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 export type Level = 'frontend' | 'gateway' | 'listener' | 'route' | 'backend' | 'provider'
 
 /**
- * When it runs: for a connection, for a request before its backend is chosen, or for the chosen
- * backend. The words are those of ProxyPolicy (`spec.frontend`, `spec.traffic`, `spec.backend`).
+ * When a policy runs: for a connection, for a request before its backend is selected, or for the
+ * selected backend. The names are those of ProxyPolicy (`spec.frontend`, `spec.traffic`,
+ * `spec.backend`).
  */
 export type Section = 'frontend' | 'traffic' | 'backend'
 
 /**
- * One field of one policy at one place. Which kinds there are is known to policies/schema.ts
- * alone; here the value is data.
+ * One field of one policy at one place. Only policies/schema.ts knows which kinds exist; here the
+ * value is data.
  */
 export type Attached<T = unknown> = ValidPolicy<T> | InvalidPolicy
 
@@ -33,8 +34,9 @@ export interface PolicyPlace {
   readonly level: Level
   /**
    * The policy that this is a field of. Fields of one policy share it: a rule sees the claims of
-   * its own policy's jwtAuthentication, not those of a neighbour at the same level. What is
-   * written at a thing itself is called `route:orders`; no policy can be given such a name.
+   * its own policy's jwtAuthentication, not those of another policy at the same level. Inline
+   * policies are named after the thing that they are written at, as `route:orders`; no policy can
+   * be given such a name.
    */
   readonly policy: string
   readonly origin: Origin

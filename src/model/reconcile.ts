@@ -6,10 +6,10 @@ import { type Moves, placesIn } from './moves.ts'
 import { isFileOrigin } from './places.ts'
 
 /**
- * The same Model as `next`, with the parts of `previous` wherever nothing about them changed. Whoever
- * keeps something for a part finds it by the part itself, and what is compared here need not be
- * compared again. With `moves`, parts that are only on other lines of their file are those of before,
- * too, and are told their lines. In small steps, one for each thing.
+ * Returns the same Model as `next`, with the parts of `previous` that did not change. State kept
+ * for a part is found by the part itself, and parts compared here do not need to be compared again.
+ * With `moves`, parts that differ only in their lines are those of `previous`, too, and get the new
+ * lines. Yields after each thing.
  */
 export function* reconcile(
   previous: Model | undefined,
@@ -26,7 +26,7 @@ export function* reconcile(
   ): Generator<void, readonly T[]> {
     const range = changedRange(before, after)
     const { start, endBefore, end } = range
-    // Each is taken once: two things of one name are two things.
+    // Each is reused once: two things with the same name are two things.
     const known = new Set(before.slice(start, endBefore))
     const left = known.difference(new Set(after.slice(start, end)))
     let byName: Map<string, T> | undefined
@@ -36,7 +36,7 @@ export function* reconcile(
       const thing = after[i] as T
       const there = before[i]
       const isThere = there !== undefined && there.name === thing.name && left.has(there)
-      // Most stay where they are: names are looked up only where they do not.
+      // Most stay at the same index: names are looked up only for those that do not.
       if (!isThere) byName ??= new Map([...left].map((own) => [own.name, own]))
       const was = isThere ? there : byName?.get(thing.name)
       const merged = was !== undefined && left.delete(was) ? merge(was, thing, isInUse) : thing
@@ -78,15 +78,15 @@ type InUse = (origin: FileOrigin) => boolean
 type Merge = <T>(before: T, after: T, isInUse?: InUse) => T
 
 /**
- * Of two things with one name each may have been made of what the other one was made of before:
- * what one of them has for an origin is not moved for the other.
+ * Two things with the same name may each have been made from what the other was made from before:
+ * an origin that one of them uses is not moved for the other.
  */
 function originsOf(things: readonly object[]): InUse {
   let origins: Set<FileOrigin> | undefined
   return (origin) => (origins ??= new Set(things.flatMap(placesIn))).has(origin)
 }
 
-/** Apart from the steps: V8 does not optimize a loop of a generator while it runs. */
+/** Separate from the steps: V8 does not optimize a loop in a generator while it runs. */
 function firstUnknown<T>(
   things: readonly T[],
   from: number,
@@ -103,7 +103,9 @@ function isShallowlySame(a: Model, b: Model): boolean {
   return keys.every((key) => a[key] === b[key])
 }
 
-/** Whether all is the same, but for lines where these may move: what is moved is told its lines. */
+/**
+ * Whether everything but the lines is the same; if lines may move, the origins get the new ones.
+ */
 function isSameBut(
   before: unknown,
   after: unknown,
@@ -124,7 +126,7 @@ interface Moved {
   readonly line: number
 }
 
-/** What is undefined is as good as absent. `moved`: gets origins that are on other lines. */
+/** Undefined members count as absent. `moved` collects origins on other lines. */
 export function isSame(a: unknown, b: unknown, moved?: Moved[]): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) {
@@ -138,7 +140,7 @@ export function isSame(a: unknown, b: unknown, moved?: Moved[]): boolean {
   return !Array.isArray(b) && hasSame(a as Fields, b as Fields, moved)
 }
 
-/** But for their lines: where these are different, it has been moved. */
+/** Compares everything but the lines: if these differ, the origin has moved. */
 function isSameOrigin(a: unknown, b: unknown, moved: Moved[]): boolean {
   const areThere = typeof a === 'object' && typeof b === 'object' && a !== null && b !== null
   if (!areThere || !isFileOrigin(a) || !isFileOrigin(b)) return isSame(a, b, moved)
@@ -148,7 +150,7 @@ function isSameOrigin(a: unknown, b: unknown, moved: Moved[]): boolean {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** By `for … in`, which makes no list of the keys: thousands of parts are looked at. */
+/** Uses `for … in`, which allocates no list of keys: thousands of parts are compared. */
 function hasSame(a: Fields, b: Fields, moved: Moved[] | undefined): boolean {
   let count = 0
   for (const key in a) {

@@ -1,30 +1,31 @@
 import { isSecretRef } from './secret.ts'
 
-/** What stands in place of what is not shown. */
+/** Replaces hidden values. */
 export const HIDDEN = '(secret)'
 
-/** Headers, and parameters of a query, that carry credentials by what they are called. */
+/** Matches the names of headers and query parameters that carry credentials. */
 const CREDENTIAL = /auth|cookie|credential|key|passw|secret|session|signature|token/i
 
-/** Whether a header, a parameter or a variable carries a credential by what it is called. */
+/** Whether a header, parameter or variable carries a credential, judging by its name. */
 export function isCredentialName(name: string): boolean {
   return CREDENTIAL.test(name)
 }
 
-/** Mappings from the names of headers to their values. */
+/** Members that map header names to values. */
 const HEADER_RECORDS: ReadonlySet<string> = new Set(['headers', 'addRequestHeaders'])
 
-/** What else is not to be shown, beside what is a secret by its place. */
+/** What to hide in addition to values that are secret by their place. */
 export interface Hiding {
-  /** Names of headers. */
+  /** Header names. */
   readonly headers?: readonly string[]
-  /** Texts that are hidden wherever they stand. */
+  /** Strings that are hidden wherever they occur. */
   readonly texts?: readonly string[]
 }
 
 /**
- * A copy that may be shown to anyone: what a Secret holds is gone, where it came from stays. So are
- * digests of secrets and keys, by which guesses could be checked, values that headers of credentials get or are matched with, and lines of files.
+ * Returns a copy that may be shown to anyone: the content of a Secret is removed, its source stays.
+ * Also removed are digests of secrets and keys, which would allow guesses to be checked, values
+ * that are set or matched for credential headers, and lines of files.
  */
 export function redact<T>(value: T, { headers = [], texts = [] }: Hiding = {}): T {
   const own = new Set(headers.map((name) => name.toLowerCase()))
@@ -34,10 +35,10 @@ export function redact<T>(value: T, { headers = [], texts = [] }: Hiding = {}): 
   }) as T
 }
 
-/** Shorter ones stand in ordinary words. */
+/** Shorter strings occur in ordinary words. */
 const SHORTEST_SECRET = 6
 
-/** Values of environment variables that are credentials by what they are called. */
+/** The values of environment variables that are credentials, judging by their names. */
 export function secretsOf(environment: Readonly<Record<string, string | undefined>>) {
   return Object.entries(environment).flatMap(([name, value = '']) =>
     CREDENTIAL.test(name) && value.length >= SHORTEST_SECRET ? [value] : [],

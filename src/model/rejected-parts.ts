@@ -3,12 +3,12 @@ import type { Model } from './model.ts'
 import { isWithin, originsIn, ownerOf } from './origins.ts'
 import { isDiagnostics } from './places.ts'
 
-/** A named thing of a Model with errors; what these concern fails closed. */
+/** A named part of a Model with errors; what they concern fails closed. */
 export interface RejectedPart {
   readonly section: PartSection
-  /** Of a section that is one part itself, empty. */
+  /** Empty if the section is itself one part. */
   readonly name: string
-  /** Errors alone. */
+  /** Only errors. */
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -26,8 +26,8 @@ const SECTIONS: Readonly<Record<PartSection, true>> = {
 }
 
 /**
- * The parts that errors belong to: those that hold an invalid value, and those in which the place
- * of an error lies. A policy that several routes have is an error of each of them.
+ * The parts that errors belong to: those that hold an invalid value, and those that contain the
+ * place of an error. An error in a policy of several routes belongs to each of them.
  */
 export function rejectedParts(
   model: Model,
@@ -42,7 +42,7 @@ export function rejectedParts(
       section === 'frontend' || !Array.isArray(value) ? [value] : (value as readonly object[])
     return parts.flatMap((part) => {
       const own = heldIn(part)
-      // True of nearly all, and there may be thousands.
+      // True for nearly all parts, and there may be thousands.
       if (own === NONE && errors.length === 0) return NO_PARTS
       const found = new Set(own)
       if (errors.length > 0) collectAt(part, objects, found)
@@ -66,7 +66,7 @@ function collectAt(part: object, errors: Errors, found: Set<Diagnostic>): void {
 
 const held = new WeakMap<object, ReadonlySet<Diagnostic>>()
 
-/** What invalid values say of themselves; Models that follow each other share most of their parts. */
+/** The diagnostics of invalid values; cached, since consecutive Models share most parts. */
 function heldIn(part: object): ReadonlySet<Diagnostic> {
   const known = held.get(part)
   if (known !== undefined) return known
@@ -93,7 +93,7 @@ function isError({ severity }: Diagnostic): boolean {
   return severity === 'error'
 }
 
-/** What a part holds as a value is often reported, too. */
+/** Diagnostics that a part holds as a value are often reported, too. */
 function unique(found: ReadonlySet<Diagnostic>): readonly Diagnostic[] {
   const seen = new Map<string, Diagnostic>()
   for (const one of found) {

@@ -2,14 +2,14 @@ import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import type { Attached } from './policy.ts'
 
 /**
- * An HTTP route. Of two routes that match equally well the one that stands first in the Model
- * wins: sources put the older one first.
+ * An HTTP route. If two routes match equally well, the first one in the Model wins: sources put the
+ * older one first.
  */
 export interface Route {
   readonly name: string
   readonly origin: Origin
   readonly parents: readonly Parent[]
-  /** In lower case, wildcards at the front; none: every name of the listener. */
+  /** In lower case, wildcards at the front. If empty, every name of the listener. */
   readonly hostnames: readonly string[]
   readonly rules: readonly RouteRule[]
   readonly policies: readonly Attached[]
@@ -24,7 +24,7 @@ export interface Parent {
 export interface RouteRule {
   readonly name: string
   readonly origin: Origin
-  /** Any of them; at least one. */
+  /** At least one; any of them may match. */
   readonly matches: readonly Match[]
   readonly policies: readonly Attached[]
   readonly action: RouteAction
@@ -32,17 +32,17 @@ export interface RouteRule {
 
 export type RouteAction =
   | { readonly kind: 'forward'; readonly backends: readonly BackendRef[] }
-  /** Responds with 500 to whatever it matches. */
+  /** Responds with 500 to every request that it matches. */
   | { readonly kind: 'invalid'; readonly diagnostics: readonly Diagnostic[] }
 
-/** Backends are chosen by weight; the name is that of a Backend of the Model. */
+/** Backends are selected by weight; `backend` is the name of a Backend in the Model. */
 export interface BackendRef {
   readonly backend: string
   readonly weight: number
   readonly policies: readonly Attached[]
 }
 
-/** All of its parts must hold. */
+/** All parts must match. */
 export interface Match {
   readonly path: PathMatch
   readonly method?: string
@@ -51,7 +51,7 @@ export interface Match {
 }
 
 export interface PathMatch {
-  /** A prefix ends at a segment: `/a` matches `/a` and `/a/b`, not `/ab`. */
+  /** A prefix ends at a segment boundary: `/a` matches `/a` and `/a/b`, not `/ab`. */
   readonly kind: 'exact' | 'prefix' | 'regex'
   readonly value: string
 }

@@ -1,31 +1,31 @@
 /**
- * A key, a password or a token that something in a Model uses. The Model says which secret it is
- * and which version of it; its text is never part of the Model, so that no dump, comparison or log
- * of one can show it.
+ * A key, password or token that something in a Model uses. The Model names the secret and its
+ * version; the value is never part of the Model, so that no dump, comparison or log of a Model can
+ * show it.
  */
 export interface SecretRef {
-  /** What it is called: the path of a file, `Secret namespace/name`, or `inline`. */
+  /** The name of the secret: the path of a file, `Secret namespace/name`, or `inline`. */
   readonly secretRef: string
-  /** A digest of the text: another text is another version. Empty: the text is not known yet. */
+  /** A digest of the value: another value is another version. Empty if the value is unknown. */
   readonly version: string
 }
 
-/** Texts by version: what goes beside a Model wherever it leaves the process that read it. */
+/** Values by version: sent alongside a Model when it leaves the process that read it. */
 export type Secrets = ReadonlyMap<string, string>
 
 /**
- * Found by the reference itself and not by what it says: a copy of a Model, such as one for a
- * dump, has no secrets, and they are forgotten with the last Model that uses them.
+ * Keyed by the reference itself and not by its content: a copy of a Model, such as one for a dump,
+ * has no secrets, and values are released with the last Model that uses them.
  */
 const texts = new WeakMap<SecretRef, string>()
 
-/** The reference, from which the text can be had from now on. */
+/** Binds a value to the reference, and returns the reference. */
 export function bindSecret(ref: SecretRef, text: string): SecretRef {
   texts.set(ref, text)
   return ref
 }
 
-/** Undefined: it was not given with the Model. Whatever needs it must fail closed. */
+/** Undefined if it was not sent with the Model; anything that needs it must fail closed. */
 export function secretText(ref: SecretRef): string | undefined {
   return texts.get(ref)
 }
@@ -47,8 +47,8 @@ export function secretsIn(value: object | undefined): Secrets {
 }
 
 /**
- * Gives a Model that came from elsewhere its secrets, in small steps; returns what there is none
- * for.
+ * Binds the secrets of a Model from another process, in small steps; returns the references without
+ * a value.
  */
 export function* resolveSecrets(
   model: object,
@@ -66,7 +66,7 @@ export function* resolveSecrets(
   return missing
 }
 
-/** Named things one by one: Models that follow each other share them. */
+/** Named things, one by one: consecutive Models share them. */
 function* thingsOf(value: object | undefined): Generator<object> {
   for (const section of Object.values(value ?? {})) {
     if (Array.isArray(section)) yield* section
@@ -77,7 +77,7 @@ function* thingsOf(value: object | undefined): Generator<object> {
 const known = new WeakMap<object, readonly SecretRef[]>()
 const NO_REFS: readonly SecretRef[] = []
 
-/** The references in one thing; it is looked through once. */
+/** The references in one thing; cached. */
 export function refsIn(thing: object): readonly SecretRef[] {
   const before = known.get(thing)
   if (before !== undefined) return before

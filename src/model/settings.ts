@@ -2,9 +2,8 @@ import type { JsonValue } from './json.ts'
 import type { Material, Secret } from './material.ts'
 
 /**
- * The process itself, not what it serves: read once, at the start, from a file. Only modelCatalog
- * takes effect while it runs.
- * Times are milliseconds, sizes are bytes.
+ * The process itself, not what it serves: read once, at startup, from a file. Only modelCatalog
+ * takes effect while the process runs. Times are in milliseconds, sizes in bytes.
  */
 export interface Settings {
   readonly workers: number | 'auto'
@@ -25,9 +24,9 @@ export interface Settings {
   readonly session?: { readonly key: Secret }
   readonly mcp: { readonly sessionTtl: number }
   readonly modelCatalog: readonly CatalogSource[]
-  /** Where it is kept what calls to models used; absent: in the database, if there is one. */
+  /** Where the usage of model calls is stored; by default in the database, if there is one. */
   readonly budgets: { readonly file?: string }
-  /** Where tokens of users for backends are kept; absent: in the database, if there is one. */
+  /** Where users' tokens for backends are stored; by default in the database, if there is one. */
   readonly userTokens: { readonly file?: string }
   /** Names of headers, in lower case, whose values are never written to logs and records. */
   readonly sensitiveHeaders: readonly string[]
@@ -39,12 +38,12 @@ export type Address =
   | { readonly kind: 'unix'; readonly path: string }
   | { readonly kind: 'off' }
 
-/** Whether only this machine can connect there. */
+/** Whether only this machine can connect to the host. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 
-/** Who may use the admin API, beside those who have its token. */
+/** Who may use the admin API, in addition to clients with its token. */
 export interface AdminAuthSettings {
   readonly oidc: {
     readonly issuer: string
@@ -59,7 +58,7 @@ export interface AdminAuthSettings {
 
 export interface DnsSettings {
   readonly lookupFamily: 'All' | 'Auto' | 'V4Preferred' | 'V4Only' | 'V6Only'
-  /** `address:port` of name servers, instead of those of the machine. */
+  /** `address:port` of name servers to use instead of the machine's. */
   readonly servers?: readonly string[]
 }
 
@@ -83,9 +82,9 @@ export interface DrainSettings {
 export interface LimitSettings {
   readonly connections: number
   readonly connectionsPerAddress: number
-  /** Requests under way at once, in one process. */
+  /** Max number of concurrent requests in one process. */
   readonly requests: number
-  /** How late a process may be until it takes on fewer of them; 0: as late as it is. */
+  /** Milliseconds of delay from which a process accepts fewer requests; 0: no limit. */
   readonly delay: number
 }
 
@@ -94,7 +93,7 @@ export interface DecisionSettings {
   readonly keep: number
   /** Attributes whose values are shown in records: `jwt.sub`, `request.headers['x-team']`. */
   readonly show: readonly string[]
-  /** Of requests that are allowed, the share that is recorded. */
+  /** The share of allowed requests that is recorded. */
   readonly allowed: number
   readonly file?: DecisionFileSettings
 }
@@ -108,7 +107,7 @@ export interface DecisionFileSettings {
 export interface DatabaseSettings {
   readonly url: Secret
   readonly maxConnections: number
-  /** Where what is stored is kept over a restart without the database. */
+  /** Where stored data is kept to survive a restart without the database. */
   readonly stateFile?: string
 }
 

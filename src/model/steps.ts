@@ -1,13 +1,13 @@
-/** No request waits longer than this for something that is done between requests, in milliseconds. */
+/** The longest that a request waits for work that is done between requests, in milliseconds. */
 const LONGEST_SLICE = 8
 
 /**
- * The same for what is done for one request while others are served: each of them takes several
- * turns, and waits in all of them.
+ * The same for work on behalf of one request while others are served: each of them takes several
+ * turns of the event loop, and waits in all of them.
  */
 export const REQUEST_SLICE = 2
 
-/** Steps of something long between requests: no more than some milliseconds at once. */
+/** Runs the steps of a long task between requests, only some milliseconds at a time. */
 export async function runCooperatively<T>(
   steps: Generator<void, T>,
   now: () => number,
@@ -22,7 +22,7 @@ export async function runCooperatively<T>(
   }
 }
 
-/** The same at once, where nobody waits. */
+/** Runs the steps all at once, when nothing is waiting. */
 export function runToCompletion<T>(steps: Generator<void, T>): T {
   for (;;) {
     const { done, value } = steps.next()

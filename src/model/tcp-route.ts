@@ -7,7 +7,7 @@ export interface TcpRoute {
   readonly name: string
   readonly origin: Origin
   readonly parents: readonly Parent[]
-  /** Server names; none: every connection of the listener. */
+  /** Server names. If empty, every connection of the listener. */
   readonly hostnames: readonly string[]
   readonly policies: readonly Attached[]
   readonly action: RouteAction

@@ -6,8 +6,8 @@ import { isPlace } from './places.ts'
 import type { Settings } from './settings.ts'
 
 /**
- * The version of a thing in a Model: a hash of its content, wherever it was written. Computed once
- * for each, since Models that follow each other share what did not change (./reconcile.ts).
+ * The version of a thing in a Model: a hash of its content, regardless of where it was written.
+ * Computed once for each, since consecutive Models share what did not change (./reconcile.ts).
  */
 export function versionOf(thing: object): string {
   return textOf(lanesOf(thing))
@@ -24,8 +24,8 @@ function lanesOf(thing: object): Lanes {
 }
 
 /**
- * The version of a whole Model, which may be large: in small steps, one for each new thing. With
- * settings, that of both.
+ * The version of a whole Model, which may be large: yields after each new thing. With settings, the
+ * version of both.
  */
 export function* versionOfModel(model: Model, settings?: Settings): Generator<void, string> {
   const found: Lanes[] = []
@@ -44,8 +44,8 @@ export function* versionOfModel(model: Model, settings?: Settings): Generator<vo
 const lists = new WeakMap<readonly object[], Lanes>()
 
 /**
- * The sum over things, each with the one before it: it tells the order, and goes on from that of the
- * list before at the cost of what is different.
+ * The sum over all things, each combined with the one before it: it depends on the order, and is
+ * derived from the sum of the previous list at the cost of what changed.
  */
 function* lanesOfList(things: readonly object[]): Generator<void, Lanes> {
   const known = lists.get(things)
@@ -60,7 +60,7 @@ function* lanesOfList(things: readonly object[]): Generator<void, Lanes> {
     lanesOf(things[i] as object)
     yield
   }
-  // The first one after them has another one before it, too.
+  // The first thing after the range has a new predecessor, too.
   const left =
     before !== undefined && sum !== undefined ? added(sum, before, start, endBefore + 1, -1) : NONE
   const made = added(left, things, start, end + 1, 1)
@@ -70,14 +70,14 @@ function* lanesOfList(things: readonly object[]): Generator<void, Lanes> {
 
 const NONE: Lanes = [0, 0, 0, 0]
 
-/** Apart from the steps: V8 does not optimize a loop of a generator while it runs. */
+/** Separate from the steps: V8 does not optimize a loop in a generator while it runs. */
 function firstUnknown(things: readonly object[], from: number, end: number): number {
   let i = from
   while (i < end && versions.has(things[i] as object)) i++
   return i
 }
 
-/** With, or without, these things; each counts with the one before it. */
+/** Adds or subtracts these things; each is combined with the one before it. */
 function added(
   sum: Lanes,
   things: readonly object[],
@@ -98,7 +98,7 @@ function added(
   return [a >>> 0, b >>> 0, c >>> 0, d >>> 0]
 }
 
-/** Not the same the other way round. */
+/** Not symmetric. */
 function mixed(own: number, before: number): number {
   const one = Math.imul(own ^ Math.imul(before, 0x9e3779b1), 0x85ebca6b)
   return Math.imul(one ^ (one >>> 15) ^ before, 0xc2b2ae35)

@@ -1,16 +1,16 @@
-/** RFC 6265 asks for 4,096 bytes of a cookie with its name and attributes. */
+/** RFC 6265 recommends support for 4,096 bytes per cookie, including its name and attributes. */
 const CHUNK = 3_600
-/** Node rejects heads of more than 16 KiB. */
+/** Node rejects request heads of more than 16 KiB. */
 const MAX_CHUNKS = 4
 
 export interface CookieOptions {
-  /** Sent over TLS alone, and bound to its host. */
+  /** Sent only over TLS, and bound to its host. */
   readonly isSecure: boolean
-  /** Seconds; 0 removes it. */
+  /** In seconds; 0 removes the cookie. */
   readonly maxAge: number
 }
 
-/** The first one counts where a name is given twice. */
+/** If a name occurs more than once, the first value applies. */
 export function readCookies(header: string | undefined): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
   for (const pair of (header ?? '').split(';')) {
@@ -27,7 +27,7 @@ export function writeCookie(name: string, value: string, options: CookieOptions)
   return `${name}=${value}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${more}`
 }
 
-/** A value of any length as cookies; undefined if it is too long. Those it had more before go. */
+/** Splits a value into cookies and removes leftover ones; undefined if the value is too long. */
 export function writeChunks(
   name: string,
   value: string,
@@ -37,7 +37,7 @@ export function writeChunks(
   const count = Math.ceil(value.length / CHUNK)
   if (count > MAX_CHUNKS) return undefined
   const own = Array.from({ length: count }, (_, index) =>
-    // How many there are goes first: what is left of a longer value is not taken for a part of it.
+    // The count goes first, so leftovers of a longer value are not mistaken for a part of this one.
     writeCookie(
       `${name}.${index}`,
       `${index === 0 ? `${count}.` : ''}${value.slice(index * CHUNK, (index + 1) * CHUNK)}`,

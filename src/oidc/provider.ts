@@ -5,32 +5,32 @@ export interface OidcSettings {
   readonly issuer: string
   readonly clientId: string
   readonly clientSecret: string | undefined
-  /** Where the provider sends the browser back to. */
+  /** Where the provider redirects the browser to. */
   readonly redirectUri: string
   readonly scopes: readonly string[]
 }
 
-/** What a login or a refresh gave. */
+/** The result of a login or a refresh. */
 export interface Tokens {
   readonly idToken: string
   readonly claims: JWTPayload
   readonly refreshToken: string | undefined
-  /** Seconds since 1970 at which they have to be refreshed. */
+  /** When they must be refreshed, in seconds since 1970. */
   readonly expires: number
 }
 
-/** Made for one login, and kept by the browser until it comes back. */
+/** Created for one login, and kept by the browser until it returns. */
 export interface LoginSecrets {
   readonly state: string
   readonly nonce: string
   readonly verifier: string
 }
 
-/** Seconds that the clocks of the provider and of the gateway may be apart. */
+/** Max clock skew between the provider and the gateway, in seconds. */
 const CLOCK_TOLERANCE = 30
-/** Seconds that a request to the provider may take. */
+/** Timeout of requests to the provider, in seconds. */
 const TIMEOUT = 10
-/** Milliseconds until metadata are read again, and until keys may be looked for again. */
+/** Milliseconds until metadata are read again, and until keys may be fetched again. */
 const METADATA_AGE = 3_600_000
 const KEY_COOLDOWN = 1_000
 
@@ -40,7 +40,7 @@ interface Discovered {
   readonly at: number
 }
 
-/** An OpenID provider, as one client of it sees it. */
+/** An OpenID provider, as used by one of its clients. */
 export class OidcProvider {
   readonly #settings: OidcSettings
   #discovered: Promise<Discovered> | undefined
@@ -50,7 +50,7 @@ export class OidcProvider {
     this.#settings = settings
   }
 
-  /** Where a browser logs in. */
+  /** The URL at which a browser logs in. */
   async authorizationUrl({ state, nonce, verifier }: LoginSecrets): Promise<URL> {
     const { redirectUri, scopes } = this.#settings
     const { config } = await this.#metadata()
@@ -65,7 +65,7 @@ export class OidcProvider {
     })
   }
 
-  /** `query`: what the browser came back with. Throws where anything about it is wrong. */
+  /** `query` is what the browser returns with. Throws if anything about it is wrong. */
   async exchange(query: string, secrets: LoginSecrets): Promise<Tokens> {
     const { config, keys } = await this.#metadata()
     const url = new URL(this.#settings.redirectUri)
@@ -79,11 +79,11 @@ export class OidcProvider {
     return this.#verified(tokens, keys, tokens.id_token ?? '')
   }
 
-  /** Throws where the provider does not renew the session. */
+  /** Throws if the provider does not renew the session. */
   async refresh(refreshToken: string, before: string, subject: unknown): Promise<Tokens> {
     const { config, keys } = await this.#metadata()
     const tokens = await client.refreshTokenGrant(config, refreshToken)
-    // OpenID Connect Core §12.2: a new ID token need not come, and speaks of the same person.
+    // OpenID Connect Core §12.2: a new ID token is optional, and is for the same subject.
     if (tokens.id_token === undefined) {
       const claims = payloadOf(before)
       return { ...expiryOf(tokens, claims, refreshToken), idToken: before, claims }
@@ -94,7 +94,7 @@ export class OidcProvider {
     return renewed
   }
 
-  /** Where a browser logs out of the provider; undefined if the provider has no such place. */
+  /** The URL at which a browser logs out of the provider; undefined if the provider has none. */
   async logoutUrl(idToken: string, returnTo: string): Promise<URL | undefined> {
     const { config } = await this.#metadata()
     if (config.serverMetadata().end_session_endpoint === undefined) return undefined
@@ -104,7 +104,7 @@ export class OidcProvider {
     })
   }
 
-  /** OpenID Connect Back-Channel Logout §2.6; throws where the token is not one. */
+  /** OpenID Connect Back-Channel Logout §2.6. Throws if the token is not a logout token. */
   async logoutToken(token: string): Promise<JWTPayload> {
     const { keys } = await this.#metadata()
     const { payload } = await this.#verify(token, keys, { maxTokenAge: 300 })
@@ -126,7 +126,7 @@ export class OidcProvider {
     idToken: string,
     refreshToken?: string,
   ): Promise<Tokens> {
-    // The library trusts the connection to the provider, which is not TLS on one machine.
+    // The library trusts the connection to the provider, which may not use TLS on one machine.
     const { payload } = await this.#verify(idToken, keys)
     return { ...expiryOf(tokens, payload, refreshToken), idToken, claims: payload }
   }
@@ -143,7 +143,7 @@ export class OidcProvider {
     })
   }
 
-  /** Read once for all that ask at once; a failure is tried again with the next request. */
+  /** Read once for concurrent requests. After a failure, the next request tries again. */
   #metadata(): Promise<Discovered> {
     if (this.#discovered !== undefined && Date.now() - this.#at < METADATA_AGE) {
       return this.#discovered
@@ -153,7 +153,7 @@ export class OidcProvider {
     const before = this.#discovered
     this.#discovered = discovering
     discovering.catch(() => {
-      // What was known before is still better than nothing.
+      // The previous metadata are still better than none.
       if (this.#discovered === discovering) this.#discovered = before
     })
     return discovering
@@ -179,7 +179,7 @@ export class OidcProvider {
   }
 }
 
-/** Asymmetric ones: a key that the client has, too, would let it sign. */
+/** Only asymmetric algorithms: with a key that the client has, too, the client could sign. */
 const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -193,7 +193,7 @@ const ALGORITHMS = [
   'EdDSA',
 ]
 
-/** Only on one machine, where nobody listens in. */
+/** Only within one machine, where the connection cannot be intercepted. */
 function isInsecure(issuer: string): boolean {
   const { protocol, hostname } = new URL(issuer)
   return protocol === 'http:' && isLocalName(hostname)

@@ -1,9 +1,9 @@
-/** A session that ended before its cookies did, or all of a subject or of the provider's session. */
+/** A session that ended before its cookies, or all sessions of a subject or provider session. */
 export interface Revocation {
   readonly id?: string | undefined
   readonly sid?: string | undefined
   readonly sub?: string | undefined
-  /** Only sessions of tokens that were issued until then, in seconds since 1970. */
+  /** Only sessions whose tokens were issued until then, in seconds since 1970. */
   readonly before?: number
 }
 
@@ -11,13 +11,13 @@ export interface SessionIdentity {
   readonly id: string
   readonly sid: string | undefined
   readonly sub: string | undefined
-  /** Seconds since 1970. */
+  /** In seconds since 1970. */
   readonly issued: number | undefined
 }
 
-/** Which sessions are over though their cookies still open. */
+/** The sessions that have ended although their cookies still open. */
 export interface RevokedSessions {
-  /** `until`: seconds since 1970; it need not be remembered longer. */
+  /** `until`: in seconds since 1970. The entry is not needed after that. */
   add(revocation: Revocation, until: number): Promise<void>
   has(session: SessionIdentity): Promise<boolean>
 }

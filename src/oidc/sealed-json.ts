@@ -3,15 +3,15 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** Values that a browser keeps for the gateway: it can neither read nor change them. */
+/** Values that a browser keeps for the gateway and can neither read nor change. */
 export interface SealedJson {
-  /** `purpose`: it opens for nothing else. */
+  /** The value opens only for the same `purpose`. */
   seal(value: object, purpose: string): string
-  /** Undefined where no key fits, or where it was changed. */
+  /** Undefined if no key fits, or if the value was changed. */
   open(sealed: string, purpose: string): unknown
 }
 
-/** 64 hexadecimal digits that were drawn, and not typed. */
+/** Whether the string is 64 hexadecimal digits that look generated, not typed. */
 export function isCookieSecret(text: string): boolean {
   return /^[0-9a-fA-F]{64}$/.test(text) && new Set(text.toLowerCase()).size > 6
 }
@@ -31,7 +31,7 @@ export function sealedJson(secret: string, context: string): SealedJson {
     open(sealed, purpose) {
       const bytes = Buffer.from(sealed, 'base64url')
       if (bytes.length <= NONCE_BYTES + TAG_BYTES) return undefined
-      // One value has one text: what a decoder skips over would make it many.
+      // Each value has one encoding. Characters that the decoder skips would allow more.
       if (bytes.toString('base64url') !== sealed) return undefined
       try {
         const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {

@@ -16,30 +16,30 @@ export interface SessionOptions {
   readonly provider: OidcProvider
   readonly sealed: SealedJson
   readonly revoked: RevokedSessions
-  /** Where the provider sends the browser back to; its origin is that of the gateway. */
+  /** Where the provider redirects the browser to. Its origin is that of the gateway. */
   readonly redirectUri: string
-  /** What its cookies are called. */
+  /** The name that its cookies contain. */
   readonly name: string
-  /** Does what must be done once, though several processes have the same session. */
+  /** Runs work only once, even if several processes have the same session. */
   readonly once?: <T>(key: string, work: () => Promise<T>) => Promise<T>
 }
 
-/** Who is logged in. */
+/** The session of a logged-in user. */
 export interface Session {
   readonly claims: JWTPayload
   /** The claims as the provider wrote them. */
   readonly payload: string
-  /** To be sent with the response: the session was refreshed. */
+  /** Cookies to send with the response, if the session was refreshed. */
   readonly cookies: readonly string[]
 }
 
-/** What a browser is sent. */
+/** A redirect for the browser. */
 export interface Redirect {
   readonly location: string
   readonly cookies: readonly string[]
 }
 
-/** Why a login did not come about: `detail` is for the log, and tells nothing to the browser. */
+/** Why a login failed. `detail` is for the log and is not shown to the browser. */
 export interface LoginFailure {
   readonly status: 400 | 502
   readonly message: string
@@ -55,35 +55,35 @@ interface Stored {
   readonly id: string
   readonly idToken: string
   readonly refreshToken?: string | undefined
-  /** Seconds since 1970: the tokens are refreshed then. */
+  /** When the tokens are refreshed, in seconds since 1970. */
   readonly expires: number
-  /** The session ends then, whatever the provider says. */
+  /** When the session ends, regardless of the provider. */
   readonly ends: number
 }
 
-/** Seconds. */
+/** In seconds. */
 const FLOW_AGE = 600
 const SESSION_AGE = 43_200
-/** Tokens are refreshed so long before they expire, so that a failure is no end yet. */
+/** Tokens are refreshed this long before they expire, so a failure does not end the session yet. */
 const EARLY = 30
-/** Logins of one browser that are under way at once, one for each tab. */
+/** Max number of concurrent logins of one browser, one for each tab. */
 const MAX_FLOWS = 5
 
 /**
- * Logins by the authorization code flow. Browsers keep all of it, encrypted, so that a session holds
- * on every replica that has the same key.
+ * Logins by the authorization code flow. Browsers keep all of the state, encrypted, so a session is
+ * valid on every replica that has the same key.
  */
 export class OidcSessions {
   readonly #options: SessionOptions
   readonly #isSecure: boolean
   readonly #prefix: string
-  /** Several requests of one page need one refresh. */
+  /** Concurrent requests of one page share one refresh. */
   readonly #refreshing = new Map<string, Promise<Tokens>>()
 
   constructor(options: SessionOptions) {
     this.#options = options
     this.#isSecure = options.redirectUri.startsWith('https:')
-    // Browsers take a name that begins so from this host alone, and not from one beside it.
+    // Browsers accept a name with this prefix only from this host, and not from a sibling.
     this.#prefix = `${this.#isSecure ? '__Host-' : ''}${options.name}`
   }
 
@@ -108,7 +108,7 @@ export class OidcSessions {
     }
   }
 
-  /** `query`: of the request, with its question mark. */
+  /** `query` is the query of the request, including the question mark. */
   async finish(query: string, header: string | undefined): Promise<Redirect | LoginFailure> {
     const cookies = readCookies(header)
     const name = this.#flowName(new URLSearchParams(query).get('state') ?? '')
@@ -126,7 +126,7 @@ export class OidcSessions {
     } catch (error) {
       return failure(400, 'the sign-in failed: start again', error)
     }
-    // Always a session of its own: one that somebody brought along is not gone on with.
+    // Always a new session: a session that the browser already has is not continued.
     const session = { id: randomBytes(16).toString('base64url'), ends: now() + SESSION_AGE }
     const written = this.#write({ ...session, ...storedOf(tokens) }, cookies)
     if (written === undefined) {
@@ -135,7 +135,7 @@ export class OidcSessions {
     return { location: flow.returnTo, cookies: [...written, this.#clear(name)] }
   }
 
-  /** Undefined: nobody is logged in. */
+  /** Undefined if no user is logged in. */
   async read(header: string | undefined): Promise<Session | undefined> {
     const cookies = readCookies(header)
     const stored = this.#stored(cookies)
@@ -153,13 +153,13 @@ export class OidcSessions {
           return { claims: tokens.claims, payload: payloadText(tokens.idToken), cookies: written }
         }
       } catch {
-        // The tokens may hold for a moment yet.
+        // The tokens may still be valid for a moment.
       }
     }
     return stored.expires > now() ? { claims, payload, cookies: [] } : undefined
   }
 
-  /** Ends the session here, and says where to end it at the provider. */
+  /** Ends the session here, and returns where to end it at the provider. */
   async logout(header: string | undefined, returnTo: string): Promise<Redirect> {
     const cookies = readCookies(header)
     const options = { isSecure: this.#isSecure, maxAge: 0 }
@@ -173,12 +173,12 @@ export class OidcSessions {
     return { location: url?.href ?? home, cookies: cleared }
   }
 
-  /** A logout that the provider tells of. */
+  /** Handles a logout that the provider announces. */
   async logoutByProvider(token: string): Promise<LoginFailure | undefined> {
     try {
       const claims = await this.#options.provider.logoutToken(token)
       const { sid, sub } = identityOf(claims)
-      // A session that is named is meant alone, and all of the subject otherwise.
+      // If a session is named, only that one ends; otherwise all sessions of the subject.
       const who = sid === undefined ? { sub } : { sid }
       await this.#options.revoked.add({ ...who, before: now() }, now() + SESSION_AGE)
       return undefined
@@ -205,7 +205,7 @@ export class OidcSessions {
     const { provider, once = (_, work) => work() } = this.#options
     const made = once(refreshToken, () => provider.refresh(refreshToken, idToken, subject))
     this.#refreshing.set(refreshToken, made)
-    // Requests that were on their way with the old cookies are served by the same refresh.
+    // Requests that were sent with the old cookies share the same refresh.
     const forget = () => {
       setTimeout(() => this.#refreshing.delete(refreshToken), EARLY * 1_000).unref()
     }
@@ -221,7 +221,7 @@ export class OidcSessions {
     return `${this.#prefix}-login-`
   }
 
-  /** One for each login: two tabs do not take each other's. */
+  /** One for each login, so that two tabs do not use each other's. */
   #flowName(state: string): string {
     return this.#flowPrefix + createHash('sha256').update(state).digest('hex').slice(0, 16)
   }
@@ -240,7 +240,7 @@ function identityOf(claims: JWTPayload) {
   return { sid: text('sid'), sub: text('sub'), issued: claims.iat }
 }
 
-/** A path of this origin, whatever a link says: `//host` and `/\host` lead elsewhere. */
+/** A path on this origin, whatever a link contains: `//host` and `/\host` lead elsewhere. */
 function localPath(text: string): string {
   const isPath = /^\/(?![/\\])[!-~]*$/.test(text) && !text.includes('\\')
   return isPath && text.length <= 2_048 ? text : '/'
@@ -250,7 +250,7 @@ function failure(status: 400 | 502, message: string, error: unknown): LoginFailu
   return { status, message, detail: detailOf(error) }
 }
 
-/** The words of the library, and those of what is below it: `invalid response` says little. */
+/** The message of the library and that of its cause: `invalid response` alone says little. */
 function detailOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { cause, message } = error

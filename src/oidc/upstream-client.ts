@@ -1,7 +1,7 @@
 import * as client from 'openid-client'
 
 export interface UpstreamClientSettings {
-  /** Where metadata are found; undefined: the endpoints are given. */
+  /** The issuer whose metadata are read; undefined if the endpoints are configured. */
   readonly issuer: string | undefined
   readonly authorizationEndpoint: string | undefined
   readonly tokenEndpoint: string | undefined
@@ -17,13 +17,13 @@ export interface UpstreamClientSettings {
   readonly redirectUri: string
 }
 
-/** What a user gave the gateway at the server's authorization server. */
+/** The grant of a user at the authorization server of an upstream server. */
 export interface Grant {
   readonly accessToken: string
   readonly refreshToken: string | undefined
-  /** Seconds since 1970; undefined: the server does not say. */
+  /** In seconds since 1970; undefined if the server does not say. */
   readonly expires: number | undefined
-  /** When it is to be renewed, so that a failure is no end yet. */
+  /** When it is renewed, early enough that a failed renewal does not end it yet. */
   readonly renewal: number | undefined
 }
 
@@ -32,9 +32,9 @@ export interface ConsentSecrets {
   readonly verifier: string
 }
 
-/** Seconds that a request to the authorization server may take. */
+/** Timeout of requests to the authorization server, in seconds. */
 const TIMEOUT = 10
-/** Seconds before its end that a token is renewed; of one that is brief, half of its life. */
+/** Seconds before expiry at which a token is renewed; at most half of its lifetime. */
 const EARLY = 60
 /** Milliseconds until metadata are read again. */
 const METADATA_AGE = 3_600_000
@@ -49,7 +49,7 @@ export class UpstreamClient {
     this.#settings = settings
   }
 
-  /** Where a user consents. */
+  /** The URL at which a user consents. */
   async authorizationUrl({ state, verifier }: ConsentSecrets): Promise<URL> {
     const { redirectUri, scopes, parameters } = this.#settings
     const asked = this.#resources({
@@ -64,7 +64,7 @@ export class UpstreamClient {
     return client.buildAuthorizationUrl(await this.#configuration(), asked)
   }
 
-  /** `query`: what the browser came back with. Throws if anything about it is wrong. */
+  /** `query` is what the browser returns with. Throws if anything about it is wrong. */
   async exchange(query: string, { state, verifier }: ConsentSecrets): Promise<Grant> {
     const url = new URL(this.#settings.redirectUri)
     url.search = query
@@ -76,7 +76,7 @@ export class UpstreamClient {
     )
   }
 
-  /** Undefined: the grant is over, and the user has to consent again. Throws if it is not known. */
+  /** Undefined if the grant has ended and the user has to consent again. Throws if unknown. */
   async refresh(refreshToken: string): Promise<Grant | undefined> {
     const config = await this.#configuration()
     try {
@@ -90,7 +90,7 @@ export class UpstreamClient {
     }
   }
 
-  /** RFC 7009, if the server has it; a failure changes nothing about what is forgotten here. */
+  /** RFC 7009, if the server supports it. A failure does not affect what is forgotten here. */
   async revoke(token: string): Promise<void> {
     const config = await this.#configuration()
     if (config.serverMetadata().revocation_endpoint === undefined) return
@@ -103,7 +103,7 @@ export class UpstreamClient {
     return all
   }
 
-  /** Read once for all that ask at once; a failure is tried again with the next request. */
+  /** Read once for concurrent requests. After a failure, the next request tries again. */
   #configuration(): Promise<client.Configuration> {
     const before = this.#config
     if (before !== undefined && Date.now() - this.#at < METADATA_AGE) return before
@@ -158,11 +158,11 @@ function grantOf(tokens: client.TokenEndpointResponse, before: string | undefine
   if (type.toLowerCase() !== 'bearer') throw new Error('the token is not a bearer token')
   const expires = life === undefined ? undefined : Math.floor(Date.now() / 1_000) + life
   const renewal = expires && expires - Math.min(EARLY, Math.floor((life ?? 0) / 2))
-  // RFC 6749 §6: without a new refresh token the old one goes on.
+  // RFC 6749 §6: without a new refresh token, the old one remains in use.
   return { accessToken, refreshToken: tokens.refresh_token ?? before, expires, renewal }
 }
 
-/** The schema has made sure that such an address is of this machine. */
+/** The schema ensures that such an address is on this machine. */
 function isInsecure(url: string): boolean {
   return new URL(url).protocol === 'http:'
 }

@@ -11,19 +11,19 @@ import {
 
 export interface UserTokensOptions {
   readonly client: UpstreamClient
-  /** By which whoever opens a link shows who they are. */
+  /** The provider at which users who open a link prove their identity. */
   readonly signIn: OidcProvider
-  /** The claim that a user is known by, in the client's token and in that of the sign-in. */
+  /** The claim that identifies a user, in the client's token and in that of the sign-in. */
   readonly userClaim: string
   readonly sealed: SealedJson
   readonly store: TokenStore
-  /** Where the authorization server sends browsers back to. */
+  /** Where the authorization server redirects browsers to. */
   readonly redirectUri: string
   /** The same for the same client at the same server, and for no other. */
   readonly name: string
 }
 
-/** As `UserTokenStore` of `exchange`, which this folder does not know. */
+/** Mirrors `UserTokenStore` of `exchange`, which this folder does not depend on. */
 interface TokenStore {
   read(key: string): Promise<Stored | undefined>
   write(key: string, token: Stored): Promise<void>
@@ -37,7 +37,7 @@ interface Stored {
   readonly version: string
 }
 
-/** Whose tokens they are. */
+/** The user that tokens belong to. */
 export interface TokenOwner {
   readonly issuer: string
   readonly subject: string
@@ -47,7 +47,7 @@ export type FoundToken =
   | {
       readonly kind: 'token'
       readonly token: string
-      /** The server did not accept it: it is not sent again. Returns where the user consents. */
+      /** Called if the server rejects it: it is not sent again. Returns where the user consents. */
       rejected(): Promise<string>
     }
   | { readonly kind: 'consent'; readonly link: string }
@@ -58,17 +58,17 @@ export type PageOutcome =
   | {
       readonly status: number
       readonly message: string
-      /** For the log alone. */
+      /** Only for the log. */
       readonly detail: string
       readonly cookies: readonly string[]
     }
 
-/** What a browser is at: it signs in, and then it consents. */
+/** The state of a browser: it signs in, and then the user consents. */
 type Flow =
   | (LoginSecrets & {
       readonly at: 'sign-in'
       readonly does: 'connect' | 'disconnect'
-      /** Who must sign in; undefined: it is for whoever does. */
+      /** The user who must sign in; undefined if any user may. */
       readonly owner: TokenOwner | undefined
       readonly expires: number
     })
@@ -83,22 +83,23 @@ interface Ticket {
   readonly expires: number
 }
 
-/** Seconds that a link is valid, and that a browser may take from there. */
+/** Seconds that a link is valid, and that a browser may take after that. */
 const FLOW_AGE = 900
 const NEVER = Number.POSITIVE_INFINITY
-/** Milliseconds between two looks at what another process renews, and how many there are. */
+/** Milliseconds between checks for a renewal by another process, and the max number of checks. */
 const LOOK = 100
 const MAX_LOOKS = 50
 
 /**
- * Tokens of users for an upstream server. A user consents once in a browser, and shows by signing
- * in that the link was theirs: without that, one could have another's account connected to one's own.
+ * Tokens of users for an upstream server. A user consents once in a browser, and proves by signing
+ * in that the link is theirs. Without that, an attacker could connect another user's account to
+ * their own.
  */
 export class UserTokens {
   readonly #options: UserTokensOptions
   readonly #isSecure: boolean
   readonly #prefix: string
-  /** Requests of one user at once need one renewal. */
+  /** Concurrent requests of one user share one renewal. */
   readonly #renewing = new Map<string, Promise<FoundToken | undefined>>()
 
   constructor(options: UserTokensOptions) {
@@ -125,14 +126,14 @@ export class UserTokens {
       if (renewed !== undefined && (renewed.kind !== 'unavailable' || expires <= now())) {
         return renewed
       }
-      // Another process renews it, or it failed; the token may hold for a moment yet.
+      // Another process renews it, or renewal failed; the token may still be valid for a moment.
       if (expires > now()) return this.#token(owner, key, stored, grant)
       await new Promise((done) => setTimeout(done, LOOK))
     }
     return { kind: 'unavailable', detail: 'the token was not renewed in time' }
   }
 
-  /** By a link, or by oneself. Undefined: the link is of others. */
+  /** Connects by a link, or without one. Undefined if the link is for another client or server. */
   async connect(query: string, cookies: string | undefined): Promise<PageOutcome | undefined> {
     const sealed = new URLSearchParams(query).get('ticket')
     if (sealed === null) return this.#signIn('connect', undefined, cookies)
@@ -146,7 +147,7 @@ export class UserTokens {
     return this.#signIn('disconnect', undefined, cookies)
   }
 
-  /** Undefined: the browser is at nothing of this. */
+  /** Undefined if the browser has no such sign-in in progress. */
   async signedIn(query: string, cookies: string | undefined): Promise<PageOutcome | undefined> {
     const [name, flow] = this.#flow(query, cookies, 'sign-in')
     if (flow?.at !== 'sign-in') return undefined
@@ -176,7 +177,7 @@ export class UserTokens {
     }
   }
 
-  /** Undefined: the browser is at nothing of this. */
+  /** Undefined if the browser has no such consent in progress. */
   async finish(query: string, cookies: string | undefined): Promise<PageOutcome | undefined> {
     const [name, flow] = this.#flow(query, cookies, 'consent')
     if (flow?.at !== 'consent') return undefined
@@ -239,7 +240,7 @@ export class UserTokens {
   #token(owner: TokenOwner, key: string, { version }: Stored, grant: Grant): FoundToken {
     const { store } = this.#options
     const rejected = async () => {
-      // What renews it may get one that is accepted; the user decides otherwise.
+      // A renewed token may be accepted; without a refresh token, the user has to consent again.
       if (grant.refreshToken === undefined) await store.remove(key, version)
       else await store.replace(key, version, this.#seal(key, { ...grant, expires: 0, renewal: 0 }))
       return this.#link(owner)
@@ -273,7 +274,7 @@ export class UserTokens {
     return renewing
   }
 
-  /** Undefined: another process does, or something else is stored by now. */
+  /** Undefined if another process renews it, or if something else is stored by now. */
   async #renew(
     owner: TokenOwner,
     key: string,
@@ -293,7 +294,7 @@ export class UserTokens {
       return this.#consent(owner)
     }
     const next = this.#seal(key, grant)
-    // Who disconnected meanwhile stays so.
+    // A user who disconnected in the meantime stays disconnected.
     if (!(await store.replace(key, version, next))) return undefined
     return this.#token(owner, key, next, grant)
   }
@@ -303,12 +304,12 @@ export class UserTokens {
     return { sealed: this.#options.sealed.seal(grant, recordOf(key)), version }
   }
 
-  /** Undefined: it was sealed with another key, or is that of another user. */
+  /** Undefined if it was sealed with another key, or belongs to another user. */
   #open(key: string, { sealed }: Stored): Grant | undefined {
     return this.#options.sealed.open(sealed, recordOf(key)) as Grant | undefined
   }
 
-  /** Tells nothing about the user. */
+  /** The key reveals nothing about the user. */
   #keyOf({ issuer, subject }: TokenOwner): string {
     return digestOf(JSON.stringify([this.#options.name, issuer, subject]))
   }
@@ -327,7 +328,7 @@ export class UserTokens {
     return [name, isGood ? flow : undefined] as const
   }
 
-  /** One for each browser window: two do not take each other's. */
+  /** One for each browser window, so that two windows do not use each other's. */
   #flowName(state: string): string {
     return this.#prefix + createHash('sha256').update(state).digest('hex').slice(0, 16)
   }
@@ -363,7 +364,7 @@ function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url')
 }
 
-/** The words of the library, and those of what is below it. */
+/** The message of the library and that of its cause. */
 function detailOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { cause, message } = error

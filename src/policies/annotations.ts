@@ -1,29 +1,29 @@
 import * as z from 'zod'
 import type { Stage } from '../cel/index.ts'
 
-/** What a reader of the configuration must know of a value beyond its shape. */
+/** What a reader of the configuration must know about a value beyond its shape. */
 export type Annotation =
   | {
       readonly is: 'expression'
       readonly result: ResultType
-      /** Where it is not the stage of the section that the policy stands in. */
+      /** If it differs from the stage of the section that contains the policy. */
       readonly stage?: Stage
     }
-  /** The path of a file whose text becomes part of the Model. */
+  /** The path of a file whose content becomes part of the Model. */
   | { readonly is: 'path'; readonly check?: CheckText }
-  /** Worth something to whoever reads the file, unless it comes from the environment. */
+  /** Usable by anyone who can read the file, unless it comes from the environment. */
   | { readonly is: 'credential'; readonly hint: string }
-  /** Never shown, and encrypted where it is stored. */
+  /** Never shown, and encrypted at rest. */
   | { readonly is: 'secret' }
   /** The name of a backend. */
   | { readonly is: 'backend' }
 
-/** What is wrong with the text of a file, if anything. */
+/** Returns what is wrong with the content of a file, if anything. */
 export type CheckText = (
   text: string,
 ) => { readonly message: string; readonly hint: string } | undefined
 
-/** `rule` is a bool that is the same for the same request whenever it is evaluated. */
+/** `rule` is a bool that has the same value for the same request whenever it is evaluated. */
 export type ResultType = 'bool' | 'rule' | 'string' | 'any'
 
 const ANNOTATIONS = z.registry<Annotation>()
@@ -39,7 +39,7 @@ export interface Found {
   readonly value: unknown
 }
 
-/** Every annotated value of an input that the schema accepts, in the order of the schema. */
+/** Every annotated value of an input that the schema accepts, in schema order. */
 export function findAnnotated(schema: z.core.$ZodType, input: unknown): readonly Found[] {
   const found: Found[] = []
   visit(schema, input, [])
@@ -56,7 +56,7 @@ export function findAnnotated(schema: z.core.$ZodType, input: unknown): readonly
   }
 }
 
-/** What is known of a schema, looked up once: most of a configuration has nothing to look for. */
+/** What is known about a schema, computed once: most of a configuration contains no annotations. */
 interface Known {
   readonly annotation: Annotation | undefined
   holds: boolean

@@ -2,16 +2,19 @@ import type { JsonObject } from '../cel/values/value.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { headerEdit } from '../exchange/header-edit.ts'
 import type { ClientCredential, IdentityVariable } from '../exchange/identity.ts'
-import type { AuthenticationMethod } from '../exchange/refusal.ts'
+import type { AuthenticationMethod } from '../exchange/rejection.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import { type Outcome, runSteps, type Step } from '../exchange/step.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import type { Attachments, CompileContext, Part } from './define.ts'
 
-/** Strict: known or 401. Optional: none is fine, a bad one is 401. Permissive: as if it had none. */
+/**
+ * Strict: a valid credential or 401. Optional: none is allowed, a bad one gets 401. Permissive: a
+ * bad one counts as none.
+ */
 export type Mode = 'Strict' | 'Optional' | 'Permissive'
 
-/** A credential that is not believed: the word of the metrics, and more for the log alone. */
+/** A rejected credential: the word for metrics, and details for the log only. */
 export class BadCredential {
   readonly fault: string
   readonly detail: string
@@ -22,49 +25,51 @@ export class BadCredential {
   }
 }
 
-/** It could not be told, which is no fault of the client. */
+/** The credential could not be checked, which is not the client's fault. */
 export const UNAVAILABLE = 'unavailable'
 
-/** Who asks, as expressions see it; undefined: the request has no credential of the kind. */
+/** The identity as expressions see it; undefined: the request has no credential of this kind. */
 export type Found = JsonObject | BadCredential | undefined
 
-/** One way to find out who asks, ready to run. */
+/** A compiled authentication method. */
 export interface Authenticator {
   readonly method: AuthenticationMethod
   readonly variable: IdentityVariable
-  /** What a client is asked for, with no credential and with a bad one. */
+  /** The challenges for a missing and for a bad credential. */
   readonly challenge: Challenge
-  /** It keeps the credential from the backend, unless told otherwise, whether it is believed or not. */
+  /**
+   * Unless configured otherwise, removes the credential from the forwarded request, valid or not.
+   */
   authenticate(exchange: Exchange): Found | Promise<Found>
-  /** The credential that was verified, for backends that are to see it. */
+  /** The verified credential, for backends that need it. */
   readonly credential: ClientCredential
-  /** Where in a request the credential stands. */
+  /** Where the credential is in a request. */
   readonly place: string
-  /** Keeps it from the backend without looking at it. */
+  /** Removes the credential from the forwarded request without checking it. */
   discard(exchange: Exchange): void
 }
 
 export interface Challenge {
-  /** Of WWW-Authenticate (RFC 9110 §11.6.1). */
+  /** For WWW-Authenticate (RFC 9110 §11.6.1). */
   readonly missing: string
   readonly bad: string
-  /** RFC 9110 §11.7: credentials for a proxy are asked for as one. */
+  /** RFC 9110 §11.7: credentials for a proxy have their own status and headers. */
   readonly isForProxy: boolean
 }
 
-/** An authentication as a step: the request goes on with whom it found, or gets a response. */
+/** Runs an authentication as a step: sets the identity, or returns a response. */
 function authenticationStep(policy: ValidPolicy, mode: Mode, authenticator: Authenticator): Step {
   const { method, variable, challenge } = authenticator
   const { missing, bad, isForProxy } = challenge
   const unknown = unauthorized([missing], isForProxy)
-  const refused = unauthorized([bad], isForProxy)
+  const rejected = unauthorized([bad], isForProxy)
 
   const settle = (exchange: Exchange, found: Found): Outcome => {
     if (found === undefined) {
-      return mode === 'Strict' ? refuse(exchange, policy, method, MISSING, unknown) : undefined
+      return mode === 'Strict' ? reject(exchange, policy, method, MISSING, unknown) : undefined
     }
     if (found instanceof BadCredential) {
-      return mode === 'Permissive' ? undefined : refuse(exchange, policy, method, found, refused)
+      return mode === 'Permissive' ? undefined : reject(exchange, policy, method, found, rejected)
     }
     exchange.identify(policy, variable, found, authenticator.credential)
     return undefined
@@ -80,22 +85,22 @@ function authenticationStep(policy: ValidPolicy, mode: Mode, authenticator: Auth
 
 export const MISSING = new BadCredential('missing', 'the request has no credential')
 
-/** One response for all faults; which one it was is kept for those who run the gateway. */
-export function refuse(
+/** The same response for all faults; the actual fault is recorded for operators. */
+export function reject(
   exchange: Exchange,
   by: ValidPolicy,
   method: AuthenticationMethod,
   { fault, detail }: BadCredential,
   response: Reply,
 ): Reply {
-  exchange.refusal = { by, method, fault, detail }
+  exchange.rejection = { by, method, fault, detail }
   const reported = fault === UNAVAILABLE ? BUSY : response
   return { ...reported, detail: `${fault}: ${detail}` }
 }
 
 const BUSY = reply(503, 'authentication')
 
-/** RFC 9110 §11.6.1: several challenges stand side by side. */
+/** RFC 9110 §11.6.1: several challenges are listed in one field. */
 export function unauthorized(challenges: readonly string[], isForProxy: boolean): Reply {
   const value = [...new Set(challenges)].join(', ')
   const name = isForProxy ? 'proxy-authenticate' : 'www-authenticate'
@@ -103,7 +108,7 @@ export function unauthorized(challenges: readonly string[], isForProxy: boolean)
   return reply(isForProxy ? 407 : 401, 'authentication', '', headerEdit({ set }))
 }
 
-/** Makes an authenticator of what a policy says; `field` is where in the policy that stands. */
+/** Compiles a policy value to an authenticator; `field` is the path of the value in the policy. */
 export type Open<T> = (
   value: T,
   policy: ValidPolicy,
@@ -111,7 +116,7 @@ export type Open<T> = (
   context: CompileContext,
 ) => Authenticator
 
-/** All policies of one kind that reach a place: every one of them must be content. */
+/** All policies of one kind that apply at a place; every one of them must accept the request. */
 export function compileAuthentication<T extends { readonly mode: Mode }>(
   policies: Attachments<T>,
   context: CompileContext,

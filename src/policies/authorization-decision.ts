@@ -28,12 +28,12 @@ import type { CompileContext } from './define.ts'
 import { STAGE_OF_SECTION } from './expressions.ts'
 
 /**
- * Rules of all policies as one set: Deny, then Require, then Allow over the union of all levels.
- * Each level is compiled once for all routes below it, since a gateway may have thousands of
- * rules, and thousands of routes. Policies of a level that see others of who asks are sets of
- * their own, each decided from its own scope; usually there is one scope, and nothing to change.
- * So are blocks in audit mode: they are asked when the others have let a request through, and what
- * they say is told, never done.
+ * Compiles the rules of all policies to one set: Deny, then Require, then Allow over the union of
+ * all levels. Each level is compiled once for all routes below it, since a gateway may have
+ * thousands of rules and thousands of routes. Policies of a level that see different identities
+ * form separate sets, each decided in its own scope; usually there is one scope, and this changes
+ * nothing. Blocks in audit mode are separate, too: they are evaluated after the others have allowed
+ * a request, and their verdict is recorded, never enforced.
  */
 export function compileDecision(
   policies: readonly [ValidPolicy<Authorization>, ...ValidPolicy<Authorization>[]],
@@ -57,7 +57,7 @@ function deciderOf(
   return new RuleDecider(stage, enforced, audit, sampler)
 }
 
-/** Thousands of routes have a rule or two each: what is empty in all of them is one list. */
+/** Thousands of routes have one or two rules each, so they all share one empty list. */
 function groupsOf(sets: readonly CompiledRules[], mode: Mode): Groups {
   return {
     denies: setsOf(sets, 'Deny', mode),
@@ -74,16 +74,16 @@ function setsOf(sets: readonly CompiledRules[], action: Rule['action'], mode: Mo
 
 const NO_RULES: readonly CompiledRules[] = []
 
-/** What is told once is neither counted nor searched for again. */
+/** A decision that is recorded once is not counted or searched for again. */
 const UNTOLD: DecisionSampler = { ...NO_SAMPLER, search: () => undefined }
 
 type Mode = Authorization['mode']
 
-/** Rules of one action and one mode that see who asks alike. */
+/** Rules of one action and one mode that see the same identities. */
 interface CompiledRules extends ScopedRules {
   readonly action: Rule['action']
   readonly mode: Mode
-  /** Who counts what each rule admits; found when it first does. */
+  /** The counters of what each rule admits; looked up on first use. */
   readonly tallies: (Tally | undefined)[]
 }
 
@@ -98,7 +98,7 @@ class RuleDecider implements Decider {
   readonly #sampler: DecisionSampler
   readonly #share: number
   #unopposed: Tally | undefined
-  /** Where the look for failures goes on. */
+  /** Where the next look for failures starts. */
   #cursor = 0
 
   constructor(
@@ -150,8 +150,8 @@ class RuleDecider implements Decider {
   }
 
   /**
-   * Undefined: the request is admitted, and that is counted. A Decision: it is denied because
-   * something threw, and there is no more to find out.
+   * Undefined: the request is admitted and counted. A Decision: the request is denied because a
+   * rule threw, and there is nothing more to explain.
    */
   #denialOf(variables: Variables): Denial | Decision | undefined {
     const { denies, requires, allows } = this.#enforced
@@ -224,14 +224,16 @@ class RuleDecider implements Decider {
     }
   }
 
-  /** Whether audit blocks agree with what the others let through. What throws says nothing. */
+  /**
+   * Whether audit blocks agree with what the enforced rules allowed. A throw counts as agreement.
+   */
   #passes({ denies, requires, allows }: Groups, variables: Variables): boolean {
     try {
       for (const deny of denies) if (!entered(deny, variables).decide(variables)) return false
       for (const require of requires) {
         if (!entered(require, variables).decide(variables)) return false
       }
-      // An Allow rule that is enforced has matched already, where there is one.
+      // If there are enforced Allow rules, one of them has already matched.
       if (this.#enforced.allows.length > 0 || allows.length === 0) return true
       return allows.some((allow) => entered(allow, variables).admitting(variables) >= 0)
     } catch (error) {
@@ -246,7 +248,7 @@ class RuleDecider implements Decider {
     return tally
   }
 
-  /** `otherwise`: what holds if the rules that decided cannot be explained. */
+  /** `otherwise`: the result if the rules that decided cannot be explained. */
   #reported(
     isEnforced: boolean,
     groups: RuleGroups,
@@ -273,7 +275,10 @@ class RuleDecider implements Decider {
     }
   }
 
-  /** Rules that fail while others decide are seen by nobody: now and then some are looked at. */
+  /**
+   * Failures of rules that do not decide go unnoticed, so a few rules are checked from time to
+   * time.
+   */
   #lookForFailures(variables: Variables): void {
     try {
       this.#sampler.search(() => {
@@ -314,10 +319,10 @@ function byLevel(
   return all
 }
 
-/** So few are compiled with the first request that they decide about. */
+/** Up to this many rules are compiled on the first request that they decide about. */
 const FEW = 8
 
-/** A set of one action alone decides for it alone: whether no Deny, every Require, any Allow. */
+/** A set has a single action and decides for it alone: no Deny, every Require, any Allow. */
 function compileLevel(
   policies: readonly ValidPolicy<Authorization>[],
   scope: Scope | undefined,
@@ -348,7 +353,7 @@ function kindsOf(policies: readonly ValidPolicy<Authorization>[]): readonly Kind
   return kinds
 }
 
-/** One after the other, as they are asked for; each is put down in `placed`, too. */
+/** Yields the rules one by one, on demand, and also appends each to `placed`. */
 function* rulesOf(
   policies: readonly ValidPolicy<Authorization>[],
   { action, mode }: Kind,

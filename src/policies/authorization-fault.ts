@@ -3,19 +3,19 @@ import type { Decision, RulePlace } from '../exchange/decision.ts'
 import { entered, type PlacedRule, placeOf, type ScopedRules } from './authorization-judgement.ts'
 
 /**
- * A throw in a rule is an error of ours, and counts as an expression over its bound: a Deny rule
- * denies, a Require rule denies, an Allow rule does not admit. What follows runs after a throw
- * alone, so that it may take its time, but not a request's: beyond this many rules none is named.
+ * If a rule throws, this is a bug and counts as an expression over its limit: a Deny rule denies, a
+ * Require rule denies, an Allow rule does not admit. The code below runs only after a throw, so it
+ * may be slow, but must not stall requests: beyond this many rules, none is named.
  */
 const MAX_EVALUATED_APART = 256
 
 export interface Thrown {
-  /** Undefined where it is not known which: the index threw, or there are too many. */
+  /** Undefined if unknown: the index threw, or there are too many rules. */
   readonly rule: RulePlace | undefined
   readonly error: unknown
 }
 
-/** The first rule of a set that throws by itself, after the set did. */
+/** The first rule of a set that throws on its own, after the set did. */
 export function findThrowing(set: ScopedRules, variables: Variables, error: unknown): Thrown {
   for (const [rule, test] of apart(set)) {
     try {
@@ -29,8 +29,8 @@ export function findThrowing(set: ScopedRules, variables: Variables, error: unkn
 }
 
 /**
- * Allow rules one by one, after their set threw: the one that admits, or -1. Where none of them
- * throws by itself it was the index, and nothing is known of what it would have found.
+ * Evaluates Allow rules one by one after their set threw: the rule that admits, or -1. If none of
+ * them throws on its own, the index threw, and what it would have found is unknown.
  */
 export function admittingApart(
   set: ScopedRules,
@@ -53,7 +53,7 @@ export function admittingApart(
 type Predicate = (variables: Variables) => boolean
 type Apart = readonly (readonly [PlacedRule, Predicate])[]
 
-/** Kept: who can make a rule throw can do so again and again. */
+/** Cached: a client that can make a rule throw can do so repeatedly. */
 const compiled = new WeakMap<ScopedRules, Apart>()
 
 function apart(set: ScopedRules): Apart {
@@ -65,7 +65,7 @@ function apart(set: ScopedRules): Apart {
   return made
 }
 
-/** What is told of a decision that could not be made or explained. */
+/** The record of a decision that could not be made or explained. */
 export function undecided(
   stage: Decision['stage'],
   cause: Decision['cause'],

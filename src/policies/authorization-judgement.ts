@@ -26,43 +26,46 @@ import type { ValidPolicy } from '../model/policy.ts'
 import type { Authorization } from './authorization-rules.ts'
 import { readAttribute } from './read-attribute.ts'
 
-/** A rule that knows where it was written. */
+/** A rule and where it is defined. */
 export interface PlacedRule extends Rule {
   readonly policy: ValidPolicy<Authorization>
   readonly index: number
 }
 
-/** Rules that see who asks alike; undefined: nobody is ever identified here. */
+/** Rules that see the same identities; scope undefined: there is no authentication here. */
 export interface ScopedRules {
   readonly rules: RuleSet
-  /** Where each of them was written: one set may stand for the same rules of many policies. */
+  /** Where each rule is defined: one set may represent the same rules of many policies. */
   readonly placed: readonly PlacedRule[]
   readonly scope: Scope | undefined
 }
 
-/** The rules, as who asks is seen from their scope. */
+/** Returns the rules after entering their scope. */
 export function entered({ rules, scope }: ScopedRules, variables: Variables): RuleSet {
   if (scope !== undefined) (variables as unknown as Exchange).enter(scope)
   return rules
 }
 
-/** Sets of one action each, the gateway's first. */
+/** Sets of one action each, those of the gateway first. */
 export interface RuleGroups<T extends ScopedRules = ScopedRules> {
   readonly denies: readonly T[]
   readonly requires: readonly T[]
   readonly allows: readonly T[]
 }
 
-/** Allow rules that are looked at for the nearest miss, and milliseconds after which few must do. */
+/**
+ * Max Allow rules examined in the search for the nearest miss; after the given milliseconds, the
+ * search ends once it has examined the min.
+ */
 const MAX_SEARCHED = 64
 const FEWEST_SEARCHED = 8
 const LONGEST_SEARCH = 5
-/** Rules and attributes that a record names at most. */
+/** Max rules read, and max attributes named, in a record. */
 const MAX_READ = 64
 const MAX_ATTRIBUTES = 32
-/** Rules of one look for failures. */
+/** Max rules checked per look for failures. */
 const MAX_TRIED = 16
-/** What such a look may cost, in units of fuel. */
+/** Max cost of such a look, in units of fuel. */
 const TRIED_EFFORT = 50_000
 
 /** The judgement, and the rules that it names. */
@@ -74,17 +77,17 @@ export interface Judged {
 /** A rule in its set. */
 export interface SetRule {
   readonly set: ScopedRules
-  /** Its place there. */
+  /** Its index in the set. */
   readonly at: number
   readonly rule: PlacedRule
 }
 
-/** What denied: a rule, or that no Allow rule matched. */
+/** The cause of a denial: a rule, or that no Allow rule matched. */
 export type Denial = SetRule | 'no-allow-match'
 
 /**
- * A decision, told: which rule, and why. The rule that decided is explained alone. One that was
- * made already is not made again, which would cost the same once more.
+ * Explains a decision: which rule, and why. Only the deciding rule is explained. A denial that is
+ * already known is not evaluated again, which would double the cost.
  */
 export function judge(
   groups: RuleGroups,
@@ -105,7 +108,7 @@ export function judge(
   return unmatched(allows, variables, sampler)
 }
 
-/** The rule of sets of Deny or Require rules that denies. */
+/** The rule in sets of Deny or Require rules that denies. */
 function denyingIn<T extends ScopedRules>(
   sets: readonly T[],
   variables: Variables,
@@ -134,7 +137,7 @@ function denied(
   return decided(false, causeOf(explained), own, explained)
 }
 
-/** The explanation would cost too much: what the rule comes to is found out without one. */
+/** The explanation would cost too much, so the result of the rule is computed without one. */
 function unexplained(own: SetRule, explained: RuleExplanation, variables: Variables): Judged {
   ledgerOf(variables)?.renew()
   entered(own.set, variables)
@@ -171,7 +174,7 @@ function decided(
   return { judgement, named: own === undefined ? [] : [own] }
 }
 
-/** By itself the rule comes to something, but the rules before it left nothing for it. */
+/** Evaluated alone the rule has a result, but the rules before it used up the budget. */
 const SPENT: Failure = {
   reason: 'the cost limit for the rules of this request is exceeded',
   variable: undefined,
@@ -183,7 +186,7 @@ interface Nearest {
   readonly explained: RuleExplanation
 }
 
-/** No Allow rule matched: the one with the fewest misses is told; of equals the first. */
+/** No Allow rule matched: reports the one with the fewest misses, or the first of several. */
 function unmatched(
   allows: RuleGroups['allows'],
   variables: Variables,
@@ -248,7 +251,7 @@ function nearMiss({ own: { rule }, explained }: Nearest): NearMiss {
   }
 }
 
-/** Names, and what went wrong in words of ours: never a value of the request. */
+/** Names, and the gateway's own description of the error: never a value from the request. */
 function failureOf(cause: Cause | undefined): Failure | undefined {
   switch (cause?.kind) {
     case 'unset':
@@ -262,7 +265,7 @@ function failureOf(cause: Cause | undefined): Failure | undefined {
   }
 }
 
-/** What the rules read: what the rules that a judgement names do, first. */
+/** The attributes that the rules read, starting with those of the rules that a judgement names. */
 export function attributesOf(
   named: readonly SetRule[],
   groups: RuleGroups,
@@ -274,7 +277,7 @@ export function attributesOf(
     for (const read of readsOf(rule)) {
       if (found.size === MAX_ATTRIBUTES) return
       const known = found.get(read.path)
-      // Who asks may be seen by one policy and not by the next: what is seen is told.
+      // Policies may see different identities: a value that is visible is preferred.
       if (known !== undefined && (known.value !== undefined || known.missing !== read.variable)) {
         continue
       }
@@ -290,7 +293,9 @@ export function attributesOf(
   return [...found.values()]
 }
 
-/** Tells of up to some rules, from the cursor on, which came to nothing; where to go on. */
+/**
+ * Reports a few rules, from the cursor on, that have no boolean result; returns the next cursor.
+ */
 export function reportFailures(
   groups: RuleGroups,
   cursor: number,
@@ -308,7 +313,7 @@ export function reportFailures(
   return (cursor + MAX_TRIED) % Math.max(total, 1)
 }
 
-/** By its place in all sets together. */
+/** The rule at an index into all sets together. */
 function ruleBehind(sets: RuleGroups['allows'], place: number): SetRule {
   let at = place
   for (const set of sets) {
@@ -351,10 +356,13 @@ function originOf({ policy, index }: PlacedRule): string {
   return renderOrigin(policy.value.rules[index]?.origin ?? policy.origin)
 }
 
-/** What explaining may cost; undefined: there is no end. */
+/** Max cost of an explanation; undefined: no limit. */
 type Effort = Parameters<typeof explainRule>[3]
 
-/** Trees of rules that were explained last: those of a storm are not parsed each time. */
+/**
+ * The syntax trees of recently explained rules, so that a burst of denials does not parse them
+ * again.
+ */
 const kept = new Set<Expression>()
 const MAX_KEPT = 256
 

@@ -4,21 +4,24 @@ import type { Origin } from '../diagnostics/diagnostic.ts'
 import { choice, expression } from './scalars.ts'
 import { issue, oneOfKeys } from './shapes.ts'
 
-/** What both forms mean: rules in the order in which they are written. */
+/** The common form of both syntaxes: rules in the order in which they are written. */
 export interface Authorization {
   readonly rules: readonly AuthorizationRule[]
-  /** Audit: decided and recorded, never enforced. */
+  /** Audit: evaluated and recorded, never enforced. */
   readonly mode: 'Enforce' | 'Audit'
 }
 
 export interface AuthorizationRule {
   readonly action: Action
   readonly expression: string
-  /** Where in the policy it was written: `policy.matchExpressions[0]`, `rules[2].deny`. */
+  /** The path in the policy: `policy.matchExpressions[0]`, `rules[2].deny`. */
   readonly field: string
-  /** Set by the source, which knows the place. */
+  /** Set by the source, which knows the location. */
   readonly origin?: Origin
-  /** Of a Require rule: what a token that fails it lacks. Clients are told to ask for these. */
+  /**
+   * For a Require rule: the scopes that a failing token lacks. Clients learn that they can request
+   * these.
+   */
   readonly scopes?: readonly string[]
 }
 
@@ -48,7 +51,7 @@ const scopes = () =>
         'stay in lists, and calls get 403 with `insufficient_scope`.',
     )
 
-/** Only where the schema has it. */
+/** Set only if the schema has it. */
 interface Scoped {
   readonly scopes?: unknown
 }
@@ -146,7 +149,7 @@ export const authorizationRules = (more: Scopes = {}) =>
       }
     })
 
-/** For `mcpAuthorization`: calls can be repeated with a token that has more scopes. */
+/** For `mcpAuthorization`: clients can repeat a call with a token that has more scopes. */
 export const scopedRules = () => authorizationRules({ scopes: scopes() })
 
 function scopesIn({ scopes: own }: Scoped): Pick<AuthorizationRule, 'scopes'> {

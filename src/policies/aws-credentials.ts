@@ -15,7 +15,7 @@ import type { CompileContext } from './define.ts'
 import { type Fetched, KeptCredentials, type NoCredential } from './kept-credential.ts'
 import type { AwsCredentials } from './sigv4.ts'
 
-/* Credentials of AWS that the environment gives, in the order in which the SDKs look. */
+/* AWS credentials from the environment, in the lookup order of the SDKs. */
 
 export type FindAws = (
   exchange: Exchange,
@@ -56,7 +56,7 @@ function sourceIn(env: Environment, date: () => number, connect: Connect): Sourc
   return isText(full) ? container(full, env, date, connect) : machine(env, date, connect)
 }
 
-/** Kubernetes writes the file anew before its token ends. */
+/** Kubernetes rewrites the file before its token expires. */
 function webIdentity(
   role: string,
   file: string,
@@ -92,7 +92,7 @@ function webIdentity(
   }
 }
 
-/** ECS and EKS; over plain HTTP only from where they listen, as the SDKs have it. */
+/** ECS and EKS; plain HTTP only for loopback and their well-known addresses, like the SDKs. */
 function container(text: string, env: Environment, date: () => number, connect: Connect): Source {
   const url = URL.parse(text)
   const isNear = url !== null && (url.protocol === 'https:' || NEAR.has(url.hostname))
@@ -118,7 +118,7 @@ const NEAR: ReadonlySet<string> = new Set([
   '[fd00:ec2::23]',
 ])
 
-/** The metadata service of EC2, version 2: a token first, then the name of the role. */
+/** The EC2 metadata service, version 2: requests a token first, then the name of the role. */
 function machine(env: Environment, date: () => number, connect: Connect): Source {
   const usual = env['AWS_EC2_METADATA_SERVICE_ENDPOINT'] ?? 'http://169.254.169.254'
   const isOff = env['AWS_EC2_METADATA_DISABLED']?.toLowerCase() === 'true'

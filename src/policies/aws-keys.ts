@@ -4,7 +4,7 @@ import { secret } from './materials.ts'
 import { issue } from './shapes.ts'
 import type { AwsCredentials } from './sigv4.ts'
 
-/* Credentials of AWS as they are written; without any, those of the environment count. */
+/* AWS credentials in the configuration; if absent, those of the environment apply. */
 
 interface AwsKeys {
   readonly accessKeyId?: string | undefined
@@ -12,7 +12,7 @@ interface AwsKeys {
   readonly sessionToken?: SecretRef | undefined
 }
 
-/** `about`: what is said of the id. */
+/** `about`: the description of the id. */
 export const awsKeys = (about: string) => ({
   accessKeyId: z
     .string()
@@ -23,7 +23,7 @@ export const awsKeys = (about: string) => ({
   sessionToken: secret().optional().describe('The session token of temporary credentials.'),
 })
 
-/** Half of a credential signs nothing, and must not become that of the environment. */
+/** Half a credential cannot sign, and must not fall back to that of the environment. */
 export const areWhole: z.core.CheckFn<AwsKeys> = ({ value, issues }) => {
   const { accessKeyId, secretAccessKey, sessionToken } = value
   if (accessKeyId !== undefined && secretAccessKey !== undefined) return
@@ -33,7 +33,7 @@ export const areWhole: z.core.CheckFn<AwsKeys> = ({ value, issues }) => {
   issues.push(issue(value, `\`${missing}\` is missing`, { rule: 'missing', hint }))
 }
 
-/** Undefined: none are written. */
+/** Undefined: the configuration contains none. */
 export function writtenCredentials(keys: AwsKeys): AwsCredentials | undefined {
   const { accessKeyId, secretAccessKey, sessionToken } = keys
   if (accessKeyId === undefined) return undefined

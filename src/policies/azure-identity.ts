@@ -4,7 +4,7 @@ import { secret } from './materials.ts'
 import { keyText } from './sent-key.ts'
 import { oneOfKeys } from './shapes.ts'
 
-/** As whom the gateway asks Microsoft Entra ID for tokens. */
+/** The identity for which the gateway requests tokens from Microsoft Entra ID. */
 export type AzureIdentity = { readonly scope?: string } & (
   | {
       readonly kind: 'clientSecret'
@@ -13,11 +13,13 @@ export type AzureIdentity = { readonly scope?: string } & (
       readonly clientSecret: SecretRef
     }
   | { readonly kind: 'managedIdentity'; readonly user?: UserAssigned }
-  /** Of the environment: what Kubernetes gave the pod, a secret, or the machine's own. */
+  /**
+   * From the environment: the token of the pod in Kubernetes, a secret, or the machine's identity.
+   */
   | { readonly kind: 'workloadIdentity' | 'implicit' }
 )
 
-/** Several identities may be assigned to a machine; `by` is the parameter that names one. */
+/** A machine may have several identities; `by` is the parameter that selects one. */
 export interface UserAssigned {
   readonly by: 'client_id' | 'object_id' | 'msi_res_id'
   readonly id: string
@@ -116,7 +118,7 @@ export const azureIdentity = () =>
     return { kind: 'managedIdentity', ...(user === undefined ? {} : { user }), ...own }
   })
 
-/** For a service of Azure that a policy calls itself. */
+/** For an Azure service that a policy itself calls. */
 export const azureCredential = () =>
   oneOfKeys(
     z.strictObject({

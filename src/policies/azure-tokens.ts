@@ -17,12 +17,12 @@ import type { CompileContext } from './define.ts'
 import { type Fetched, KeptCredentials, type NoCredential } from './kept-credential.ts'
 import { isSendable } from './sent-key.ts'
 
-/** The token that is sent on behalf of a request. */
+/** Returns the token to send for a request. */
 export type FindToken = (
   exchange: Exchange,
 ) => string | NoCredential | Promise<string | NoCredential>
 
-/** How a token is requested; made anew each time, since files and secrets are rotated. */
+/** How a token is requested; built anew each time, since files and secrets are rotated. */
 type Request = (scope: string) => Promise<Asked | NoCredential>
 
 interface Asked {
@@ -35,7 +35,7 @@ const FOUNDRY = 'https://ai.azure.com/.default'
 const TIMEOUT = 10_000
 const DEFAULT_LIFE = 60_000
 
-/** Tokens outlive a reload as long as the policy stays the same. */
+/** Tokens survive a reload as long as the policy is unchanged. */
 export function openAzureTokens(
   identity: AzureIdentity,
   policy: ValidPolicy,
@@ -69,7 +69,7 @@ function requestFor(identity: AzureIdentity, env: Environment, connect: Connect)
   }
 }
 
-/** In the order in which the SDKs of Azure look. */
+/** In the lookup order of the Azure SDKs. */
 function fromEnvironment(env: Environment, connect: Connect): Request {
   const { AZURE_TENANT_ID: tenant, AZURE_CLIENT_ID: client, AZURE_CLIENT_SECRET: own } = env
   if (tenant !== undefined && client !== undefined && own !== undefined) {
@@ -97,7 +97,7 @@ function bySecret(
 
 const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
-/** Kubernetes writes the file anew before its token ends. */
+/** Kubernetes rewrites the file before its token expires. */
 function byFile(env: Environment, connect: Connect): Request {
   const { AZURE_TENANT_ID: tenant, AZURE_CLIENT_ID: client } = env
   const file = env['AZURE_FEDERATED_TOKEN_FILE']
@@ -125,7 +125,7 @@ function tokenEndpoint(tenant: string, env: Environment, connect: Connect) {
   }
 }
 
-/** App Service and its like have an endpoint of their own; virtual machines have the usual one. */
+/** App Service and similar hosts have their own endpoint; virtual machines use the default one. */
 function fromMachine(user: UserAssigned | undefined, env: Environment, connect: Connect): Request {
   const { IDENTITY_ENDPOINT: endpoint, IDENTITY_HEADER: header } = env
   const isHosted = endpoint !== undefined && header !== undefined && URL.canParse(endpoint)
@@ -174,7 +174,7 @@ function readToken(text: string): Fetched<string> {
   const token = said?.access_token
   if (typeof token !== 'string' || !isSendable(token))
     return failed('the response contains no token')
-  // Machines write the number as a string.
+  // Virtual machines send the number as a string.
   const seconds = Number(said?.expires_in)
   return { value: token, life: seconds > 0 ? seconds * 1_000 : DEFAULT_LIFE }
 }

@@ -4,7 +4,7 @@ import { secret } from './materials.ts'
 import { headerName } from './scalars.ts'
 import { isFieldValue } from './value-text.ts'
 
-/** Of each request to the collector; values are credentials as a rule. */
+/** Headers of each request to the collector; their values are usually credentials. */
 export const collectorHeaders = () =>
   z
     .record(headerName(), secret())
@@ -13,7 +13,9 @@ export const collectorHeaders = () =>
       'Headers of requests to the collector, by name: a string or `{file}` each. Values are never shown.',
     )
 
-/** One whose text is not known, or cannot be sent, is left out: the collector rejects what it gets. */
+/**
+ * Omits headers whose value is unknown or cannot be sent: the collector then rejects the requests.
+ */
 export function headerTexts(
   headers: Readonly<Record<string, SecretRef>> = {},
 ): Readonly<Record<string, string>> {

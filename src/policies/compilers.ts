@@ -30,7 +30,7 @@ import { timeout } from './timeout/index.ts'
 import { transformations } from './transformations/index.ts'
 import { urlRewrite } from './url-rewrite/index.ts'
 
-/** By kind. Which of them run for a request, and in which order, is said in ./index.ts. */
+/** Compilers by kind. ./index.ts selects those that run for a request, and their order. */
 export const COMPILERS: Readonly<Record<string, Policy>> = {
   a2a,
   ai,

@@ -5,7 +5,7 @@ import { isConditional } from './conditional.ts'
 import { type Applies, type CompileContext, type Part, type Policy, variablesOf } from './define.ts'
 import { originalOf, standIn } from './stand-in.ts'
 
-/** The same policy, whose value may also be conditional if it says so. */
+/** The same policy, with support for conditional values if the policy allows them. */
 export function conditionally(policy: Policy): Policy {
   const { conditional: applies } = policy
   if (applies === undefined) return policy
@@ -40,7 +40,7 @@ function compileOne(
     const place = { policy: one, field: `${field}.condition`, result } as const
     const part = policy.compile([standIn(one, value)], within(context, one, field))
     if (condition === undefined) return { part, evaluate: () => true }
-    // One that does not compile makes the whole policy deny.
+    // An entry that does not compile makes the whole policy deny.
     return { part, evaluate: context.compile(condition, place)?.evaluate() ?? (() => undefined) }
   })
   const applying = (exchange: Exchange): Part | undefined => {
@@ -57,7 +57,7 @@ function compileOne(
   }
 }
 
-/** What an entry keeps, sees and says is of the policy that it is an entry of. */
+/** A context in which the state, scope and diagnostics of an entry belong to its policy. */
 function within(context: CompileContext, policy: ValidPolicy, field: string): CompileContext {
   const at = (inner: string) => (inner.startsWith('[') ? `${field}${inner}` : `${field}.${inner}`)
   return {

@@ -2,14 +2,14 @@ import * as z from 'zod'
 import { expression } from './scalars.ts'
 import { issue } from './shapes.ts'
 
-/** A value of a policy, and when it holds. */
+/** A value of a policy, and the condition under which it applies. */
 export interface Entry<T = unknown> {
   /** Absent: always. */
   readonly condition?: string
   readonly value: T
 }
 
-/** Several values of a policy, of which the first applies whose condition says so. */
+/** Alternative values of a policy; the first whose condition applies is used. */
 export interface Conditional<T = unknown> {
   readonly conditional: readonly Entry<T>[]
 }
@@ -23,17 +23,20 @@ export function valuesOf(value: unknown): readonly unknown[] {
   return isConditional(value) ? value.conditional.map((entry) => entry.value) : [value]
 }
 
-/** The same with the conditions on which they apply. */
+/** All values that a policy can have, with their conditions. */
 export function entriesIn(value: unknown): readonly Entry[] {
   return isConditional(value) ? value.conditional : [{ value }]
 }
 
-/** Does it apply to every request, whichever of its values? */
+/** Whether the policy applies to every request, with whichever of its values. */
 export function appliesAlways(value: unknown): boolean {
   return !isConditional(value) || value.conditional.at(-1)?.condition === undefined
 }
 
-/** The key `condition` of an entry. A policy that keeps somebody out must not depend on chance. */
+/**
+ * The key `condition` of an entry. If the policy restricts access, the condition must be
+ * deterministic.
+ */
 export const conditionOf = (guards: boolean) => ({
   condition: expression(guards ? 'rule' : 'bool')
     .optional()
@@ -42,7 +45,7 @@ export const conditionOf = (guards: boolean) => ({
     ),
 })
 
-/** The list of `conditional`, of which only the last entry may be without a condition. */
+/** The list of `conditional`; only the last entry may omit its condition. */
 export function entriesOf<E extends z.ZodType<{ readonly condition?: string | undefined }>>(
   entry: E,
 ) {
@@ -62,7 +65,7 @@ export function entriesOf<E extends z.ZodType<{ readonly condition?: string | un
     })
 }
 
-/** The policy as it is written alone, or `conditional` with entries. */
+/** A policy in its plain form, or `conditional` with entries. */
 export function orConditional<T extends z.ZodType, E extends z.ZodType<Entry>>(plain: T, entry: E) {
   const listed = z.strictObject({
     conditional: entriesOf(entry).describe(
@@ -72,7 +75,7 @@ export function orConditional<T extends z.ZodType, E extends z.ZodType<Entry>>(p
   return z.union([plain, listed]).describe(plain.description ?? '')
 }
 
-/** An entry of what the value is, but for its condition. */
+/** An entry with this value and condition. */
 export function toEntry<T>(condition: string | undefined, value: T): Entry<T> {
   return condition === undefined ? { value } : { condition, value }
 }

@@ -7,7 +7,7 @@ export type CredentialLocation =
       readonly kind: 'header'
       readonly name: string
       readonly prefix: string
-      /** Headers that may have it in place of this one, without a prefix. */
+      /** Headers that may contain the credential instead, without a prefix. */
       readonly alsoIn?: readonly string[]
     }
   | { readonly kind: 'queryParameter'; readonly name: string }
@@ -20,7 +20,7 @@ const token = () =>
     .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
     .max(256)
 
-/** Where a credential can be put. */
+/** A location where a credential can be sent. */
 export type SentLocation = Exclude<CredentialLocation, { kind: 'expression' }>
 
 const PLACES = {
@@ -60,7 +60,7 @@ const sent = oneOfKeys(z.strictObject(PLACES), ['header', 'queryParameter', 'coo
   .transform(placeAmong)
   .meta({ id: 'sent-credential-location' })
 
-/** Where in a request to a backend the credential is put. */
+/** Where to put the credential in a request to a backend. */
 export const sentLocation = () => sent.describe('Where to put the credential.')
 
 interface Places {
@@ -77,7 +77,7 @@ function placeAmong({ header, queryParameter, cookie }: Places): SentLocation {
   return { kind: 'cookie', name: cookie?.name ?? '' }
 }
 
-/** Where in a request the credential stands; without a word, behind `prefix` in Authorization. */
+/** Where the credential is in a request; by default, after `prefix` in Authorization. */
 export const credentialLocation = (prefix: string) =>
   location
     .prefault({ header: { name: 'authorization', prefix } })

@@ -6,11 +6,11 @@ import type { CompileContext } from './define.ts'
 import type { NoCredential } from './kept-credential.ts'
 import { parseHost } from './target.ts'
 
-/* How credentials are fetched from whoever gives them out: a cloud, a container, a machine. */
+/* Fetches credentials from their provider: a cloud, a container platform, a machine. */
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Undefined: it is not the origin of a URL. */
+/** Undefined: the string is not the origin of a URL. */
 export type Connect = (origin: string) => Ask | undefined
 
 export type CredentialQuestion = Pick<Question, 'method' | 'path' | 'headers' | 'body'>
@@ -31,7 +31,7 @@ export function connectorOf(policy: ValidPolicy, context: CompileContext): Conne
   }
 }
 
-/** The text of a response with status 200; `what` is not there otherwise. */
+/** The body of a response with status 200; otherwise the failure, described with `what`. */
 export async function fetchText(
   exchange: Exchange,
   ask: Ask,
@@ -44,7 +44,7 @@ export async function fetchText(
   return Buffer.from(response.body).toString('utf8')
 }
 
-/** Empty if it cannot be read. */
+/** The trimmed content; empty if the file cannot be read. */
 export function trimmedFile(file: string): Promise<string> {
   return readFile(file, 'utf8').then(
     (text) => text.trim(),

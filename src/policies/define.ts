@@ -19,19 +19,21 @@ import type { MirrorTarget, Retry, Timeouts } from './delivery.ts'
 import type { JwtDeps } from './jwt-authentication/checker.ts'
 import type { OpenSignIn } from './oidc/sign-in.ts'
 
-/** One kind of policy at work. Its place in the list of ./schema.ts is its place in the order. */
+/**
+ * A kind of policy. Its position in the list of ./schema.ts is its position in the execution order.
+ */
 export interface Policy<S extends z.ZodType = z.ZodType> {
   readonly kind: string
   readonly schema: S
   /**
-   * All that is expensive happens here. Of a kind that composes it gets all policies that reach
-   * the place, those of the gateway first; of others the one that holds.
+   * Does all expensive work. A kind that composes gets all policies that apply at the place, those
+   * of the gateway first; other kinds get the effective one.
    */
   compile(policies: Attachments<z.output<S>>, context: CompileContext): Part
   /**
-   * Its value may be conditional, and whatever reads that is not its own business. An entry applies
-   * unless its condition is definitely false, or only if it is definitely true: what keeps somebody
-   * out applies in doubt, since a client could make a condition fail by leaving out what it reads.
+   * The value may be conditional, which the policy itself does not see. An entry applies unless its
+   * condition is definitely false, or only if it is definitely true: policies that restrict access
+   * apply when in doubt, since a client could make a condition fail by omitting what it reads.
    */
   readonly conditional?: Applies
 }
@@ -40,73 +42,81 @@ export type Applies = 'unless-false' | 'if-true'
 
 export type Attachments<T> = readonly [ValidPolicy<T>, ...ValidPolicy<T>[]]
 
-/** Attaches limits to the exchange, of which whoever makes the call takes. */
+/** Attaches limits to the exchange, which the code that makes the call charges. */
 export type Meter = (exchange: Exchange) => void
 
 /** What a policy adds to a route or a backend. */
 export interface Part {
-  /** On the way to the backend. */
+  /** Runs on the request path. */
   readonly step?: Step
-  /** Of a step that counts: says for which limits a call to a model counts, and counts nothing. */
+  /**
+   * For a step that counts: attaches the limits that apply to a call to a model, and counts
+   * nothing.
+   */
   readonly meter?: Meter
   /**
-   * On the way back, once the head of the backend's response is there, or a response of the
-   * gateway itself; in the reverse of the order of execution.
+   * Runs on the response path, once the head of the backend's response or a response of the gateway
+   * is available; in reverse execution order.
    */
   readonly response?: ResponseStep
-  /** On heads that `response` does not see: those before the response (103), and of upgrades (101). */
+  /** Processes heads that `response` does not see: interim responses (103) and upgrades (101). */
   readonly otherHead?: HeadChange
-  /** On the body, after all steps let the request pass. */
+  /** Processes the body, after all steps have allowed the request. */
   readonly requestBody?: BodyPart
-  /** On the body, after `response` of the same policy; a whole one is there before it. */
+  /**
+   * Processes the body after `response` of the same policy; a whole body is available before it.
+   */
   readonly responseBody?: BodyPart
-  /** What the step decides by, for whoever wants to know more than its response. */
+  /** The rules behind the step, for callers that need more than its response. */
   readonly decider?: Decider
   readonly timeouts?: Timeouts
   readonly retry?: Retry
   readonly mirrors?: readonly MirrorTarget[]
 }
 
-/** What a policy is given while it is compiled. */
+/** What a policy can use while it is compiled. */
 export interface CompileContext {
-  /** Monotonic milliseconds. */
+  /** Monotonic time in milliseconds. */
   readonly now: () => number
   readonly sampler: DecisionSampler
   /**
-   * Undefined after an error, which is reported with its place; the policy then denies what it
-   * guards, whatever it compiles to. Wherever it runs, it sees who asks as its own policy does.
+   * Undefined after an error, which is reported with its location; the policy then denies whatever
+   * it guards, whatever it compiles to. The expression always sees the identities that its policy
+   * sees.
    */
   compile(text: string, place: ExpressionPlace): PolicyExpression | undefined
-  /** The same for one of many, whose set enters the scope of its policy once for all of them. */
+  /**
+   * The same for one of many rules, whose set enters the scope of the policy once for all of them.
+   */
   compileRule(text: string, place: ExpressionPlace): Expression | undefined
-  /** Who asks, as the policy sees it; undefined where nothing around it finds that out. */
+  /** The identities that the policy sees; undefined if no authentication applies around it. */
   scopeOf(policy: ValidPolicy): Scope | undefined
-  /** Made once for the same policies, however many routes they reach. */
+  /** Created once for the same policies, however many routes they apply to. */
   shared<T>(policies: readonly ValidPolicy[], make: () => T): T
   /**
-   * What lives on across reloads as long as the policy stays the same; `part` tells several things
-   * of one policy apart. What has a `close` is closed when no Program has it any more. `key` is the
-   * same in every process that serves the same Model.
+   * State that survives reloads as long as the policy is unchanged; `part` distinguishes several
+   * states of one policy. A state with a `close` method is closed when no Program uses it any
+   * longer. `key` is the same in every process that serves the same Model.
    */
   kept<T>(policy: ValidPolicy, make: (key: string) => T, part?: string): T
-  /** Says what is wrong with a policy that serves all the same. */
+  /** Reports a problem of a policy that remains in effect. */
   report(diagnostic: Diagnostic): void
   readonly policyDeps: PolicyDeps
-  /** How to ask the service behind a target; where there is none, each question says so. */
+  /** Returns the function that calls the service at a target; if there is none, each call fails. */
   connect(target: Target, policy: ValidPolicy, version: '1.1' | '2'): Ask
 }
 
-/** What policies that look outside are given; by default, that of the system. */
+/** External dependencies of policies; those of the system by default. */
 export interface PolicyDeps extends Partial<JwtDeps> {
-  /** Limits that several processes share; without it, this process is all there is. */
+  /** Limits that several processes share; absent in a process that serves alone. */
   readonly quotas?: Quotas
-  /** Sessions of people who sign in; without it, nobody does. */
+  /** Sessions of users who sign in; without it, no user can sign in. */
   readonly signIn?: OpenSignIn
-  /** Tokens of users for backends; without it, nobody has one. */
+  /** Tokens of users for backends; without it, no user has a token. */
   readonly userTokens?: OpenUserTokens
-  /** Variables that credentials of clouds are found by; by default, those of the process. */
+  /** Environment variables for cloud credentials; those of the process by default. */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  /** What was used of budgets, where this process is all there is; by default in memory. */
+  /** Usage of budgets, in a process that serves alone; in memory by default. */
   readonly budgets?: BudgetStore
 }
 
@@ -114,23 +124,23 @@ export type PolicyExpression = Pick<Expression, 'term' | 'reads' | 'evaluate' | 
 
 export interface ExpressionPlace {
   readonly policy: ValidPolicy
-  /** Within the policy: `rules[2].deny`. */
+  /** Path within the policy: `rules[2].deny`. */
   readonly field: string
   readonly result: ResultType
-  /** Exactly where, if the source said so. */
+  /** The exact location, if the source provides it. */
   readonly origin?: Origin | undefined
-  /** Where it is not that of the section. */
+  /** Set if it differs from the stage of the section. */
   readonly stage?: Stage
-  /** `response` is not that of the backend, whose body nobody has to keep for it. */
+  /** `response` is not the backend's, so the body of that need not be buffered. */
   readonly hasOwnResponse?: boolean
 }
 
-/** Whatever its values are, the schema has made sure of them before. */
+/** Erases the type of the value, which the schema has already validated. */
 export function definePolicy<S extends z.ZodType>(policy: Policy<S>): Policy {
   return policy
 }
 
-/** An exchange has the variables of expressions as fields; the checker lets no other name pass. */
+/** Expression variables are fields of an exchange; the checker rejects all other names. */
 export function variablesOf(exchange: StageVariables): Variables {
   return exchange
 }

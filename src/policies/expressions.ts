@@ -5,8 +5,8 @@ import type { Section } from '../model/policy.ts'
 import type { ResultType } from './annotations.ts'
 
 /**
- * All that the compiler says of an expression at its stage. `isCompiledNext`: a Program is made of
- * what is read, and then need not check it again.
+ * All diagnostics of an expression at its stage. `isCompiledNext`: a Program will be compiled from
+ * the input and need not check the expression again.
  */
 export function checkExpression(
   text: string,
@@ -25,13 +25,13 @@ export function checkExpression(
 }
 
 /**
- * Expressions that a reader found nothing to say about, without their trees. To parse and to check
- * one takes most of the time of compiling it, and a configuration may have thousands.
+ * Expressions that were checked without diagnostics, without their trees. Parsing and checking is
+ * most of the time to compile an expression, and a configuration may have thousands.
  */
 const checked = new Map<string, Expression>()
 const MAX_CHECKED = 20_000
 
-/** One that a reader checked since the last Program was made; whoever takes it has it alone. */
+/** An expression checked since the last Program was compiled; the caller becomes its only owner. */
 export function takeChecked(
   text: string,
   stage: Stage,
@@ -43,7 +43,7 @@ export function takeChecked(
   return found
 }
 
-/** When a Program is made: what it did not take nobody will. */
+/** Called after a Program is compiled: the remaining expressions are not needed. */
 export function forgetChecked(): void {
   checked.clear()
 }
@@ -52,7 +52,7 @@ function keyOf(text: string, stage: Stage, result: ResultType): string {
   return `${stage} ${result} ${text}`
 }
 
-/** What the compiler has to demand of an expression with this result. */
+/** What the compiler must require of an expression with this result. */
 export function expectation(result: ResultType): Pick<CompileOptions, 'expect' | 'pure'> {
   const expect = EXPECTED[result]
   return expect === undefined ? {} : { expect, pure: result === 'rule' }
@@ -65,7 +65,7 @@ const EXPECTED: Readonly<Record<ResultType, Type | undefined>> = {
   any: undefined,
 }
 
-/** Where the expressions of a section run, unless a policy says otherwise. */
+/** The stage at which expressions of a section run, unless a policy specifies another. */
 export const STAGE_OF_SECTION: Readonly<Record<Section, Stage>> = {
   frontend: 'connection',
   traffic: 'traffic',

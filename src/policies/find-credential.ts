@@ -7,9 +7,9 @@ import type { CredentialLocation, SentLocation } from './credential-location.ts'
 import { type CompileContext, variablesOf } from './define.ts'
 import { editRequest } from './header-steps.ts'
 
-/** Where the credential of a request stands, and how to keep it from the backend. */
+/** Finds the credential of a request, and removes it before the request is forwarded. */
 export interface Location {
-  /** Undefined where the request has none. */
+  /** Undefined if the request has none. */
   find(exchange: Exchange): string | BadCredential | undefined
   remove(exchange: Exchange): void
   readonly credential: ClientCredential
@@ -17,7 +17,10 @@ export interface Location {
 
 type Place = Omit<Location, 'credential'>
 
-/** `field` is where in the policy the credential's settings stand; empty where they are all of it. */
+/**
+ * `field` is the path of the credential's settings in the policy; empty if they are the whole
+ * value.
+ */
 export function compileLocation(
   location: CredentialLocation,
   policy: ValidPolicy,
@@ -30,7 +33,7 @@ export function compileLocation(
   const evaluate = context.compile(location.expression, place)?.evaluate()
   return known(undefined, {
     find: (exchange) => textOf(evaluate?.(variablesOf(exchange))),
-    // What an expression made of a request cannot be told from the rest of it.
+    // An expression computed the credential, so it cannot be located in the request.
     remove: () => {},
   })
 }
@@ -43,12 +46,12 @@ function known(location: SentLocation | undefined, place: Place): Location {
   return { ...place, credential: { location, read } }
 }
 
-/** Whether a request has something where this credential is looked for; where an expression says, it may. */
+/** Whether a request may have this credential: always true if an expression computes it. */
 export function maySend(location: CredentialLocation, exchange: Exchange): boolean {
   return location.kind === 'expression' || locationOf(location).find(exchange) !== undefined
 }
 
-/** Credentials of the same place cannot be told apart: who keeps one keeps the other. */
+/** Credentials in the same place are indistinguishable: keeping one keeps the other. */
 export function placeOf(location: CredentialLocation): string {
   return location.kind === 'expression' ? '' : `${location.kind} ${location.name}`
 }
@@ -74,8 +77,8 @@ function textOf(value: unknown): string | undefined {
 const REPEATED = new BadCredential('repeated', 'the request has several credentials')
 
 /**
- * RFC 9110 §11.1: the scheme is case-insensitive. Several headers of the name come as one, with a
- * comma between them, and a token has none: two readers could choose differently.
+ * RFC 9110 §11.1: the scheme is case-insensitive. Repeated headers are joined with a comma, which a
+ * token cannot contain: two parsers could choose different values.
  */
 function inHeader(name: string, prefix: string): Place {
   const edit = headerEdit({ remove: [name] })
@@ -91,7 +94,7 @@ function inHeader(name: string, prefix: string): Place {
         const token = value.slice(prefix.length).trim()
         return token.includes(',') ? REPEATED : token
       }
-      // Another reader may take it for a token; so it is a bad one, and not none.
+      // Another parser may accept it as a token, so it is a bad credential rather than none.
       if (near.test(value)) return ''
       return later.test(value) ? REPEATED : undefined
     },
@@ -99,7 +102,9 @@ function inHeader(name: string, prefix: string): Place {
   }
 }
 
-/** Two that differ are as bad as one that comes twice: two readers could choose differently. */
+/**
+ * Two different credentials are rejected like a repeated one: two parsers could choose differently.
+ */
 function anyOf(places: readonly Place[]): Place {
   return {
     find(exchange) {
@@ -147,7 +152,7 @@ export function withoutCookie(cookies: string, name: string): string {
   return pairs.filter((pair) => pair !== '' && nameOf(pair).trim() !== name).join('; ')
 }
 
-/** As they go to the backend: another policy may have taken one out before. */
+/** Cookies as forwarded to the backend: another policy may already have removed one. */
 export function cookiesOf({ request, requestEdit }: Exchange, edit = requestEdit): string {
   const set = edit.added.findLast(([name]) => name.toLowerCase() === 'cookie')
   if (set !== undefined) return set[1]

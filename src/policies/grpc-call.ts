@@ -1,8 +1,8 @@
 import type { Question, ServiceResponse } from '../exchange/ask.ts'
 
-/* Calls of gRPC, as policies make them to services of users. */
+/* gRPC calls that policies make to user-defined services. */
 
-/** One byte that says whether the message is compressed, four of length. */
+/** One byte for the compression flag, four for the length. */
 const PREFIX = 5
 const MAX_RESPONSE = 1 << 20
 
@@ -10,7 +10,7 @@ export function grpcCall(path: string, message: Uint8Array, timeout: number): Qu
   return grpcStream(path, [message], timeout)
 }
 
-/** All messages of the gateway at once, whatever the service says meanwhile. */
+/** Sends all messages at once, regardless of what the service sends meanwhile. */
 export function grpcStream(
   path: string,
   messages: readonly Uint8Array[],
@@ -76,7 +76,7 @@ interface HeaderBytes {
   readonly rawValue?: Uint8Array | undefined
 }
 
-/** The value is what it has on the wire: one character for each byte that the service sent. */
+/** The value as on the wire: one character for each byte that the service sent. */
 export function headerOf(header: HeaderBytes | undefined): readonly [name: string, value: string] {
   const raw = header?.rawValue ?? header?.value ?? new Uint8Array()
   const value = Buffer.from(raw.buffer, raw.byteOffset, raw.length).toString('latin1')

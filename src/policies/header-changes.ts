@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { headerName, headerValue } from './scalars.ts'
 import { issue } from './shapes.ts'
 
-/** A list keeps the order in which they are written, whatever their names. */
+/** Lists preserve the order in which headers are written, whatever their names. */
 export interface HeaderChanges {
   readonly set: readonly HeaderField[]
   readonly add: readonly HeaderField[]
@@ -14,7 +14,9 @@ export interface HeaderField {
   readonly value: string
 }
 
-/** RFC 9110 §7.6.1, RFC 9112 §6: who frames and routes a message writes these. */
+/**
+ * RFC 9110 §7.6.1, RFC 9112 §6: the gateway sets these itself, since it frames and routes messages.
+ */
 export const MANAGED_HEADERS: Readonly<Record<string, string>> = {
   connection: 'the gateway manages connections itself',
   'content-length': 'the gateway frames messages itself',
@@ -44,7 +46,7 @@ const mapping = () =>
     })
     .transform((record) => Object.entries(record).map(([name, value]) => ({ name, value })))
 
-/** As in the objects of a cluster, and in filters of the Gateway API. */
+/** The form of Kubernetes objects and Gateway API filters. */
 const list = () =>
   z
     .array(

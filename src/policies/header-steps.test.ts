@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { decide, hostBackend, policies, programOf } from '../../test/program/models.ts'
 import type { HeaderEdit } from '../exchange/header-edit.ts'
 
-/** What the edit makes of headers, as the wire does it. */
+/** Applies the edit to headers like the wire does. */
 function applied(edit: HeaderEdit, headers: readonly (readonly [string, string])[]) {
   const kept = headers.filter(([name]) => !edit.removed.includes(name))
   return [...kept, ...edit.added].map(([name, value]) => `${name}: ${value}`)

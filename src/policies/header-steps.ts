@@ -2,8 +2,8 @@ import type { Exchange } from '../exchange/exchange.ts'
 import { type HeaderEdit, NO_EDIT } from '../exchange/header-edit.ts'
 
 /**
- * Edits of one route meet in the same order every time, so the last sum is remembered: as the
- * same object it is rendered once, too.
+ * Edits of one route are combined in the same order every time, so the last sum is cached; as the
+ * same object, it is also rendered only once.
  */
 type Apply = (exchange: Exchange) => undefined
 
@@ -20,7 +20,7 @@ export function editRequest(edit: HeaderEdit): Apply {
   }
 }
 
-/** A response meets the steps in reverse: what ran later changes it first. */
+/** A response passes the steps in reverse: later steps change it first. */
 export function editResponse(edit: HeaderEdit): Apply {
   let after = NO_EDIT
   let sum = edit

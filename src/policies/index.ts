@@ -7,7 +7,7 @@ import type { Policy } from './define.ts'
 import { openJwt } from './jwt-authentication/authenticator.ts'
 import { POLICY_SCHEMAS, policySchema } from './schema.ts'
 
-/** Any of several ways to sign in. */
+/** Any of several authentication methods. */
 const authentication = authenticationBy(
   { jwtAuthentication: openJwt, apiKey: openApiKey, basicAuth: openBasic },
   policySchema('authentication'),
@@ -15,7 +15,10 @@ const authentication = authenticationBy(
 
 const BY_KIND: Readonly<Record<string, Policy>> = { ...COMPILERS, authentication }
 
-/** What runs for a request, in the order of the records: the others are read by whoever they concern. */
+/**
+ * The policies that run for a request, in schema order; other parts read the remaining kinds
+ * directly.
+ */
 export const POLICIES: readonly Policy[] = POLICY_SCHEMAS.flatMap(({ kind }) => {
   const policy = BY_KIND[kind]
   return policy === undefined ? [] : [conditionally(policy)]

@@ -1,6 +1,6 @@
 import { constants, createPrivateKey, type KeyObject, sign } from 'node:crypto'
 
-/** The kind of key that each algorithm needs, with its digest (RFC 7518 §3.1, RFC 8037). */
+/** The key type and digest of each algorithm (RFC 7518 §3.1, RFC 8037). */
 const ALGORITHMS = {
   RS256: ['rsa', 'sha256'],
   RS384: ['rsa', 'sha384'],
@@ -21,13 +21,13 @@ const MIN_RSA_BITS = 2048
 
 export interface JwsSigner {
   readonly alg: SigningAlgorithm
-  /** The signature of `header.payload`, all in Base64url. */
+  /** The signature of `header.payload`, all in base64url. */
   sign(input: string): string
 }
 
 /**
- * Signs with a private key in PEM form; without `wanted`, by the usual algorithm for such a key.
- * Undefined: the key is none for the algorithm, or for any.
+ * Signs with a PEM private key; without `wanted`, with the default algorithm for the key.
+ * Undefined: the key is not valid for the algorithm, or for any.
  */
 export function jwsSigner(pem: string, wanted?: SigningAlgorithm): JwsSigner | undefined {
   let key: KeyObject

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { duration } from './scalars.ts'
 
-/** TCP keep-alive. */
 export const keepalives = () =>
   z.strictObject({
     enabled: z.boolean().prefault(true).describe('Whether to probe idle connections.'),

@@ -1,4 +1,4 @@
-/* Credentials that are fetched, and kept until they are about to end. */
+/* Fetched credentials, kept until shortly before they expire. */
 
 /** Why there is none, for the log. */
 export interface NoCredential {
@@ -7,26 +7,26 @@ export interface NoCredential {
 
 export interface Fetched<T> {
   readonly value: T | NoCredential
-  /** Milliseconds that it is good for. */
+  /** Lifetime in milliseconds. */
   readonly life: number
 }
 
 interface Kept<T> {
   readonly pending: Promise<T | NoCredential>
   readonly settled: T | NoCredential | undefined
-  /** By the monotonic clock. */
+  /** According to the monotonic clock. */
   readonly until: number
 }
 
-/** Milliseconds before its end that a credential is replaced. */
+/** Milliseconds before expiry when a credential is replaced. */
 const MARGIN = 300_000
-/** After a failure, so long nobody asks again: requests must not become a flood of their own. */
+/** Milliseconds without another attempt after a failure, so that requests do not cause a flood. */
 const PAUSE = 1_000
 
 export class KeptCredentials<T extends string | object> {
   readonly #kept = new Map<string, Kept<T>>()
 
-  /** What is fetched at the moment is waited for by all. */
+  /** Concurrent callers share one fetch. */
   find(
     key: string,
     now: () => number,

@@ -26,7 +26,7 @@ const keyText = () =>
       }
     })
 
-/** Tokens would all be refused, and nobody could tell why. */
+/** Otherwise all tokens would be rejected without a visible reason. */
 const keyFile = () =>
   file((text) => {
     const problem = keySetProblem(text)
@@ -34,7 +34,7 @@ const keyFile = () =>
     return problem === undefined ? undefined : { message, hint: `in the file, ${HINT}` }
   })
 
-/** Only the outline: each key is judged when it is imported. */
+/** Checks the structure only: each key is checked when it is imported. */
 function keySetProblem(text: string): string | undefined {
   const written = readKeySet(text)
   if (typeof written === 'string') return written
@@ -70,9 +70,9 @@ export const keySet = () => keys.describe('The keys: `inline`, `file`, `url` or 
 
 const MAX_KEYS = 256
 
-/** The keys of a JSON Web Key Set (RFC 7517 §5) as they are written; a sentence where it is none. */
+/** The keys of a JSON Web Key Set (RFC 7517 §5), unparsed; a string describes why it is not one. */
 export function readKeySet(text: string): readonly Value[] | string {
-  const set = readJson(text, { duplicates: 'refuse' })
+  const set = readJson(text, { duplicates: 'reject' })
   if (set === undefined) {
     return readJson(text) === undefined ? 'it is not valid JSON' : 'it contains a duplicate name'
   }

@@ -4,16 +4,16 @@ import type { ValidPolicy } from '../model/policy.ts'
 import type { CompileContext } from './define.ts'
 import { textOf } from './value-text.ts'
 
-/** Whose requests are counted together. */
+/** The key under which a request is counted. */
 export type KeyOf = (variables: Variables) => string
 
 const allTogether: KeyOf = () => ''
 
-/** Requests for which there is no value are one client, so that to send none is no way around. */
+/** Requests without a value share one key, so that omitting the value does not bypass the limit. */
 const WITHOUT_VALUE = '-'
 const LONGEST_KEY = 128
 
-/** Absent: all are one. */
+/** Absent: all requests share one key. */
 export function compileLimitKey(
   text: string | undefined,
   field: string,
@@ -26,7 +26,7 @@ export function compileLimitKey(
     const value = textOf(evaluate?.(variables))
     if (value === undefined) return WITHOUT_VALUE
     if (value.length <= LONGEST_KEY) return `=${value}`
-    // Clients choose keys: what is remembered of each is bounded, and must not collide.
+    // Clients choose keys: the size of stored keys is bounded, and they must not collide.
     return `#${createHash('sha256').update(value).digest('base64')}`
   }
 }

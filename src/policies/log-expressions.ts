@@ -4,16 +4,16 @@ import type { ValidPolicy } from '../model/policy.ts'
 import { HIDDEN } from '../model/redact.ts'
 import type { CompileContext, PolicyExpression } from './define.ts'
 
-/** A field that an expression says. */
+/** A field that an expression computes. */
 export interface ComputedField {
   readonly name: string
-  /** Undefined where it has no value for this request: then there is no such field. */
+  /** Undefined if it has no value for this request: the field is then omitted. */
   readonly valueIn: (variables: Variables) => Json | undefined
-  /** Of `flatten(…)` and `flattenRecursive(…)`: a field for each member, below the name. */
+  /** For `flatten(…)` and `flattenRecursive(…)`: a field for each member, below the name. */
   readonly entriesIn?: (variables: Variables) => readonly (readonly [string, Json])[]
 }
 
-/** What expressions of the log look at, which must be there before they run. */
+/** What log expressions read, which must be available before they run. */
 export interface LogReads {
   response: boolean
   responseHeaders: boolean
@@ -28,8 +28,8 @@ export interface LogExpressions {
 }
 
 /**
- * Expressions that run when all is over: which requests are told of, and what more is told. What
- * is computed from one of the headers in `hidden`, or from all headers at once, is not told.
+ * Expressions that run after the exchange: which requests are recorded, and with what additional
+ * fields. Fields computed from a header in `hidden`, or from all headers at once, are redacted.
  */
 export function compileLogExpressions(
   policy: ValidPolicy,
@@ -87,7 +87,7 @@ function jsonOf(value: Value | undefined): Json | undefined {
   return value === undefined ? undefined : toJson(value)
 }
 
-/** How many levels become fields of their own. */
+/** How many levels become separate fields. */
 function flattened({ term }: PolicyExpression): number {
   if (term.kind !== 'call' || term.args.length !== 1) return 0
   return FLATTENED[term.name] ?? 0
@@ -95,7 +95,7 @@ function flattened({ term }: PolicyExpression): number {
 
 const FLATTENED: Readonly<Record<string, number>> = { flatten: 1, flattenRecursive: 16 }
 
-/** Fields that one expression may make. */
+/** Max fields from one expression. */
 const MAX_ENTRIES = 256
 
 function entriesOf(

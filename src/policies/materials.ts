@@ -6,8 +6,8 @@ import { annotate, type CheckText } from './annotations.ts'
 import { issue } from './shapes.ts'
 
 /**
- * Text of the configuration or of a file. A schema reads no files: what stands in one comes out
- * empty, and the source that has the file fills it in (see `fillMaterials`).
+ * Content from the configuration or from a file. A schema reads no files: the content of a file is
+ * empty at first, and the source that has the file fills it in (see `fillMaterials`).
  */
 
 const path = (check?: CheckText) =>
@@ -24,11 +24,11 @@ const secretInPlace = () =>
     inline: annotate(z.string().min(1).describe('The content itself.'), { is: 'secret' }),
   })
 
-/** The path of a file, whose text must stand the check. */
+/** The path of a file, whose content must pass the check. */
 export const file = (check?: CheckText) =>
   path(check).transform((value) => toMaterial({ file: value }))
 
-/** The text, or `{file: path}`; both must stand the check. */
+/** A string, or `{file: path}`; both must pass the check. */
 export const textOrFile = (check?: CheckText) => {
   const text = z
     .string()
@@ -42,16 +42,16 @@ export const textOrFile = (check?: CheckText) => {
   return z.union([text, inFile(check)]).transform(toMaterial)
 }
 
-/** The path of a file, or `{inline: text}`. */
+/** The path of a file, or `{inline: string}`. */
 export const fileOrText = () =>
   z
     .union([path(), inPlace()])
     .transform((value) => toMaterial(typeof value === 'string' ? { file: value } : value.inline))
 
-/** The text, or `{file: path}`; never shown. */
+/** A string, or `{file: path}`; never shown. */
 export const secret = () => z.union([secretString(), inFile()]).transform(toSecretRef)
 
-/** The same for a setting of the process, which is no part of a Model. */
+/** The same for a process setting, which is not part of a Model. */
 export const settingSecret = () =>
   z
     .union([secretString(), inFile()])
@@ -60,7 +60,7 @@ export const settingSecret = () =>
         typeof value === 'string' ? { secret: value } : { file: value.file, secret: '' },
     )
 
-/** The path of a file, or `{inline: text}`; never shown. */
+/** The path of a file, or `{inline: string}`; never shown. */
 export const fileOrSecret = () =>
   z
     .union([path(), secretInPlace()])
@@ -74,7 +74,7 @@ export function toSecretRef(value: string | { readonly file: string }): SecretRe
   return typeof value === 'string' ? sealSecret(value) : { secretRef: value.file, version: '' }
 }
 
-/** A reference to this text. */
+/** A reference to this secret. */
 export function sealSecret(
   text: string,
   secretRef = 'inline',
@@ -83,18 +83,18 @@ export function sealSecret(
   return bindSecret({ secretRef, version }, text)
 }
 
-/** Of the SHA-256 of the text: half of it is enough to tell versions apart. */
+/** From the SHA-256 of the content: half of it is enough to distinguish versions. */
 export function secretVersion(digest: Uint8Array): string {
   return digest.subarray(0, 16).toHex()
 }
 
-/** The files that a configuration names. */
+/** The files that a configuration references. */
 export interface FileContents {
   textOf(file: string): string | undefined
   secretOf(file: string): SecretRef | undefined
 }
 
-/** The value with the text of files filled in; where a file has none it stays empty. */
+/** The value with file contents filled in; empty if a file has none. */
 export function fillMaterials<T>(value: T, files: FileContents): T {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((item) => fillMaterials(item, files)) as T

@@ -3,7 +3,9 @@ import type { Step } from '../exchange/step.ts'
 import type { UsageLimit } from '../exchange/usage-limit.ts'
 import type { Meter, Part } from './define.ts'
 
-/** Attaches limits to each exchange, of which whoever makes the call takes; then comes `step`. */
+/**
+ * Attaches limits to each exchange, which the code that makes the call charges; then runs `step`.
+ */
 export function metered(
   limitsOf: (exchange: Exchange) => readonly UsageLimit[],
   step?: Step,

@@ -4,14 +4,14 @@ import type { ValidPolicy } from '../model/policy.ts'
 import type { CompileContext } from './define.ts'
 import { compileLogExpressions, type LogReads } from './log-expressions.ts'
 
-/** Labels of metrics about requests that the configuration adds. */
+/** Labels that the configuration adds to request metrics. */
 export interface MetricLabels {
   readonly reads: Readonly<LogReads>
-  /** Their values, in the order of their names. */
+  /** Label values, in the order of the names. */
   readonly valuesIn: (variables: Variables) => readonly string[]
 }
 
-/** A longer value is none to count by. */
+/** Max characters of a label value; longer values are truncated. */
 const LONGEST = 128
 const UNKNOWN = 'unknown'
 
@@ -41,7 +41,7 @@ function textOf(value: Json | undefined): string {
   return text.slice(0, LONGEST)
 }
 
-/** Settings of the process are no policy; what compiles expressions wants to know whose they are. */
+/** Process settings are not policies, but expressions are compiled on behalf of one. */
 function settingOf(value: Readonly<Record<string, string>>): ValidPolicy {
   return {
     state: 'valid',

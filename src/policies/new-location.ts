@@ -1,11 +1,11 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import type { NewPath } from './rewritten-url.ts'
 
-/** The path that takes the place of the request's. */
+/** Computes the path that replaces that of the request. */
 export function compilePath(path: NewPath): (exchange: Exchange) => string {
   const value = encodePath(path.value)
   if (path.kind === 'full') return () => value
-  // Gateway API, ReplacePrefixMatch: a slash at the end of either prefix makes no difference.
+  // Gateway API, ReplacePrefixMatch: a trailing slash of either prefix makes no difference.
   const prefix = value.replace(/\/+$/, '')
   return ({ request, matchedPrefix }) => {
     const rest = request.path.slice(matchedPrefix.length)
@@ -13,7 +13,7 @@ export function compilePath(path: NewPath): (exchange: Exchange) => string {
   }
 }
 
-/** RFC 3986 §2.1: what is not ASCII is sent as the bytes of its UTF-8. */
+/** RFC 3986 §2.1: characters outside ASCII are sent as percent-encoded UTF-8. */
 function encodePath(path: string): string {
   return path.replace(/[^\x21-\x7e]+/g, (text) => encodeURI(text.toWellFormed()))
 }

@@ -1,6 +1,6 @@
 import { scalar } from './scalars.ts'
 
-/** `*` is any origin where it is allowed, and any name or port within one. */
+/** `*` is any origin if allowed, or any name or port within an origin. */
 export const origin = () =>
   scalar<string>({
     what: 'an origin',
@@ -10,7 +10,7 @@ export const origin = () =>
     parse: (text) => text.toLowerCase(),
   })
 
-/** Some sites, never all of them: `*` and `null` are none. */
+/** Specific sites, never all of them: `*` and `null` are not valid. */
 export const trustedOrigin = () =>
   scalar<string>({
     what: 'a site origin',
@@ -21,8 +21,8 @@ export const trustedOrigin = () =>
   })
 
 /**
- * `*` is any origin, `https://*.example.com` any name below it however deep, `:*` any port.
- * An origin has its scheme and host in lower case and never a port that the scheme implies.
+ * `*` is any origin, `https://*.example.com` any subdomain at any depth, `:*` any port. An origin
+ * has its scheme and host in lower case and never a port that the scheme implies.
  */
 export function compileOrigins(origins: readonly string[]): (origin: string) => boolean {
   if (origins.includes('*')) return () => true

@@ -2,16 +2,16 @@ import type { Action } from '../cel/index.ts'
 import type { Found } from './annotations.ts'
 import type { Authorization, AuthorizationRule } from './authorization-rules.ts'
 
-/** What a schema makes of a value, with what it has to look at beyond the shape. */
+/** The output of a schema for a value, with its annotated members. */
 export interface QuickPolicy {
   readonly data: unknown
   readonly found: readonly Found[]
 }
 
 /**
- * Rules as nearly all of thousands of routes have them, `{rules: [{allow: …}]}`, understood without
- * the schema, which takes some ten times as long. Undefined where there is anything else or
- * anything wrong: then the schema has the word. Of what this accepts, both make the same:
+ * Parses rules in the form that nearly all of thousands of routes use, `{rules: [{allow: …}]}`,
+ * without the schema, which takes about ten times as long. Undefined for any other form and for any
+ * error: the schema then decides. For everything that this accepts, both have the same result:
  * test/fuzz/quick-rules.test.ts.
  */
 export function readQuickRules(value: unknown): QuickPolicy | undefined {

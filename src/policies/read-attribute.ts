@@ -4,8 +4,9 @@ import type { Attribute } from '../exchange/decision.ts'
 type Read = Expression['reads'][number]
 
 /**
- * An attribute as it is at this moment. Of one that is unset it is told how far it goes: without a
- * token `has(jwt.sub)` is an error, without the claim it is false, and within a text an error again.
+ * The current value of an attribute. If it is unset, reports how much of its path exists: without a
+ * token `has(jwt.sub)` is an error, without the claim it is false, and within a string an error
+ * again.
  */
 export function readAttribute(read: Read, variables: Variables): Attribute {
   const name = read.path

@@ -4,7 +4,7 @@ import type * as z from 'zod'
 import * as scalars from './scalars.ts'
 import { parseHost } from './target.ts'
 
-/** Undefined: refused. */
+/** Undefined: rejected. */
 const TABLE: readonly [name: string, schema: z.ZodType, rows: readonly [unknown, unknown][]][] = [
   [
     'a duration',
@@ -105,7 +105,7 @@ const TABLE: readonly [name: string, schema: z.ZodType, rows: readonly [unknown,
       ['https://a.example.com/keys', 'https://a.example.com/keys'],
       ['http://[::1]:80', 'http://[::1]:80'],
       ['ftp://a', undefined],
-      // Some issuers tell their tenants apart so.
+      // Some issuers distinguish tenants this way.
       ['https://a/keys?p=sign-in@x', 'https://a/keys?p=sign-in@x'],
       ['https://user@a', undefined],
       ['https://user@a?b', undefined],

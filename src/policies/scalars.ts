@@ -4,13 +4,13 @@ import { type Annotation, annotate, type ResultType } from './annotations.ts'
 import { issue } from './shapes.ts'
 
 interface ScalarText<T> {
-  /** `a duration`: what a message calls it, with its article. */
+  /** The name in messages, with its article: `a duration`. */
   readonly what: string
   readonly hint: string
-  /** What an editor can check already. */
+  /** What an editor can check. */
   readonly pattern?: RegExp
   readonly maxLength?: number
-  /** Undefined: it is none. */
+  /** Undefined: invalid. */
   readonly parse: (text: string) => T | undefined
 }
 
@@ -20,12 +20,12 @@ interface Form extends Pick<ScalarText<unknown>, 'what' | 'hint'> {
 
 const FORMS = z.registry<Form>()
 
-/** What a text is called, and how it is written, where it has a form of its own. */
+/** The name and syntax of a string, if it has a specific form. */
 export function formOf(schema: z.core.$ZodType) {
   return FORMS.get(schema as z.ZodType)
 }
 
-/** Text with a form of its own, turned into what it means. */
+/** A string with a specific form, parsed to its value. */
 export function scalar<T>({ what, hint, pattern, maxLength = 2048, parse }: ScalarText<T>) {
   const title = withoutArticle(what)
   const meta = { title }
@@ -51,7 +51,7 @@ function checked(options: Omit<ScalarText<string>, 'parse'> & { readonly pattern
   return scalar<string>({ ...options, parse: (text) => text })
 }
 
-/** One of some words, whatever their case: `Strict` and `strict`; what comes out is canonical. */
+/** One of several words, case-insensitive: `Strict` and `strict`; the output is canonical. */
 export function choice<const T extends string>(...names: readonly T[]) {
   const byLowerCase = new Map(names.map((name) => [name.toLowerCase(), name]))
   const spellings = names.flatMap((name) => [...new Set([name, lowerFirst(name)])])
@@ -72,7 +72,7 @@ function lowerFirst(name: string): string {
 
 const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
 
-/** Milliseconds. */
+/** In milliseconds. */
 export const duration = () =>
   scalar<number>({
     what: 'a duration',
@@ -98,7 +98,7 @@ const MULTIPLES: Readonly<Record<string, number>> = {
   Gi: 2 ** 30,
 }
 
-/** Bytes: a number, or a number with a unit. */
+/** In bytes: a number, or a number with a unit. */
 export const byteSize = () =>
   z.union([
     z.int().min(0).max(Number.MAX_SAFE_INTEGER),
@@ -119,7 +119,7 @@ export const port = () => z.int().min(1).max(65_535)
 const LABEL = '[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?'
 const HOSTNAME = new RegExp(`^(\\*\\.)?(${LABEL}\\.)*${LABEL}\\.?$`, 'i')
 
-/** A name, possibly with `*.` in front; in lower case. */
+/** A hostname, optionally with the prefix `*.`; in lower case. */
 export const hostname = () =>
   scalar<string>({
     what: 'a hostname',
@@ -129,7 +129,7 @@ export const hostname = () =>
       text === '*' || HOSTNAME.test(text) ? text.toLowerCase().replace(/\.$/, '') : undefined,
   })
 
-/** The name of something in this configuration. */
+/** The name of an object in this configuration. */
 export const name = () =>
   checked({
     what: 'a name',
@@ -167,7 +167,7 @@ export const url = () =>
     parse: (text) => (URL.canParse(text) ? text : undefined),
   })
 
-/** HTTPS, or HTTP on this machine alone: codes and tokens pass there. */
+/** HTTPS, or HTTP for the local machine only: codes and tokens are sent there. */
 export const confidentialUrl = (what: string) =>
   z
     .string()
@@ -182,7 +182,7 @@ export const confidentialUrl = (what: string) =>
       issues.push(issue(value, `invalid ${withoutArticle(what)}`, { rule: 'malformed', hint }))
     })
 
-/** A CEL expression; it is compiled for the stage at which it runs. */
+/** A CEL expression, compiled for the stage at which it runs. */
 export const expression = (result: ResultType, stage?: Stage) => {
   const annotation: Annotation =
     stage === undefined ? { is: 'expression', result } : { is: 'expression', result, stage }
@@ -209,7 +209,7 @@ export const tlsVersion = () =>
     }),
   ])
 
-/** Linear in the length of what it reads, whatever it says: RE2 syntax, as in expressions. */
+/** RE2 syntax, as in expressions: always runs in time linear in the length of the input. */
 export const regex = () =>
   scalar<string>({
     what: 'a regular expression',
@@ -218,5 +218,5 @@ export const regex = () =>
     parse: (text) => (compilePattern(text) === undefined ? undefined : text),
   })
 
-/** Anything that JSON can say. */
+/** Any JSON value. */
 export const anything = z.json().meta({ id: 'anything' })

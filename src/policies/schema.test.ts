@@ -26,10 +26,10 @@ describe('the list of policies', () => {
   }
 })
 
-/** What holds of the heads of responses where nothing is set. */
+/** Defaults for the heads of responses. */
 const RESPONSE_HEAD = { maxResponseHeadSize: 32_768, maxResponseHeaders: 100 }
 
-/** Kind, what is written, and what it means. */
+/** The kind, the input and its parsed value. */
 const ACCEPTED: readonly [kind: string, input: unknown, output: unknown][] = [
   [
     'requestHeaders',
@@ -149,7 +149,7 @@ describe('a schema turns what is written into what it means', () => {
   }
 })
 
-const REFUSED: readonly [kind: string, input: unknown][] = [
+const REJECTED: readonly [kind: string, input: unknown][] = [
   ['connect', { mode: 'Route' }],
   ['authorization', {}],
   ['authorization', { action: 'Allow' }],
@@ -173,8 +173,8 @@ const REFUSED: readonly [kind: string, input: unknown][] = [
   ['requestMirror', { backend: { host: 'a:1' }, percentage: 2 }],
 ]
 
-describe('a schema refuses', () => {
-  for (const [kind, input] of REFUSED) {
+describe('a schema rejects', () => {
+  for (const [kind, input] of REJECTED) {
     it(`${kind}: ${JSON.stringify(input)}`, () => {
       assert.equal(policySchema(kind).safeParse(input).success, false)
     })

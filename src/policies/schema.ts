@@ -51,56 +51,61 @@ import { tracing } from './tracing/schema.ts'
 import { transformations } from './transformations/schema.ts'
 import { urlRewrite } from './url-rewrite/schema.ts'
 
-/** What is known of a kind of policy before anything of it runs. */
+/** What is known about a kind of policy before it is compiled. */
 export interface PolicySchema {
   readonly kind: string
-  /** The key in a file, where it is not the kind itself. */
+  /** The key in a file, if it differs from the kind. */
   readonly key: string
   /** Other spellings of the key; `a.b` is the key `b` in a mapping `a`. */
   readonly aliases: readonly string[]
-  /** The sections that it may stand in, and the levels that it may be attached at there. */
+  /** The sections that may contain it, and the levels at which it can be attached there. */
   readonly sections: Sections
   readonly schema: z.ZodType
-  /** What the schema would say of values that are written most often; undefined of all others. */
+  /** A fast path of the schema for the most common values; undefined for all others. */
   readonly quick?: (value: unknown) => QuickPolicy | undefined
-  /** Those of all policies hold together; of the others, the first at a level holds. */
+  /** All policies of this kind apply together; of other kinds, the first at a level applies. */
   readonly composes: boolean
-  /** The variables by which it says who asks. */
+  /** The variables in which it provides the identity of the client. */
   readonly identifies: readonly IdentityVariable[]
-  /** Without `conditional`, for a kind that may be conditional. */
+  /** The schema without `conditional`, for a kind that may be conditional. */
   readonly plain?: z.ZodType
-  /** The stage of its expressions, where it is not that of the section. */
+  /** The stage of its expressions, if it differs from that of the section. */
   readonly stage?: Stage
-  /** Its value is Allow, Deny and Require rules, which decide at its stage. */
+  /** Its value consists of Allow, Deny and Require rules, which decide at its stage. */
   readonly hasRules: boolean
   /**
-   * What it responds to by itself, so that nothing of it goes on: every request, preflights, or
-   * requests for metadata about the resource, which clients without credentials make.
+   * The requests to which it responds itself, so that they are not forwarded: every request,
+   * preflights, or requests for metadata about the resource, which clients send without
+   * credentials.
    */
   readonly repliesTo?: 'requests' | 'preflights' | 'metadata'
-  /** Whether it does nothing for a request that does not go on to a backend. */
+  /** Whether it has no effect on requests that are not forwarded to a backend. */
   readonly isForForwarding: boolean
-  /** It asks a service, which may say anything, once for a request. */
+  /** It calls a service, which may return any verdict, once per request. */
   readonly asksService: boolean
-  /** It looks at the messages of models and MCP servers, after all rules. */
+  /** It inspects messages of models and MCP servers, after all rules. */
   readonly checksMessages: boolean
-  /** Expressions that run after it read what it sets. */
+  /** Expressions that run after it read metadata that it sets. */
   readonly setsMetadata: boolean
-  /** The kinds of backends that enforce it: others would be open behind it. Undefined: all. */
+  /** The kinds of backends that enforce it: others would be unprotected. Undefined: all. */
   readonly enforcedBy?: (value: never) => readonly Backend['kind'][] | undefined
-  /** A setting that does nothing because of another one of the same value. */
+  /** A setting that has no effect because of another one in the same value. */
   readonly neverReached?: (value: never) => NeverReached | undefined
-  /** It counts requests, and responds by how many there were. */
+  /** It counts requests, and responds depending on their number. */
   readonly countsRequests: boolean
-  /** Read when a backend is connected to: about choosing among its endpoints, or about them all. */
+  /**
+   * Read when the gateway connects to a backend: to choose an endpoint, or for every connection.
+   */
   readonly cluster?: 'endpoints' | 'connections'
-  /** It says how connections are taken: where it could not be read, none are. */
+  /** It configures how connections are accepted: if it cannot be read, none are. */
   readonly takesConnections: boolean
-  /** At a gateway or listener it may be written right beside `port`, without `policies:`. */
+  /** At a gateway or listener, it may be written next to `port`, without `policies:`. */
   readonly isInline: boolean
-  /** Leaving it out is the same as writing it without any settings. */
+  /** Omitting it is equivalent to setting it without any options. */
   readonly hasDefaults: boolean
-  /** What it looks at of the body by itself; what its expressions read is seen when they compile. */
+  /**
+   * What it reads of the body itself; what its expressions read is determined when they compile.
+   */
   readonly body?: (value: never) => BodyNeed
   /** Paths at which it reads the whole body, whatever it needs elsewhere. */
   readonly bodyAt?: (value: never) => readonly string[]
@@ -111,7 +116,7 @@ export interface NeverReached {
   readonly hint: string
 }
 
-/** All of it must be there before the policy runs, or as much as fits, or it does not matter. */
+/** The whole body must be buffered before the policy runs, or as much as fits, or nothing. */
 export type BodyNeed = 'whole' | 'beginning' | undefined
 
 type Said = Partial<Omit<PolicySchema, 'kind' | 'sections' | 'schema'>>
@@ -121,12 +126,12 @@ type Sections = Readonly<Partial<Record<Section, readonly Level[]>>>
 const FRONTEND: Sections = { frontend: ['frontend', 'gateway'] }
 const TRAFFIC: Sections = { traffic: ['gateway', 'listener', 'route'] }
 const BACKEND: Sections = { backend: ['gateway', 'listener', 'route', 'backend', 'provider'] }
-/** What has endpoints to choose among. */
+/** Objects that have endpoints to choose from. */
 const ENDPOINTS: Sections = { backend: ['backend'] }
 const AGENT: Sections = { backend: ['route', 'backend'] }
 const BOTH: Sections = { ...TRAFFIC, ...BACKEND }
 
-/** Of a policy that says nothing else. */
+/** Defaults of a kind. */
 const USUAL = {
   aliases: [],
   composes: false,
@@ -146,11 +151,11 @@ const USUAL = {
 const anyOf = authenticationOf({ jwtAuthentication, apiKey, basicAuth })
 
 /**
- * All kinds; those that run for a request do so in this order. Those that change responses come
- * first, so that they also reach the responses of the gateway itself; a preflight has no
- * credentials and is responded to before any are required; nothing is counted or sent on for a
- * request that is denied. Responses meet them in the reverse order, so that what is compressed is
- * what all others made.
+ * All kinds; those that run for a request run in this order. Kinds that change responses come
+ * first, so that they also apply to responses of the gateway itself; a preflight has no
+ * credentials, so it gets a response before any are required; a denied request is not counted or
+ * forwarded. Responses pass them in reverse order, so that compression applies to the output of all
+ * others.
  */
 export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   define('proxyProtocol', FRONTEND, proxyProtocol, { aliases: ['proxy'], takesConnections: true }),
@@ -255,7 +260,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   define('inferenceRouting', ENDPOINTS, inferenceRouting, {
     asksService: true,
     body: () => 'whole',
-    // It picks one of the endpoints that only such a backend has.
+    // It picks an endpoint, and only such a backend has endpoints.
     enforcedBy: () => ['host'],
   }),
   define('ai', BACKEND, ai, { composes: true, enforcedBy: () => ['ai'] }),
@@ -283,12 +288,12 @@ function define(
   schema: z.ZodType,
   said: Said = {},
 ): PolicySchema {
-  // The id makes one definition of it in JSON Schema, however often it is used.
+  // The id results in one definition in JSON Schema, however often it is used.
   const known = schema.meta({ ...schema.meta(), id: kind })
   return { kind, key: kind, sections, schema: known, ...USUAL, ...said }
 }
 
-/** All of them that reach a request run, whatever level they are attached at. */
+/** All policies that apply to a request run, at whatever level they are attached. */
 function authentication(
   kind: string,
   sections: Sections,
@@ -307,7 +312,7 @@ export function policySchema(kind: string): z.ZodType {
   return found.schema
 }
 
-/** The form of a policy without `conditional`. */
+/** The schema of a policy without `conditional`. */
 export function plainSchema(kind: string): z.ZodType {
   return POLICY_SCHEMAS.find((policy) => policy.kind === kind)?.plain ?? policySchema(kind)
 }

@@ -1,7 +1,7 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Header } from './service-headers.ts'
 
-/** The headers that the backend would be sent, with those of HTTP/2; names in lower case. */
+/** The headers as forwarded to the backend, with HTTP/2 pseudo-headers; names are in lower case. */
 export function sentHeaders(exchange: Exchange): readonly Header[] {
   const { request, requestEdit, path, search, host } = exchange
   const removed = new Set(requestEdit.removed)

@@ -4,10 +4,10 @@ import { toSecretRef } from './materials.ts'
 import { issue } from './shapes.ts'
 
 const HINT =
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: this is what a file says
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: literal configuration syntax
   'read it from a file with `key: { file: PATH }`, or from the environment with `key: ${NAME}`'
 
-/** RFC 9110 §5.5; blanks and line ends around it are not part of the key. */
+/** RFC 9110 §5.5; surrounding whitespace and line breaks are not part of the key. */
 export function isSendable(key: string): boolean {
   return /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key)
 }
@@ -37,10 +37,10 @@ const keyFile = () =>
     }).describe('The path of a file that contains the key.'),
   })
 
-/** A key: its text, or `{file}`; never shown. */
+/** A key: a string, or `{file}`; never shown. */
 export const keyText = () => z.union([plainKey(), keyFile()]).transform(toSecretRef)
 
-/** For a service that a policy calls itself. */
+/** For a service that a policy itself calls. */
 export const keyCredential = () =>
   z
     .strictObject({ key: keyText().describe('The key: a string or `{file}`.') })

@@ -8,9 +8,9 @@ import type { NoCredential } from './kept-credential.ts'
 import { isSendable } from './sent-key.ts'
 import type { Header } from './service-headers.ts'
 
-/* Credentials for services that a policy calls itself. */
+/* Credentials for services that a policy itself calls. */
 
-/** The header with the credential, for one request. */
+/** Returns the credential header for one request. */
 export type FindHeader = (exchange: Exchange) => Promise<Header | NoCredential>
 
 export function sentKey(key: SecretRef | undefined, name: string, prefix: string): FindHeader {

@@ -1,8 +1,10 @@
-/* Headers that a service of the user wants to have in a message. */
+/* Headers that a user-defined service sets in a message. */
 
 export type Header = readonly [name: string, value: string]
 
-/** Who frames and routes a message writes these, whatever a service says. */
+/**
+ * The gateway sets these itself, since it frames and routes messages, whatever a service returns.
+ */
 const OWN: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -33,7 +35,7 @@ function isFitValue(value: string): boolean {
   return !/[^\t\x20-\x7e\x80-\xff]/.test(value)
 }
 
-/** The first header that no message can have; those that others write are left out. */
+/** The first header that cannot be sent; headers in `OWN` are ignored. */
 export function unwritable(headers: readonly Header[]): string | undefined {
   for (const [name, value] of headers) {
     if (!isToken(name)) return 'a header with an invalid name'

@@ -1,12 +1,12 @@
 import * as z from 'zod'
 
-/** What a schema says of an object as a whole; kept beside it, for JSON Schema and the docs. */
+/** A constraint of a schema on a whole object; stored separately, for JSON Schema and the docs. */
 export interface Constraint {
-  /** Other spelling → canonical key. */
+  /** Alias → canonical key. */
   readonly aliases?: Readonly<Record<string, string>>
-  /** Groups of keys of which exactly one must be there. */
+  /** Groups of keys of which exactly one is required. */
   readonly exactlyOne?: readonly (readonly string[])[]
-  /** What is filled in behind the check. */
+  /** The default that is applied after the check. */
   readonly default?: unknown
 }
 
@@ -16,7 +16,7 @@ export function constraintOf(schema: z.core.$ZodType): Constraint | undefined {
   return CONSTRAINTS.get(schema as z.ZodType)
 }
 
-/** What a check of ours tells the reader of the issues: rule and hint, beside the message. */
+/** What a custom check reports in addition to the message: rule and hint. */
 export interface IssueParams {
   readonly rule: 'excludes' | 'missing' | 'malformed' | 'range' | 'unsupported'
   readonly hint?: string
@@ -56,8 +56,8 @@ export function oneOfKeys<T extends z.ZodType>(schema: T, ...groups: readonly st
 }
 
 /**
- * A strict object whose keys have other spellings too: the file may say `workers` or
- * `workerThreads`, what comes out has canonical keys only.
+ * A strict object whose keys have aliases: the file may contain `workers` or `workerThreads`; the
+ * output has canonical keys only.
  */
 export function aliased<T extends z.ZodRawShape>(
   shape: T,
@@ -67,7 +67,7 @@ export function aliased<T extends z.ZodRawShape>(
   const own = (key: string) => shape[key] as z.ZodType
   const written: Shape = { ...(shape as unknown as Shape) }
   for (const [alias, key] of Object.entries(aliases)) {
-    // A default would look as if both were written: it is filled in behind.
+    // A default would look as if both were set, so it is applied afterwards.
     written[key] = optionally(withoutDefault(own(key)))
     written[alias] = required(own(key)).optional().describe(`An alias of \`${key}\`.`)
   }
@@ -100,12 +100,12 @@ export function aliased<T extends z.ZodRawShape>(
 
 type Shape = Record<string, z.ZodType>
 
-/** As if the key were no other's, which is required. */
+/** The issue of a missing required key without aliases. */
 function missing(key: string): z.core.$ZodRawIssue {
   return { code: 'invalid_type', expected: 'nonoptional', input: undefined, path: [key] }
 }
 
-/** The other spelling may be there in its place. */
+/** Optional, since an alias may be set instead. */
 function optionally(schema: z.ZodType): z.ZodType {
   if (schema.safeParse(undefined).success) return schema
   return schema.optional().describe(schema.description ?? '')

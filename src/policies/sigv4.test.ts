@@ -5,7 +5,7 @@ import { SignatureV4 } from '@smithy/signature-v4'
 import fc from 'fast-check'
 import { type AwsRequest, signAws } from './sigv4.ts'
 
-/** The credentials, the time and the host of AWS's own test suite. */
+/** The credentials, the time and the host of the official AWS test suite. */
 const SUITE = {
   region: 'us-east-1',
   service: 'service',
@@ -43,7 +43,7 @@ describe('signatures of AWS', () => {
   })
 
   it('is what the SDK of AWS signs, for any request', async () => {
-    // The SDK loses a parameter of this name: it keeps them as properties of an object.
+    // The SDK drops a parameter of this name: it stores them as properties of an object.
     const word = fc
       .stringMatching(/^[\w .~!*'():;,+ä€-]{1,12}$/)
       .filter((text) => text !== '__proto__')

@@ -1,14 +1,14 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { Header } from './service-headers.ts'
 
-/** AWS Signature Version 4 for one request, in headers. */
+/** A request to sign with AWS Signature Version 4, in headers. */
 export interface AwsRequest {
   readonly method: string
-  /** As it is sent, encoded once. */
+  /** As sent, encoded once. */
   readonly path: string
-  /** Without the question mark, as it is sent. */
+  /** As sent, without the question mark. */
   readonly query?: string | undefined
-  /** All of them are signed; `host` must be among them. */
+  /** All of them are signed; must include `host`. */
   readonly headers: readonly Header[]
   readonly body: Uint8Array
 }
@@ -28,7 +28,7 @@ export interface AwsCredentials {
 
 const ALGORITHM = 'AWS4-HMAC-SHA256'
 
-/** The headers to add. */
+/** Returns the headers to add. */
 export function signAws(request: AwsRequest, scope: AwsScope): readonly Header[] {
   const { region, service, credentials, now } = scope
   const time = now.toISOString().replace(/\.\d+|[:-]/g, '')
@@ -58,7 +58,7 @@ export function signAws(request: AwsRequest, scope: AwsScope): readonly Header[]
   return [...added, ['authorization', value]]
 }
 
-/** Each segment is encoded once more: all services but S3 want it so. */
+/** Encodes each segment once more, as all services except S3 require. */
 function canonicalPath(path: string): string {
   const segments: string[] = []
   for (const segment of path.split('/')) {
@@ -107,7 +107,7 @@ function decode(text: string): string {
   }
 }
 
-/** RFC 3986: unreserved characters alone stay. */
+/** RFC 3986: only unreserved characters are kept. */
 function encode(text: string): string {
   const toHex = (letter: string): string =>
     `%${letter.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`

@@ -4,7 +4,7 @@ import { annotate } from './annotations.ts'
 import { name, port, scalar } from './scalars.ts'
 import { oneOfKeys } from './shapes.ts'
 
-/** Where `host:` leads to. */
+/** The target of `host:`. */
 export type HostTarget = Extract<Target, { readonly kind: 'host' | 'unix' }>
 
 export const host = () =>
@@ -51,7 +51,7 @@ export const service = () =>
       } as const
     })
 
-/** The keys that say which backend is meant; exactly one of them. */
+/** The keys that specify the target; exactly one of them. */
 export const targetShape = {
   host: host().optional().describe('The address to call.'),
   service: service().optional().describe('A Kubernetes Service.'),
@@ -69,7 +69,7 @@ export function toTarget(value: z.output<z.ZodObject<typeof targetShape>>): Targ
   return { kind: 'backend', backend: backend as string }
 }
 
-/** With `target` in place of the keys that name it. */
+/** Replaces the keys that specify the target with `target`. */
 export function withTarget<T extends Parameters<typeof toTarget>[0]>({
   host,
   service,

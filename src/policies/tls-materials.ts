@@ -4,7 +4,7 @@ import type { Material } from '../model/material.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import { type SecretRef, secretText } from '../model/secret.ts'
 
-/** What is wrong with the key of a certificate, or with either. */
+/** What is wrong with a certificate and its key, if anything. */
 export function pairProblem({ text }: Material, ref: SecretRef): string | undefined {
   const certificate = attempt(() => new X509Certificate(text))
   if (certificate === undefined) return 'the certificate is not valid PEM'
@@ -28,7 +28,7 @@ function attempt<T>(make: () => T): T | undefined {
   }
 }
 
-/** Of `backendTLS`. */
+/** Checks the materials of `backendTLS`. */
 export function backendMaterialFaults({ value, origin }: ValidPolicy): readonly Diagnostic[] {
   const { root, cert, key } = value as { root?: Material; cert?: Material; key?: SecretRef }
   const pair = cert === undefined || key === undefined ? undefined : pairProblem(cert, key)

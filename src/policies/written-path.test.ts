@@ -30,7 +30,7 @@ describe('a path that requests can have', () => {
     ['a', undefined],
     ['/a?b', undefined],
   ] as const) {
-    it(`${written}: ${path ?? 'refused'}`, () => assert.equal(read(written), path))
+    it(`${written}: ${path ?? 'rejected'}`, () => assert.equal(read(written), path))
   }
 
   it('is one that a request keeps when it is normalised', () => {
@@ -40,15 +40,16 @@ describe('a path that requests can have', () => {
         const written = `/${parts.join('')}`
         const path = read(written)
         if (path !== undefined) assert.equal(normalisePath(path, true), path)
-        // What is of ASCII is refused only where a request would be, or would have another path.
+        // ASCII paths are rejected only if a request with the path is rejected, or gets another
+        // path.
         if (path === undefined && !written.includes('é'))
-          assert.ok(/\/\.\.?(\/|$)/.test(written.replaceAll(/%2e/gi, '.')) || isRefused(written))
+          assert.ok(/\/\.\.?(\/|$)/.test(written.replaceAll(/%2e/gi, '.')) || isRejected(written))
       }),
     )
   })
 })
 
-function isRefused(path: string): boolean {
+function isRejected(path: string): boolean {
   return typeof normalisePath(path, true) === 'number'
 }
 
@@ -58,7 +59,7 @@ describe('a path that is sent', () => {
     ['/é', '/%C3%A9'],
     ['a', undefined],
   ] as const) {
-    it(`${written}: ${path ?? 'refused'}`, () => {
+    it(`${written}: ${path ?? 'rejected'}`, () => {
       assert.equal(sentPath().safeParse(written).data, path)
     })
   }

@@ -1,6 +1,6 @@
 import { scalar } from './scalars.ts'
 
-/** A path that requests can have, as the gateway has it once it is normalised. */
+/** A path that requests can have, in normalized form. */
 export const requestPath = () =>
   scalar<string>({
     what: 'a path',
@@ -9,7 +9,7 @@ export const requestPath = () =>
     parse: requestPathOf,
   })
 
-/** A path that is sent. */
+/** A path that the gateway sends. */
 export const sentPath = () =>
   scalar<string>({
     what: 'a path',
@@ -18,7 +18,7 @@ export const sentPath = () =>
     parse: encoded,
   })
 
-/** Undefined where a request with this path is refused, or has another one when it is matched. */
+/** Undefined if a request with this path is rejected, or is matched with a different path. */
 function requestPathOf(written: string): string | undefined {
   if (/^\/[^%\\.\u007f-\uffff]*$/.test(written)) return written
   const path = encoded(written)
@@ -30,7 +30,7 @@ function requestPathOf(written: string): string | undefined {
   return /\/\.\.?(?:;|%3B|\/|$)/.test(decoded) ? undefined : decoded
 }
 
-/** As clients write it: what is not of ASCII in UTF-8 and with percent signs. */
+/** As sent by clients: characters outside ASCII as percent-encoded UTF-8. */
 function encoded(written: string): string | undefined {
   if (!written.isWellFormed()) return undefined
   return written.replace(/[\u0080-\uffff]+/g, encodeURIComponent).replace(/\u007f/g, '%7F')

@@ -14,15 +14,15 @@ import type { Compilation } from './compilation.ts'
 import type { BackendProgram } from './program.ts'
 import type { PlacedPart } from './way-back.ts'
 
-/** Longer than any card. */
+/** Agent cards are smaller than this. */
 const MAX_CARD = 4 * 1024 * 1024
 
 const UNREADABLE: Reply = { ...reply(502, 'upstream-invalid'), detail: 'agent-card' }
 const UNSIGNED: Reply = { ...reply(502, 'upstream-invalid'), detail: 'agent-card-signature' }
 
 /**
- * A backend that is an agent: its messages are read before rules are evaluated. Undefined if the
- * key that cards are to be signed with cannot be used.
+ * Makes a backend an A2A agent: its messages are read before rules are evaluated. Undefined if the
+ * key for signing cards cannot be used.
  */
 export function withA2a(
   compilation: Compilation,
@@ -80,7 +80,7 @@ export function withA2a(
   }
 }
 
-/** A card of the gateway depends on who asks, and is never what the agent keeps under this name. */
+/** The gateway's card depends on the client and differs from the agent's: these are removed. */
 const CARD_REQUEST = ['accept-encoding', 'if-none-match', 'if-modified-since', 'range']
 const CARD_RESPONSE = ['etag', 'last-modified', 'digest', 'content-digest', 'repr-digest']
 
@@ -94,18 +94,18 @@ function addressOf({ request, path }: Exchange, publicUrl: string | undefined): 
   return { base, ...differentStart(request.path, path) }
 }
 
-/** The card as clients get it; a reply if they must not get it. */
+/** Returns the card for the client, or a reply if the client must not get the card. */
 async function cardOf(
   text: string,
   within: readonly string[],
   address: CardAddress,
   { verify, sign }: CardSignatures,
 ): Promise<string | Reply> {
-  // An error in the result of a call is no card, and stays as it is.
+  // An error in the result of a call is not a card and stays unchanged.
   if (isError(text, within)) return text
   const covered = (await verify?.(text, within)) ?? 'all'
   if (covered === 'none') return UNSIGNED
-  // Nobody vouches for the others.
+  // No signature covers the other members.
   const own = rewriteCard(text, within, address, covered === 'all' ? () => true : isOf1_0)
   if (own === undefined) return UNREADABLE
   return sign === undefined ? own : sign(own, within)
@@ -148,7 +148,7 @@ function collect(
           flow.write(Buffer.from(changed))
           flow.end()
         })
-        // A bug of ours: it is reported, and the client gets no card.
+        // A bug in the gateway: it is reported, and the client gets no card.
         .catch((error: unknown) => flow.fail(error))
     },
     resume: () => flow.drained(),

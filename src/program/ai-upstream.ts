@@ -12,7 +12,7 @@ import { ModelState, unknownState } from './model-state.ts'
 import type { AiUpstream, ProviderProgram, Selection } from './program.ts'
 import { type ProviderMember, ProviderSelection, type SelectionPlan } from './provider-selection.ts'
 
-/** How requests to an AI backend become calls to models. */
+/** Turns requests to an AI backend into calls to models. */
 export function aiUpstream(
   backend: AiBackend,
   providers: readonly ProviderProgram[],
@@ -37,7 +37,7 @@ export function aiUpstream(
     return endpoint.operation === 'other' ? openOther(endpoint, exchange) : new ModelCall(endpoint)
   }
 
-  /** Whether a request may pass that does not say which model it is for. */
+  /** Returns a reply if a request that does not name its model must be rejected. */
   const unread = (exchange: Exchange): Reply | undefined => {
     if (router !== undefined) return NOT_SERVED
     return isGuarded(exchange) ? UNREAD_MODEL : undefined
@@ -49,15 +49,15 @@ export function aiUpstream(
     return readsModel || isCounted || allowedModels(exchange) !== undefined
   }
 
-  /** Bytes pass unless the model decides about them; then it must be known. */
+  /** Bytes pass unless the model affects the decision; then it must be known. */
   const openOther = (endpoint: Endpoint, exchange: Exchange): ModelCall | Reply | undefined => {
     if (router === undefined && !isGuarded(exchange)) return undefined
-    // What they use is not told in tokens.
+    // Their usage is not measured in tokens.
     const isCounted = exchange.usageLimits.some(({ measure }) => measure !== 'requests')
     return isCounted ? UNREAD_MODEL : new ModelCall(endpoint)
   }
 
-  /** Of the dialect whose providers store what clients name by ids. */
+  /** For the dialect whose providers store objects that clients reference by ID. */
   const openStateful = (endpoint: Endpoint, exchange: Exchange): ModelCall | Reply => {
     const state = new ModelState(ids, callerOf(exchange), names)
     if (endpoint.operation !== 'state') return new ModelCall(endpoint, state)
@@ -92,8 +92,9 @@ export function aiUpstream(
 }
 
 /**
- * A batch is a file of requests, and what an organization has is not asked for by model: rules about
- * models cannot see what such a request is for, so that it needs a word of its own.
+ * A batch is a file of requests, and the resources of an organization do not belong to a model:
+ * rules about models cannot see which model such a request is for, so it must be allowed
+ * explicitly.
  */
 const UNREAD_MODEL: Reply = {
   ...reply(403, 'authorization'),
@@ -114,19 +115,21 @@ const MODEL_NOT_ALLOWED: Reply = {
   code: 'model_not_allowed',
 }
 
-/** Whether the path is this one, or below it. */
+/** Whether the path equals the prefix or is below it. */
 function isBelow(path: string, prefix: string): boolean {
   return path === prefix || path.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`)
 }
 
-/** What the key of the client is limited to; undefined: nothing. */
+/** The models that the client's key is limited to; undefined if it is not limited. */
 function allowedModels(exchange: Exchange): Value | undefined {
   if (exchange.identity === undefined) return undefined
   exchange.enter(undefined)
   return exchange.apiKey?.allowedModels
 }
 
-/** What a call names is with one provider, and nobody else can serve it. */
+/**
+ * Everything a call references is stored by one provider, and no other provider can serve the call.
+ */
 function ownedBy(
   state: ModelState | undefined,
   plan: SelectionPlan,
@@ -140,25 +143,27 @@ function ownedBy(
   const isStored = all.some(({ target }) =>
     target.access.dialects(target.options).includes('responses'),
   )
-  // Those that store nothing say that it cannot be translated.
+  // Providers that store nothing report that the call cannot be translated.
   if (!isStored) return plan
   const member = all.find(({ target }) => target.name === provider)
   if (state.unknown !== undefined) return unknownState(state.unknown)
-  // It is with another provider than those that serve the model.
+  // Another provider stores it, which does not serve this model.
   if (member === undefined) return state.first === undefined ? plan : unknownState(state.first)
   const members = [member]
   const balancers = [balancer('LeastRequest', members, { hashKey: undefined, random })]
   return { groups: [members], balancers, failsOver: false }
 }
 
-/** What is no list of names allows nothing. */
+/** A value that is not a list of names allows nothing. */
 function mayUse(allowed: Value | undefined, model: string): boolean {
   if (allowed === undefined) return true
   if (!Array.isArray(allowed)) return false
   return allowed.some((pattern) => typeof pattern === 'string' && matchesModel(pattern, model))
 }
 
-/** The models that this client may use, as OpenAI lists them; Anthropic's SDK reads the same. */
+/**
+ * Lists the models that this client may use, in OpenAI's format; Anthropic's SDK can read it too.
+ */
 function listModels(router: ModelRouter, exchange: Exchange, created: number): Reply {
   const allowed = allowedModels(exchange)
   const data = [...router.names(exchange)]
@@ -168,7 +173,7 @@ function listModels(router: ModelRouter, exchange: Exchange, created: number): R
       object: 'model',
       created,
       owned_by: members[0]?.program.target.access.telemetryName(members[0].program.target.options),
-      // Of Anthropic's list.
+      // Members of Anthropic's list.
       type: 'model',
       display_name: id,
       created_at: new Date(created * 1000).toISOString(),
@@ -183,7 +188,7 @@ function listModels(router: ModelRouter, exchange: Exchange, created: number): R
   }
 }
 
-/** Whether rules may allow a call to the model; what else is in the call decides then. */
+/** Whether rules may allow a call to the model; the rest of the call decides later. */
 function mayBeUsed(exchange: Exchange, name: string) {
   return ({ program }: ProviderMember): boolean => {
     const { backend, llm } = exchange

@@ -4,7 +4,7 @@ import { decide, policies, programOf } from '../../test/program/models.ts'
 
 const path = (value: string) => [{ path: { kind: 'prefix', value } }] as const
 
-/** Routes with the same single rule, each of a policy of its own. */
+/** Routes with the same single rule, each from its own policy. */
 const named = (name: string, rule: object) =>
   policies({ authorization: { rules: [rule] } }).map((policy) => ({ ...policy, policy: name }))
 

@@ -30,8 +30,8 @@ interface Share {
 }
 
 /**
- * By weight and at random: processes that share a port know nothing of each other, so taking
- * turns would only look exact. What is invalid keeps its share, and responds with 500 for it.
+ * Chooses by weight and at random: processes that share a port have no shared state, so round robin
+ * would only appear exact. An invalid backend keeps its share and responds with 500.
  */
 export function compileChoice(
   compilation: Compilation,
@@ -45,7 +45,7 @@ export function compileChoice(
   )
 }
 
-/** One backend that nothing around the route has a word about: thousands of routes share it. */
+/** A single backend without any policies around the route, which thousands of routes can share. */
 function plainChoice(
   { contexts }: Compilation,
   { rule }: RulePlace,
@@ -75,7 +75,7 @@ function choiceOf(compilation: Compilation, where: RulePlace, layers: readonly L
     readsBody: programs.some(({ readsBody }) => readsBody),
     readsBeginning: programs.some(({ readsBeginning }) => readsBeginning === true),
     decodesBody: programs.some(({ decodesBody }) => decodesBody === true),
-    // A client that may come to another kind of backend cannot count on a form of one kind.
+    // If the backends differ in kind, clients cannot rely on the error format of one kind.
     errorFormat: programs.every(({ upstream }) => upstream.kind === programs[0]?.upstream.kind)
       ? programs[0]?.errorFormat
       : undefined,
@@ -134,7 +134,7 @@ function compilePlain(
 ): BackendProgram | Reply {
   const { sections, clusters } = compilation
   const policies = [...reached.byKind.values()].flat()
-  // Guards of calls to models would guard nothing here.
+  // Guards for calls to models would have no effect here.
   if (policies.some(isUnenforcedGuard)) return INVALID_BACKEND
   const cluster = clusters.open(backend, clusterPolicies(policies))
   if (cluster === undefined) return INVALID_BACKEND
@@ -181,7 +181,7 @@ function attributesOf(backend: Backend | undefined, name: string): JsonObject {
   }
 }
 
-/** A mirror that cannot be reached costs the copy, never the request. */
+/** If a mirror is unreachable, the copy is lost, but the request is not affected. */
 export function compileMirrors(
   compilation: Compilation,
   mirrors: readonly MirrorTarget[],

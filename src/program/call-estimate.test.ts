@@ -7,7 +7,7 @@ import type { CallTarget } from './model-call.ts'
 
 const TARGET = { name: 'p', options: {}, catalogNames: [], computed: [] } as unknown as CallTarget
 
-/** Tokens that are reserved for what a call may write, beside its prompt. */
+/** Tokens that are reserved for the output of a call, in addition to its prompt. */
 function outputOf(text: string, budget: string | undefined): number {
   const read = readObject(Buffer.from(text))
   assert.ok('object' in read)

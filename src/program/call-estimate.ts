@@ -7,15 +7,15 @@ import type { FieldValues } from './computed-fields.ts'
 import type { CallTarget } from './model-call.ts'
 import { calledModel } from './model-changes.ts'
 
-/* What a call may use before anybody knows: limits and budgets reserve it. */
+/* Estimates what a call may use, so that limits and budgets can reserve it in advance. */
 
-/** Tokens that a model may write if neither the client nor the catalog says. */
+/** Assumed number of output tokens if neither the client nor the catalog specifies a limit. */
 const ASSUMED_OUTPUT = 4_096
 
-/** Costs are in units of 10⁻¹² dollars, budgets in billionths. */
+/** Costs are in units of 10⁻¹² dollars, budgets in units of 10⁻⁹ dollars. */
 const COST_PER_UNIT = 1_000n
 
-/** Billionths of a dollar, rounded up. */
+/** Converts a cost to units of 10⁻⁹ dollars, rounded up. */
 export function budgetUnits(cost: bigint): number {
   return Number((cost + COST_PER_UNIT - 1n) / COST_PER_UNIT)
 }
@@ -27,7 +27,7 @@ export const UNPRICED: Reply = {
   code: 'model_not_priced',
 }
 
-/** Whether a price is known for all that a call to the model may be billed for. */
+/** Whether prices are known for everything that a call to the model may be billed for. */
 export function isPriced(entry: CatalogEntry | undefined): entry is CatalogEntry {
   return entry?.costOf(usageFrom({ input: 1, output: 1 })) !== undefined
 }
@@ -44,11 +44,11 @@ interface EstimatedCall {
   readonly model: string
   readonly operation: Operation
   readonly attributes: JsonObject
-  /** The fields of the request that expressions compute for a provider. */
+  /** The request fields that expressions compute for a provider. */
   readonly computed: (target: CallTarget) => FieldValues
 }
 
-/** Of a limit. Whichever of the providers serves it, it uses no more than this. */
+/** The upper bound of what a call uses of a limit, whichever provider serves it. */
 export function estimateOf(
   { measure, budget }: UsageLimit,
   { model, operation, attributes, computed }: EstimatedCall,
@@ -57,7 +57,7 @@ export function estimateOf(
   if (measure === 'requests') return 1
   const input = Number(attributes.inputTokens ?? 0)
   const params = (attributes.params ?? {}) as JsonObject
-  // A rate limit is filled again soon: it goes by what the client says alone.
+  // A rate limit refills soon, so the estimate uses only the limit that the client specifies.
   if (budget === undefined) return input + (saidOutput(params) ?? 0)
   const writes = operation === 'generate' || operation === 'compact'
   const all = targets.map((target) => {
@@ -89,7 +89,9 @@ function choicesOf(sent: JsonObject): number {
   return largest([sent.n, ...inConfig(sent, 'candidateCount', 'candidate_count')]) ?? 1
 }
 
-/** The limit that the request sets itself: of several the largest, whichever the provider reads. */
+/**
+ * The limit set in the request; the largest if there are several, whichever one the provider reads.
+ */
 function saidOutput(params: JsonObject): number | undefined {
   return largest([
     params.max_completion_tokens,
@@ -100,7 +102,7 @@ function saidOutput(params: JsonObject): number | undefined {
   ])
 }
 
-/** Members that Gemini has below the others, in both spellings. */
+/** Members that Gemini nests in `generationConfig`, in both spellings. */
 function inConfig(params: JsonObject, ...names: readonly string[]): (Value | undefined)[] {
   const { generationConfig, generation_config } = params
   const configs = [generationConfig, generation_config]
@@ -111,7 +113,7 @@ function memberOf(value: Value | undefined, name: string): Value | undefined {
   return typeof value === 'object' && value !== null ? (value as JsonObject)[name] : undefined
 }
 
-/** Undefined: none of them is a number above zero. */
+/** Undefined if none of them is a number above zero. */
 function largest(values: readonly (Value | undefined)[]): number | undefined {
   let found: number | undefined
   for (const value of values) {

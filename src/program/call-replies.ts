@@ -2,7 +2,7 @@ import type { Reply } from '../exchange/reply.ts'
 import type { LlmError } from '../protocols/llm/error.ts'
 import { invalid } from './model-attributes.ts'
 
-/* What clients are told of calls to models that cannot be made. */
+/* Replies to clients whose calls to models cannot be made. */
 
 export const UNGUARDED = invalid('Responses of this API cannot be guarded.', 'unsupported_endpoint')
 
@@ -18,12 +18,14 @@ export const UNCHANGEABLE = invalid(
   'unsupported_endpoint',
 )
 
-/** What a dialect says of a call that it cannot read or translate. */
-export function refused({ status, message, code }: LlmError): Reply {
+/** The reply for a call that a dialect cannot read or translate. */
+export function rejected({ status, message, code }: LlmError): Reply {
   return { ...invalid(message, code), status }
 }
 
-/** What guards leave of a call has members of content alone, and a Reply always has these. */
+/**
+ * Guards return either members of the call's content or a Reply, which always has these members.
+ */
 export function isReply(guarded: object): guarded is Reply {
   return 'reason' in guarded && 'status' in guarded
 }

@@ -2,17 +2,17 @@ import { compilePattern, type Pattern } from '../cel/library/regex-pattern.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Match, ValueMatch } from '../model/route.ts'
 
-/** What a match asks for beyond host and path. */
+/** The conditions of a match other than host and path. */
 export class Candidate<T> {
   readonly target: T
   /** Undefined unless the path is a regular expression. */
   readonly path: Test | undefined
-  /** Empty: any. */
+  /** Empty matches any method. */
   readonly method: string
   readonly headers: readonly ValueTest[]
   readonly query: readonly ValueTest[]
   readonly isPlain: boolean
-  /** Whether it also takes preflights of CORS for its method. */
+  /** Whether it also matches CORS preflights for its method. */
   readonly takesPreflights: boolean
 
   constructor(
@@ -29,7 +29,7 @@ export class Candidate<T> {
     this.takesPreflights = takesPreflights
   }
 
-  /** Undefined where it cannot be told. */
+  /** Undefined if it cannot be determined. */
   holds({ request }: Exchange): boolean | undefined {
     if (this.method !== '' && this.method !== request.method) {
       if (!this.takesPreflights || this.method !== preflightedMethod(request)) return false
@@ -50,25 +50,27 @@ export class Candidate<T> {
 }
 
 /**
- * The method that a browser asks about before it uses it; undefined: it is no preflight. It never
- * has the method of the request that it is for, and belongs to the route of that request.
+ * The method that a browser requests permission for; undefined if the request is not a preflight.
+ * The method of a preflight is always OPTIONS, but the preflight belongs to the route of the
+ * request that follows it.
  */
 function preflightedMethod({ method, headers }: Exchange['request']): string | undefined {
   if (method !== 'OPTIONS' || headers.get('origin') === undefined) return undefined
   return headers.get('access-control-request-method')
 }
 
-/** Gateway API: a method first, then more headers, then more parameters. */
+/** Gateway API precedence: a method first, then more headers, then more query parameters. */
 export function byDetail(a: Candidate<unknown>, b: Candidate<unknown>): number {
   const method = Number(b.method !== '') - Number(a.method !== '')
-  // A route for OPTIONS itself comes before those that take preflights beside their own method.
+  // A route for OPTIONS takes precedence over routes that also match preflights for their own
+  // method.
   const own = Number(b.method === 'OPTIONS') - Number(a.method === 'OPTIONS')
   return method || own || b.headers.length - a.headers.length || b.query.length - a.query.length
 }
 
 class ValueTest {
   readonly name: string
-  /** Holds what ends a name in a query. */
+  /** Whether the name contains a character that ends a name in a query. */
   readonly isOdd: boolean
   readonly #value: string
   readonly #pattern: Test | undefined
@@ -86,7 +88,7 @@ class ValueTest {
   }
 }
 
-/** Gateway API: of several entries with the same name only the first one counts. */
+/** Gateway API: if several entries have the same name, only the first one counts. */
 function valueTests(
   matches: readonly ValueMatch[],
   canonical: (name: string) => string,
@@ -106,7 +108,7 @@ type Test = Pick<Pattern, 'matches'>
 
 const NEVER_TOLD: Test = { matches: () => undefined }
 
-/** From end to end. The pattern is tried alone first: `a)|(b` must not close our group. */
+/** Anchored at both ends. The pattern is compiled alone first: `a)|(b` must not close the group. */
 function wholePattern(pattern: string): Test {
   const whole = compilePattern(pattern) && compilePattern(`\\A(?:${pattern})\\z`)
   return whole ?? NEVER_TOLD
@@ -114,7 +116,7 @@ function wholePattern(pattern: string): Test {
 
 const EQUALS = 61
 
-/** The first value of the name, decoded as forms are. */
+/** The first value of the name, form-decoded. */
 function queryValue(search: string, name: string, isOdd: boolean): string | undefined {
   if (isOdd || search.includes('%') || search.includes('+')) {
     return new URLSearchParams(search).get(name) ?? undefined

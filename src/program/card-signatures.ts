@@ -4,7 +4,7 @@ import type { A2a, CardSigning } from '../policies/a2a/schema.ts'
 import { jwsSigner } from '../policies/jws-signer.ts'
 import { openKeys, SYSTEM_DEPS } from '../policies/jwt-authentication/checker.ts'
 import type { KeySource } from '../policies/jwt-authentication/keys.ts'
-import { isRefusal } from '../policies/jwt-authentication/refusal.ts'
+import { isRejection } from '../policies/jwt-authentication/rejection.ts'
 import { RemoteKeys } from '../policies/jwt-authentication/remote.ts'
 import { parseToken } from '../policies/jwt-authentication/token.ts'
 import { verifySignature } from '../policies/jwt-authentication/verify.ts'
@@ -18,18 +18,18 @@ import {
 import type { JsonPath } from '../protocols/json-text.ts'
 import type { Compilation } from './compilation.ts'
 
-/** Signatures of an agent's cards, as its policy wants them. */
+/** Verifies and adds signatures of an agent's cards, as its policy requires. */
 export interface CardSignatures {
-  /** What a signature by one of the keys covers; undefined: none is needed. */
+  /** What a signature by one of the keys covers; undefined if no signature is required. */
   readonly verify: ((text: string, within: JsonPath) => Promise<Covered>) | undefined
-  /** The card with signatures of the gateway; undefined: the gateway does not sign. */
+  /** Returns the card with the gateway's signatures; undefined if the gateway does not sign. */
   readonly sign: ((text: string, within: JsonPath) => string) | undefined
 }
 
-/** Every member of the card, those that A2A 1.0 has, or none. */
+/** All members of the card, only those of A2A 1.0, or none. */
 export type Covered = 'all' | '1.0' | 'none'
 
-/** Undefined if the key of the gateway cannot be used. */
+/** Undefined if the gateway's key cannot be used. */
 export function openCardSignatures(
   { contexts, services }: Compilation,
   policy: ValidPolicy,
@@ -61,9 +61,9 @@ class CardKeys {
   }
 }
 
-/** Of a card and its canonical forms together: more is nobody's card. */
+/** Limits the size of a card and its canonical forms together; real cards are smaller. */
 const MAX_SIGNED = 8 * 1024 * 1024
-/** Signatures that are looked at: each costs a verification for each form. */
+/** Signatures that are checked: each needs a verification for each form. */
 const MAX_SIGNATURES = 8
 
 async function verifyCard(text: string, within: JsonPath, keys: KeySource): Promise<Covered> {
@@ -71,7 +71,7 @@ async function verifyCard(text: string, within: JsonPath, keys: KeySource): Prom
   if (card === undefined) return 'none'
   const signatures = card.signatures.slice(0, MAX_SIGNATURES)
   const found = coveredBy(card.payloads, signatures, keys)
-  // An agent may sign with a key that is newer than what was fetched.
+  // An agent may sign with a key that is newer than the fetched keys.
   if (found !== 'unknown-key') return found
   await keys.refetch()
   const again = coveredBy(card.payloads, signatures, keys)
@@ -88,11 +88,11 @@ function coveredBy(
     const payload = Buffer.from(text).toString('base64url')
     for (const own of signatures) {
       const jws = parseToken(`${own.protected}.${payload}.${own.signature}`, MAX_SIGNED)
-      if (isRefusal(jws)) continue
+      if (isRejection(jws)) continue
       const { current } = keys
-      const refusal = current && verifySignature(jws, current, keys)
-      if (current !== undefined && refusal === undefined) return isWhole ? 'all' : '1.0'
-      isKeyMissing ||= current === undefined || refusal?.source !== undefined
+      const rejection = current && verifySignature(jws, current, keys)
+      if (current !== undefined && rejection === undefined) return isWhole ? 'all' : '1.0'
+      isKeyMissing ||= current === undefined || rejection?.source !== undefined
     }
   }
   return isKeyMissing ? 'unknown-key' : 'none'

@@ -17,10 +17,10 @@ import type { Program } from './program.ts'
 
 type TextOf = (exchange: Exchange) => string | undefined
 
-/** Clusters of one Program; what the one before had is taken over as it is. */
+/** Clusters of one Program; unchanged clusters of the previous Program are reused. */
 export class Clusters {
   readonly #opened = new Map<string, Cluster>()
-  /** What is wrong with the keys and certificates of a cluster, looked at once. */
+  /** Errors in the keys and certificates of a cluster, checked once. */
   readonly #faults = new Map<string, readonly Diagnostic[]>()
   readonly #services: CompileDeps
   #previous: Program | undefined
@@ -32,19 +32,21 @@ export class Clusters {
     this.#contexts = contexts
   }
 
-  /** When all is compiled: parts that know it must not keep earlier Programs alive. */
+  /**
+   * Called when everything is compiled: parts that reference it must not retain earlier Programs.
+   */
   close(): void {
     this.#opened.clear()
     this.#faults.clear()
     this.#previous = undefined
   }
 
-  /** What ConsistentHash goes by where it chooses among clusters. */
+  /** The hash key of ConsistentHash for choosing among clusters. */
   hashKey(policies: readonly ValidPolicy[]): TextOf | undefined {
     return hashKeyOf(policies, this.#textFrom(this.#contexts.open()))
   }
 
-  /** Undefined if an expression of it has an error, or its keys cannot be used. */
+  /** Undefined if one of its expressions has an error or its keys cannot be used. */
   open(backend: Backend, policies: readonly ValidPolicy[]): Cluster | undefined {
     if (policies.length === 0 && backend.kind === 'host') {
       return this.#opening(plainKey(backend), backend, policies, NO_EXPRESSIONS)
@@ -69,7 +71,7 @@ export class Clusters {
     expressions: ClusterExpressions,
   ): Cluster {
     const known = this.#opened.get(key) ?? this.#previous?.clusters.get(key)
-    // Its own policies are among those that hold, unless a more specific one replaced them.
+    // Its own policies are among the effective ones unless a more specific policy replaced them.
     const bare = backend.policies.length === 0 ? backend : { ...backend, policies: [] }
     const cluster = known ?? this.#services.openCluster(bare, policies, expressions)
     this.#opened.set(key, cluster)
@@ -77,7 +79,9 @@ export class Clusters {
     return cluster
   }
 
-  /** Every part that uses it has the fault, and goes on to have it when the others are gone. */
+  /**
+   * Reports the errors for every part that uses the cluster, so that they remain if other parts go.
+   */
   #reportFaults(key: string, policies: readonly ValidPolicy[]): boolean {
     const tls = policies.find(({ kind }) => kind === 'backendTLS')
     if (tls === undefined) return false
@@ -92,7 +96,7 @@ export class Clusters {
       const evaluate = context.compile(text, place)?.evaluate()
       if (evaluate === undefined) return undefined
       return (exchange) => {
-        // A cluster outlives the policies around it: it sees the most specific of who asks.
+        // A cluster outlives the policies around it, so it sees the most specific identity.
         exchange.enter(undefined)
         return textOf(evaluate(variablesOf(exchange)))
       }
@@ -100,13 +104,13 @@ export class Clusters {
   }
 }
 
-/** What makes a cluster the one that it is, wherever it was written. */
+/** Identifies a cluster by its content, independent of where it was written. */
 function keyOf(backend: Backend, policies: readonly ValidPolicy[]): string {
   const content = policies.map(({ kind, value }) => ({ kind, value }))
   return `${backend.name} ${hashOf([{ ...backend, policies: content }], isPlace)}`
 }
 
-/** The same for addresses that nothing is said about: thousands of routes have one in place. */
+/** The same for addresses without any configuration: thousands of routes have an inline one. */
 function plainKey({ name, endpoints }: HostBackend): string {
   return `${name} ${canonicalJson(endpoints)}`
 }
@@ -166,7 +170,7 @@ export function unhealthyExpressionOf(policies: readonly ValidPolicy[]): string 
   return (policy?.value as Partial<OutlierDetection> | undefined)?.unhealthyExpression
 }
 
-/** An address that a policy names, as a backend that nobody else refers to. */
+/** Makes a backend of an address in a policy; no other part of the configuration refers to it. */
 export function backendOf(target: Exclude<Target, { kind: 'backend' }>, origin: Backend['origin']) {
   const identity = { origin, policies: [] }
   switch (target.kind) {
@@ -184,7 +188,9 @@ export function backendOf(target: Exclude<Target, { kind: 'backend' }>, origin: 
   }
 }
 
-/** Whether the gateway itself can ask it: it has addresses, and no choice to make among rules. */
+/**
+ * Whether the gateway itself can call it: it has addresses and no rules that choose between them.
+ */
 export function isAskable(backend: Backend | undefined): backend is Backend {
   return backend !== undefined && !['invalid', 'ai', 'mcp'].includes(backend.kind)
 }

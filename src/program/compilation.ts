@@ -12,7 +12,7 @@ import type { BackendProgram, Program, RouteProgram } from './program.ts'
 import { SectionCompiler } from './section.ts'
 import type { Recorded } from './uses.ts'
 
-/** How a route comes to its backend, and what that reads. */
+/** How a route chooses its backend, and what that reads. */
 export interface Choosing {
   readonly choose: RouteProgram['choose']
   readonly readsBody: boolean
@@ -21,17 +21,17 @@ export interface Choosing {
   readonly errorFormat: RouteProgram['errorFormat']
 }
 
-/** What the parts of one compilation share. */
+/** State that the parts of one compilation share. */
 export interface Compilation {
   readonly model: Model
   readonly services: CompileDeps
-  /** With policies of their own at each place. */
+  /** With separate policies at each place. */
   readonly reach: Reach
   readonly contexts: CompileContexts
   readonly sections: SectionCompiler
   readonly clusters: Clusters
   readonly backendPrograms: Map<string, Recorded<BackendProgram | Reply>>
-  /** By the name of the backend. */
+  /** Keyed by backend name. */
   readonly plainChoices: Map<string, Recorded<Choosing>>
 }
 
@@ -71,7 +71,7 @@ function routesOf(previous: Program | undefined): KnownRoutes | undefined {
   return { routes: model.routes, byGateway: parts.routesByGateway }
 }
 
-/** Apart: a policy keeps its clock, and a closure keeps all that its neighbours see. */
+/** A separate function: a policy keeps its clock, and a closure retains everything in its scope. */
 function clockOf(services: CompileDeps): () => number {
   return () => services.now()
 }
@@ -81,8 +81,8 @@ function placesOf(layers: Layers): (policy: Attached) => string {
 }
 
 /**
- * When all is compiled. Closures of a part may know the compilation, since they see what their
- * neighbours see, and must not keep its Model or earlier Programs alive with it.
+ * Called when everything is compiled. Closures of a part may reference the compilation because they
+ * retain everything in their scope, but must not keep its Model or earlier Programs alive.
  */
 export function closeCompilation(compilation: Compilation): void {
   const { contexts, clusters } = compilation

@@ -26,16 +26,16 @@ import type { Program } from './program.ts'
 import { NO_SCOPES, type Scopes, scoped, scopesOf } from './scopes.ts'
 import { allUses, type Recorded, Uses } from './uses.ts'
 
-/** What policies said of themselves while they were compiled. */
+/** What policies report about themselves while they are compiled. */
 export interface Findings {
-  /** The first policy with an expression that has an error: it denies what it guards. */
+  /** The first policy with an expression that has an error: it denies everything it guards. */
   failed: Fault | undefined
   readsBody: boolean
   /** `response.body`, at the response stage. */
   readsResponseBody: boolean
   readsHostname: boolean
   readsCertificate: boolean
-  /** A rule reads of `llm` more than the provider. */
+  /** A rule reads more of `llm` than the provider. */
   readsModel: boolean
 }
 
@@ -48,23 +48,23 @@ export interface CompileContextsOptions {
   readonly connect?: CompileContext['connect']
 }
 
-/** Whoever shares a thing shares what was found while it was made. */
+/** Every user of a shared value also gets the findings made while it was compiled. */
 interface Shared {
   readonly value: unknown
   readonly findings: Findings
 }
 
-/** CompileContexts of one compilation: they share what is made once, and say what there is to say. */
+/** Contexts of one compilation: they share what is compiled once and collect diagnostics. */
 export class CompileContexts {
   readonly now: () => number
   readonly sampler: DecisionSampler
   readonly policyDeps: PolicyDeps
   connect: CompileContext['connect']
-  /** By the only policy that it was made of, or by the identity of all. */
+  /** Keyed by the policy if there is only one, otherwise by the identity of all. */
   readonly shared = new Map<object | string, Recorded<Shared>>()
   readonly #state = new Map<string, unknown>()
   #previous: Program | undefined
-  /** Of what is being compiled. */
+  /** Uses of the part that is being compiled. */
   #uses = new Uses()
   #placeOf: (policy: Attached) => string
   readonly #ids = new Map<object, number>()
@@ -91,7 +91,7 @@ export class CompileContexts {
     this.#uses.add('diagnostics', diagnostic)
   }
 
-  /** Of what is being compiled: of no part in particular, where none is. */
+  /** Uses of the part that is being compiled; outside a part, they belong to no part. */
   get uses(): Uses {
     return this.#uses
   }
@@ -100,7 +100,7 @@ export class CompileContexts {
     this.#uses.add('clusters', [key, cluster])
   }
 
-  /** A part, with what it uses and nothing of what others do. */
+  /** Compiles a part and records what it uses, without the uses of other parts. */
   record<T>(make: () => T): Recorded<T> {
     const around = this.#uses
     const uses = new Uses()
@@ -112,7 +112,7 @@ export class CompileContexts {
     }
   }
 
-  /** Made once for the key: whoever asks for it uses what it does. */
+  /** Makes a value once for the key; every caller gets its uses too. */
   once<K, V>(known: Map<K, Recorded<V>>, key: K, make: () => V): V {
     let found = known.get(key)
     if (found === undefined) {
@@ -124,8 +124,8 @@ export class CompileContexts {
   }
 
   /**
-   * When all is compiled: what was kept for the next one to need it. Parts outlive the compilation
-   * and may know their site, which must not keep earlier Programs alive.
+   * Called when everything is compiled; drops what was cached for later parts. Parts outlive the
+   * compilation and may reference their context, which must not keep earlier Programs alive.
    */
   close(): void {
     forgetChecked()
@@ -143,7 +143,7 @@ export class CompileContexts {
     this.connect = nowhere
   }
 
-  /** One text for the same things in the same order. */
+  /** The same string for the same objects in the same order. */
   identity(things: readonly object[]): string {
     let text = ''
     for (const thing of things) {
@@ -154,7 +154,7 @@ export class CompileContexts {
     return text
   }
 
-  /** What policies of the section see of who asks. */
+  /** The identities that policies of the section see. */
   scopesAt(layers: readonly Layer[], section: Section): Scopes {
     return scopesOf(layers, section, this)
   }
@@ -163,7 +163,7 @@ export class CompileContexts {
     return this.#placeOf(policy)
   }
 
-  /** Most routes use the same few things: what is alike is one. */
+  /** Most routes use the same few things, so equal uses share one object. */
   shareUses(uses: Uses): Uses {
     const plain = uses.plain() ?? uses
     if (!plain.isOfParts) return plain
@@ -183,12 +183,12 @@ export class CompileContexts {
     return known
   }
 
-  /** Without scopes expressions see the most specific of what is known of who asks. */
+  /** Without scopes, expressions see the most specific identity of the client. */
   open(scopes: Scopes = NO_SCOPES): OpenCompileContext {
     return new OpenCompileContext(this, scopes)
   }
 
-  /** What is written often is compiled once, unless there is something to say of each place. */
+  /** A repeated expression is compiled once, unless it has diagnostics, which differ by place. */
   expression(text: string, place: ExpressionPlace): Compiled {
     const { policy, result, stage = STAGE_OF_SECTION[policy.section] } = place
     const key = `${stage} ${result} ${text}`
@@ -202,7 +202,7 @@ export class CompileContexts {
     const { expression, diagnostics } = compiled
     for (const diagnostic of diagnostics) this.report(diagnostic)
     if (expression === undefined) return compiled
-    // What only logs and metrics read decides nothing.
+    // Expressions that only logs and metrics read decide nothing.
     const isDeciding = stage !== 'log' && text.includes('request')
     const uses = isDeciding ? this.#headersRead(text, expression) : NO_USES
     this.#uses.link(uses)
@@ -210,7 +210,7 @@ export class CompileContexts {
     return compiled
   }
 
-  /** Thousands of rules read the same few headers: they share what says so. */
+  /** Thousands of rules read the same few headers and share one object that records this. */
   #headersRead(text: string, expression: Expression): Uses {
     const reads = new HeaderReads()
     reads.note(text, expression)
@@ -226,7 +226,7 @@ export class CompileContexts {
     return this.keepAs(`${this.#placeOf(policy)} ${part} ${canonicalJson(policy, isPlace)}`, make)
   }
 
-  /** The same for what belongs to no policy. */
+  /** The same for state that belongs to no policy. */
   keepAs<T>(key: string, make: (key: string) => T): T {
     const kept = (this.#state.get(key) ?? this.#previous?.state.get(key) ?? make(key)) as T
     this.#state.set(key, kept)
@@ -235,7 +235,7 @@ export class CompileContexts {
   }
 }
 
-/** One point, where policies are compiled; thousands of routes open one each. */
+/** The context of one point where policies are compiled; thousands of routes open one each. */
 class OpenCompileContext implements CompileContext {
   readonly now: CompileContext['now']
   readonly sampler: DecisionSampler
@@ -292,7 +292,7 @@ class OpenCompileContext implements CompileContext {
     return known.value as T
   }
 
-  /** The same policies of a route see others of the gateway around them, whichever that is. */
+  /** The same policies of a route see different policies around them on each gateway. */
   #sharingKey(policies: readonly ValidPolicy[]): object | string {
     const [first] = policies
     const seen = policies.map((policy) => this.#scopes.of(policy))
@@ -318,7 +318,7 @@ function compileAt(text: string, place: ExpressionPlace, stage: Stage): Compiled
   const { policy, result } = place
   const expression = takeChecked(text, stage, result)
   if (expression !== undefined) {
-    // Somebody will look at its tree, more than once.
+    // Its tree is read more than once.
     if (mayRead(text)) expression.retain()
     return { expression, diagnostics: [] }
   }
@@ -326,7 +326,7 @@ function compileAt(text: string, place: ExpressionPlace, stage: Stage): Compiled
   return compile(text, STAGES[stage], { ...expectation(result), origin })
 }
 
-/** Of what uses nothing. */
+/** Shared by everything that uses nothing. */
 const NO_USES = new Uses()
 
 function nothingFound(): Findings {
@@ -348,7 +348,7 @@ function fieldOrigin(origin: Origin, field: string): Origin {
   return { ...origin, field: `${origin.field}${joint}${field}` }
 }
 
-/** A quick look before the slow one; escapes can hide a name. */
+/** A fast check before the slow one; escapes can hide a name. */
 function mayRead(text: string): boolean {
   return /body|hostname|identity|subject|issuer|fingerprint|llm|\\|\b(request|response|destination|source)\b(?!\s*\.)/.test(
     text,
@@ -383,7 +383,7 @@ function note(
   }
 }
 
-/** What is known of a client as soon as it is connected; the rest is in its certificate. */
+/** Known about a client as soon as it is connected; the rest is in its certificate. */
 const ADDRESSES: ReadonlySet<string> = new Set(['address', 'port', 'rawAddress', 'rawPort'])
 
 function merge(into: Findings, from: Findings): void {

@@ -8,50 +8,53 @@ import type { PolicyDeps } from '../policies/define.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import type { ModelPrices } from './model-prices.ts'
 
-/** What a Program is given of the world. */
+/** External dependencies of a Program. */
 export interface CompileDeps {
-  /** Endpoints of a backend with the policies that hold for it: TLS, balancing, health, limits. */
+  /** Endpoints of a backend with its effective policies: TLS, balancing, health, limits. */
   openCluster(
     backend: Backend,
     policies: readonly ValidPolicy[],
     expressions: ClusterExpressions,
   ): Cluster
-  /** Who is told what a policy says of each request, where anybody is: asked once for each. */
+  /**
+   * Returns a callback for the outcome of a policy on each request, if there is one. Called once
+   * for each policy.
+   */
   watchStep?(policy: ValidPolicy): ((outcome: Outcome) => void) | undefined
-  /** Who is told of decisions; nobody, where it is left out. */
+  /** Records decisions. Optional. */
   readonly sampler?: DecisionSampler
   /** Monotonic milliseconds. */
   now(): number
-  /** From 0 to less than 1. */
+  /** From 0 (inclusive) to 1 (exclusive). */
   random(): number
-  /** How the process tells of requests; without a word, with nothing added and nothing hidden. */
+  /** How the process reports requests; by default, nothing is added and nothing is hidden. */
   readonly telemetry?: TelemetryOptions
-  /** What calls to models cost; without it, nobody knows. */
+  /** Prices of calls to models. Without it, prices are unknown. */
   readonly prices?: ModelPrices
-  /** 32 bytes that seal what clients carry, such as ids of MCP sessions; by default, random ones. */
+  /** 32 bytes that seal values carried by clients, such as MCP session IDs; random by default. */
   readonly sealKey?: Uint8Array
-  /** Streams of clients whose requests may come to other workers; by default, there are no others. */
+  /** Streams of clients whose requests may reach other workers; by default, there are no others. */
   readonly streams?: MessageStreams
-  /** Milliseconds that an unused session of MCP is kept; by default half an hour. */
+  /** Milliseconds that an unused MCP session is kept; half an hour by default. */
   readonly mcpSessionTtl?: number
-  /** Of policies that look outside; without a word, the real one. */
+  /** For policies that access external resources; the real implementation by default. */
   readonly policyDeps?: PolicyDeps
 }
 
-/** What settings of the process say of logs, traces and metrics. */
+/** Process settings for logs, traces and metrics. */
 export interface TelemetryOptions {
-  /** Labels of metrics by expression. */
+  /** Labels of metrics and their expressions. */
   readonly labels: Readonly<Record<string, string>>
   /** Headers whose values are never written, in lower case. */
   readonly hiddenHeaders: readonly string[]
 }
 
-/** Expressions of a cluster, compiled; undefined for what a request has no value for. */
+/** Compiled expressions of a cluster; they return undefined if a request has no value. */
 export interface ClusterExpressions {
-  /** Of a dynamic backend: `host:port` or a URL. */
+  /** For a dynamic backend: `host:port` or a URL. */
   readonly target: ((exchange: Exchange) => string | undefined) | undefined
-  /** Of ConsistentHash. */
+  /** For ConsistentHash. */
   readonly hashKey: ((exchange: Exchange) => string | undefined) | undefined
-  /** Of outlier detection, asked when a response is over: whether its endpoint failed. */
+  /** For outlier detection: whether the endpoint failed. Evaluated when a response is complete. */
   readonly isFailure: ((exchange: Exchange) => boolean) | undefined
 }

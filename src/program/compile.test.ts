@@ -341,7 +341,7 @@ describe('a policy whose secret has no text', () => {
       const services = new TestServices()
       const known = compileProgram(model, undefined, services)
       assert.deepEqual(known.diagnostics, [])
-      // A copy has none, as a Model has that was dumped and read again.
+      // A copy has none, like a Model that was dumped and read again.
       const copy = compileProgram(JSON.parse(JSON.stringify(model)), undefined, services)
       assert.deepEqual(
         copy.diagnostics.map(({ code, severity }) => `${code} ${severity}`),

@@ -32,14 +32,14 @@ import {
   reusable,
 } from './parts.ts'
 import type { Program } from './program.ts'
-import { compileRule, compileUnmatched, refusedRoute } from './routes.ts'
+import { compileRule, compileUnmatched, rejectedRoute } from './routes.ts'
 import { Uses } from './uses.ts'
 import { type UsesList, UsesTally } from './uses-tally.ts'
 
 /**
- * The Model as what runs. Clusters and counts of the Program before go on in this one where
- * nothing about them changed; that one stays as it is, for the requests that began on it. Parts
- * that both Models have are not compiled again (./parts.ts).
+ * Compiles the Model into a Program. Clusters and counters of the previous Program continue in this
+ * one if nothing about them changed. The previous Program stays unchanged for the requests that
+ * began on it. Parts that both Models share are not compiled again (./parts.ts).
  */
 export function compileProgram(
   model: Model,
@@ -49,7 +49,7 @@ export function compileProgram(
   return runToCompletion(compileSteps(model, previous, services))
 }
 
-/** The same between requests: no more than some milliseconds at once. */
+/** The same, interleaved with requests: it runs for at most a few milliseconds at a time. */
 export function compileProgramCooperatively(
   model: Model,
   previous: Program | undefined,
@@ -58,10 +58,10 @@ export function compileProgramCooperatively(
   return runCooperatively(compileSteps(model, previous, services), services.now)
 }
 
-/** What nothing uses any more once the new Program serves, to be closed. */
+/** Clusters to close because nothing uses them once the new Program serves. */
 export function retiredClusters(previous: Program, next: Program): readonly Cluster[] {
   const gone: Cluster[] = []
-  // Each is opened for one key: another key never has it.
+  // Each is opened for one key and never appears under another key.
   for (const { before } of changesBetween(previous.clusters, next.clusters)) {
     if (before !== undefined) gone.push(before)
   }
@@ -74,7 +74,7 @@ function* compileSteps(
   services: CompileDeps,
 ): Generator<void, Program> {
   const compilation = openCompilation(model, previous, services)
-  // Whoever asks for other services must not get parts that were made with these.
+  // A compilation with other services must not get parts that were compiled with these.
   const known = previous?.parts?.services === services ? previous.parts : undefined
   const before = reusable(previous, known, model)
   const parts = new Map<string, ListenerPart>()
@@ -103,7 +103,7 @@ function* compileSteps(
   }
 }
 
-/** Of routes that nothing comes to. */
+/** For routes that no request can reach. */
 const NO_USES = new Uses()
 
 const PREFLIGHTS = kindsThat(({ repliesTo }) => repliesTo === 'preflights')
@@ -133,19 +133,19 @@ function* compileListener(
   if (known !== undefined && known.hosts === hosts) return { ...known, near, routes: parts }
   const { unmatched, ...rest } = own.value
   const hostname = nameOf(listener)
-  const matcher = matcherOf(hosts, { hostname, unmatched, refused: refusedRoute(where) })
+  const matcher = matcherOf(hosts, { hostname, unmatched, rejected: rejectedRoute(where) })
   const program = { ...rest, match: matching(matcher) }
   return { around, own, near, routes: parts, hosts, program }
 }
 
-/** Thousands of parts are looked through once, by what is known of them, or not at all. */
+/** Thousands of parts are compared once, based on known changes, or not at all. */
 function noteDifference({ routes }: ListenerPart, reused: ReusedParts): void {
   const parts = reused.parts as readonly RoutePart[]
   if (reused.isInPlace !== true) changedRange(routes, parts, reused.range)
   else if (parts !== routes) noteReplaced(routes, parts, reused.missing)
 }
 
-/** Apart, so that it keeps nothing else of the compilation alive. */
+/** A separate function, so that it retains nothing else of the compilation. */
 function matching(matcher: (exchange: Exchange) => PlacedRoute) {
   return (exchange: Exchange) => {
     const route = matcher(exchange)
@@ -169,7 +169,7 @@ function compileOwn(compilation: Compilation, where: Where): ListenerOwn {
   }
 }
 
-/** A route at a listener; without entries where no request of the listener comes to it. */
+/** A route at a listener; without entries if no request of the listener can reach it. */
 function* compileRoute(
   compilation: Compilation,
   where: Where,
@@ -191,7 +191,8 @@ function* compileRoute(
   const traffic: RoutePart['traffic'][number][] = []
   for (const rulePlace of reach.rulesOf(place)) {
     const before = known?.traffic[rulePlace.index]
-    // Who somebody is, is told to backends by the policies that found out, as they are now.
+    // Policies that authenticate pass the identity on to backends, so they must be the current
+    // ones.
     const isIdentifying = before !== undefined && before.value.authentications.length > 0
     const reused = isIdentifying ? undefined : before
     const made = contexts.record(() => compileRule(compilation, rulePlace, reused))

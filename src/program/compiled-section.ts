@@ -5,27 +5,27 @@ import type { Meter } from '../policies/define.ts'
 import type { MirrorTarget, Retry, Timeouts } from '../policies/delivery.ts'
 import type { WayBack } from './way-back.ts'
 
-/** All policies of one section at one point, as what runs. */
+/** All policies of one section at one point, compiled. */
 export interface CompiledSection extends WayBack {
   readonly steps: readonly Step[]
   readonly run: Step
-  /** The policy of each step. */
+  /** The policy kind of each step. */
   readonly kinds: readonly string[]
   readonly readsBody: boolean
   readonly readsBeginning: boolean
   /** Paths at which a policy reads the whole body. */
   readonly bodyPaths: ReadonlySet<string> | undefined
-  /** An expression reads it, and so what stands behind its Content-Encoding. */
+  /** An expression reads the body, so its Content-Encoding must be decoded. */
   readonly decodesBody: boolean
-  /** A rule reads of a call to a model more than its provider. */
+  /** A rule reads more of a call to a model than its provider. */
   readonly readsModel: boolean
   readonly timeouts: Timeouts
   readonly retry: Retry | undefined
   readonly mirrors: readonly MirrorTarget[]
-  /** For which limits calls to models count, for whoever does not run the steps. */
+  /** The limits that calls to models count toward, for callers that do not run the steps. */
   readonly meters: readonly Meter[]
-  /** All that find out who asks, the gateway's first. */
+  /** All policies that authenticate clients, the gateway's first. */
   readonly authentications: readonly Attached[]
-  /** Of its authorization rules, where there are any. */
+  /** Decides by the authorization rules, if there are any. */
   readonly decider: Decider | undefined
 }

@@ -14,7 +14,7 @@ export interface ComputedField {
 
 const NO_COMPUTED_FIELDS: readonly ComputedField[] = []
 
-/** `policies`: the most general first; of two for one field the most specific counts. */
+/** `policies`: the most general first; if two set the same field, the most specific one wins. */
 export function compileFields(
   policies: readonly ValidPolicy[],
   context: () => CompileContext,
@@ -33,12 +33,12 @@ export function compileFields(
   return found.size === 0 ? NO_COMPUTED_FIELDS : [...found.values()]
 }
 
-/** What they come to; undefined: the field is to be removed. */
+/** The computed values; undefined removes the field. */
 export type FieldValues = Readonly<Record<string, unknown>>
 
 const NO_VALUES: FieldValues = {}
 
-/** `request`: what the client sent, with the model that is called for. */
+/** `request`: the client's request, with the model that is called. */
 export function computeFields(
   fields: readonly ComputedField[],
   exchange: Exchange,

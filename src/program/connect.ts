@@ -9,7 +9,10 @@ import { backendOf, type Clusters, isAskable } from './clusters.ts'
 
 const NOBODY: Ask = () => Promise.resolve({ failure: 'no-backend' })
 
-/** The service that a policy asks: a backend of the configuration as it is set up there, or an address. */
+/**
+ * Connects to the service that a policy calls: a backend of the configuration, with its settings,
+ * or an address.
+ */
 export function connectTo(
   { reach, clusters }: { readonly reach: Reach; readonly clusters: Clusters },
   target: Target,
@@ -28,7 +31,7 @@ export function connectTo(
   return cluster === undefined ? NOBODY : asker(cluster)
 }
 
-/** What the policy speaks counts more than what others speak to the same backend. */
+/** The protocol of the policy overrides the protocol that others use for the same backend. */
 function spokenIn(
   version: '2',
   policies: readonly ValidPolicy[],

@@ -27,7 +27,7 @@ import {
   withoutBackend,
 } from './protection.ts'
 
-/** What guards each thing that serves, in the order in which it is asked. */
+/** The guards of everything that serves requests, in evaluation order. */
 export interface Effective {
   readonly listeners: readonly EffectiveListener[]
 }
@@ -38,7 +38,7 @@ export interface EffectiveListener {
   readonly protocol: string
   readonly port: number | undefined
   readonly hostname: string | undefined
-  /** Of connections. */
+  /** For connections. */
   readonly guards: readonly Guard[]
   readonly routes: readonly EffectiveRoute[]
 }
@@ -47,7 +47,7 @@ export interface EffectiveRoute {
   readonly route: string
   readonly rule: string
   readonly hostnames: readonly string[]
-  /** `GET /orders*`; of TCP none. */
+  /** Such as `GET /orders*`; empty for TCP. */
   readonly matches: readonly string[]
   readonly guards: readonly Guard[]
   readonly backends: readonly EffectiveBackend[]
@@ -56,15 +56,15 @@ export interface EffectiveRoute {
 
 export interface EffectiveBackend {
   readonly backend: string
-  /** Of an AI backend those that hold for all its providers. */
+  /** For an AI backend: the guards that apply to all its providers. */
   readonly guards: readonly Guard[]
-  /** Of an AI backend, in the order of its groups. */
+  /** For an AI backend, in the order of its groups. */
   readonly providers?: readonly EffectivePart[]
-  /** What clients can ask for by name, where it has models. */
+  /** The models that clients can request by name, if the backend defines any. */
   readonly models?: readonly EffectiveModel[]
   /**
-   * The servers of an MCP backend that have rules of their own, pins, or tools that are known, and
-   * those that nothing guards beside others that are guarded.
+   * The servers of an MCP backend that have their own rules, pins or known tools, and unguarded
+   * servers if others are guarded.
    */
   readonly targets?: readonly EffectivePart[]
 }
@@ -72,12 +72,12 @@ export interface EffectiveBackend {
 /** One provider of an AI backend, or one server of an MCP backend. */
 export interface EffectivePart {
   readonly name: string
-  /** Beside those of the backend. */
+  /** In addition to those of the backend. */
   readonly guards: readonly Guard[]
   readonly protection: Protection
-  /** Of an MCP server: the tools that are approved. */
+  /** For an MCP server: the approved tools. */
   readonly pins?: EffectivePins
-  /** Of an API whose description is in the configuration: the tools that it is made of. */
+  /** For an API whose description is in the configuration: the tools made from it. */
   readonly tools?: readonly string[]
 }
 
@@ -86,18 +86,18 @@ export interface EffectivePins {
   readonly tools: readonly string[]
 }
 
-/** A model that clients ask for by its name; not those that only virtual ones lead to. */
+/** A model that clients can request by name; excludes models that only virtual ones can reach. */
 export interface EffectiveModel {
   readonly name: string
-  /** How one of several is chosen: it is a virtual model. */
+  /** How a virtual model chooses its target. */
   readonly routing?: string
-  /** Who may serve it. */
+  /** The providers that may serve it. */
   readonly providers: readonly string[]
-  /** Of the least protected of them. */
+  /** The protection of its least protected provider. */
   readonly protection: Protection
 }
 
-/** By the same layers as the Program, which is not compiled for it. */
+/** Uses the same layers as the Program, but does not compile one. */
 export function effectivePolicies(model: Model, rulesGuard: RuleGuard): Effective {
   const reach = new Reach(model)
   const surveyed = { reach, rulesGuard }
@@ -120,7 +120,7 @@ function listenerOf(surveyed: Surveyed, where: Where): EffectiveListener {
   return { gateway: gateway.name, listener: name, protocol, port, hostname, guards, routes }
 }
 
-/** Nobody without a certificate gets as far as a request. */
+/** A client without a certificate cannot send a request. */
 function certificateGuards(listener: Listener): readonly Guard[] {
   const { name, origin } = listener
   const mode = clientsOf(listener)
@@ -161,7 +161,7 @@ function routeOf(surveyed: Surveyed, where: RulePlace, network: readonly Guard[]
   const backends = refs.map((ref) =>
     backendOf(reach, ref, reach.behind(layers, ref), protect, jointly),
   )
-  // One that gets no share of the requests guards none of them, and lets none in.
+  // A backend with weight 0 gets no requests, so it neither guards nor admits any.
   const sharing = backends.filter((_, index) => (refs[index]?.ref.weight ?? 0) > 0)
   const behind = sharing.map((one) =>
     one.providers === undefined ? protect(one.guards, one.backend) : jointly(one.providers, one),
@@ -178,8 +178,8 @@ function routeOf(surveyed: Surveyed, where: RulePlace, network: readonly Guard[]
 }
 
 /**
- * Of several providers, whoever one of them denies may be served by another: that each keeps
- * somebody out does not mean that all of them do.
+ * A client that one of several providers denies may be served by another: even if each of them
+ * denies some clients, there may be no client that all of them deny.
  */
 type Jointly = (
   parts: readonly EffectivePart[],
@@ -195,7 +195,7 @@ function backendOf(
   jointly: Jointly,
 ): EffectiveBackend {
   const name = ref.backend
-  // Rules about MCP guard what speaks it.
+  // Rules about MCP guard only MCP traffic.
   const guardsIn = (all: readonly Layer[]) =>
     guardsOf(all, 'backend').filter(({ kind }) => !MCP_RULES.has(kind) || backend?.kind === 'mcp')
   const guards = guardsIn(around)
@@ -290,7 +290,7 @@ function guardsOf(layers: readonly Layer[], section: Section): readonly Guard[] 
   return [...invalid, ...valid].filter(({ kind }) => GUARDING.has(kind)).map(guardOf)
 }
 
-/** Of rules, and of authentications that have modes of their own. */
+/** Rules, and authentications that have their own modes. */
 interface Moded extends Pick<Authorization, 'rules'> {
   readonly mode: string
 }
@@ -300,7 +300,7 @@ function guardOf(policy: Attached): Guard {
   const place = { kind, policy: name, level, origin: renderOrigin(origin) }
   if (policy.state === 'invalid') return { ...place, isEnforced: true, isInvalid: true, rules: [] }
   const { rules, mode } = policy.value as Partial<Moded>
-  // An authentication that takes everybody turns nobody away.
+  // An authentication that accepts everyone guards nothing.
   const isMeant = !['Audit', 'Optional', 'Permissive'].includes(mode ?? '')
   const isOpen = failsOpen(policy.value)
   const isAlways = !isOpen && appliesAlways(policy.value)

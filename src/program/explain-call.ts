@@ -6,18 +6,18 @@ import type { Guardrails } from '../policies/guardrails/schema.ts'
 import { ModelCall } from './model-call.ts'
 import type { BackendProgram, Candidate } from './program.ts'
 
-/** A body, as whoever reads it for the rules left it. */
+/** The body as read for the rules. */
 export interface HypotheticalBody {
-  /** What stands behind its Content-Encoding, as far as it is read. */
+  /** The decoded content, as far as it is read. */
   readonly content: Uint8Array | undefined
-  /** What is responded instead, where it is not taken. */
+  /** The reply if the body is rejected. */
   readonly rejected: Reply | undefined
   readonly limits: ReadingLimits
-  /** Bytes of it as it is sent; undefined: it is not known. */
+  /** Bytes as sent; undefined if unknown. */
   readonly size?: number
 }
 
-/** A request to an AI backend, as far as what is supposed tells. */
+/** A request to an AI backend, as far as it can be derived from the hypothetical request. */
 export interface Called {
   readonly call?: ModelCall
   readonly candidates?: readonly Candidate[]
@@ -25,7 +25,7 @@ export interface Called {
   readonly unknown?: string
 }
 
-/** A message of a protocol is read before rules about it are evaluated. */
+/** Reads a protocol message before rules about it are evaluated. */
 export function describedAt(
   { describe }: BackendProgram,
   exchange: Exchange,
@@ -33,14 +33,14 @@ export function describedAt(
 ): Called | undefined {
   const bad = describe?.(exchange)
   if (bad === undefined) return undefined
-  // What is in a body that nobody gave is not known.
+  // The content of a body that was not given is unknown.
   if (sent !== undefined || !HAS_BODY.has(exchange.request.method)) return { late: bad }
   return { unknown: 'the message is unknown because no body was given' }
 }
 
 const HAS_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 
-/** A call to a model names it in its body. */
+/** A call to a model names the model in its body. */
 export function calledAt(
   { upstream }: BackendProgram,
   exchange: Exchange,
@@ -65,13 +65,13 @@ export function calledAt(
   return isTold ? { late: unpriced } : { unknown: 'the price of the model is unknown' }
 }
 
-/** What becomes of a call after rules; nothing: it is sent. */
+/** The outcome of a call after the rules; empty if it is sent. */
 export interface Prepared {
   readonly late?: Reply | undefined
   readonly unknown?: string | undefined
 }
 
-/** What is responded where the rules allow providers none of which can be sent the call. */
+/** The reply if none of the providers that the rules allow can be sent the call. */
 export function unprepared(
   { call, candidates = [] }: Called,
   allowed: ReadonlySet<string>,
@@ -83,7 +83,7 @@ export function unprepared(
     if (!allowed.has(program.provider)) continue
     exchange.guardrails = NO_GUARDRAILS
     program.attachGuards?.(exchange)
-    // Those that need nobody else come to the same whatever a service says, if they reject.
+    // If local guards reject the call, the outcome is the same whatever a service responds.
     const prepared = call.prepare(exchange, target, 'without-services')
     if (!('status' in prepared)) return { unknown: unknownGuard(exchange) }
     late ??= prepared
@@ -91,7 +91,7 @@ export function unprepared(
   return { late }
 }
 
-/** Who may still reject what no guard rejected so far; undefined: nobody. */
+/** Describes guards that may still reject the call although none has so far; undefined if none. */
 export function unknownGuard(
   { guardrails }: Exchange,
   asks = ({ webhooks }: AttachedGuardrails) => webhooks.size > 0,

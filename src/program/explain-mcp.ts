@@ -23,14 +23,16 @@ import { mcpGuardsFor } from './mcp-guards.ts'
 import { pinDecision } from './mcp-pins.ts'
 import type { McpUpstream, MessageExplanation } from './program.ts'
 
-/** A tool that is known from pins or an OpenAPI document, and whether a list would show it to this caller. */
+/**
+ * A tool known from pins or an OpenAPI document, and whether a list would show it to this client.
+ */
 export interface ExplainedTool {
-  /** As clients call it. */
+  /** The name that clients call. */
   readonly tool: string
   readonly state: 'shown' | 'hidden'
 }
 
-/** What is told of a message to MCP servers. */
+/** The explanation of a message to MCP servers. */
 export interface ExplainedMessage {
   readonly stage?: MessageExplanation
   readonly late?: Reply
@@ -38,7 +40,7 @@ export interface ExplainedMessage {
   readonly tools?: readonly ExplainedTool[]
 }
 
-/** By rules and pins, and by guards: those run for whatever is sent on. */
+/** Applies rules and pins, and then guards, which run for every message that is forwarded. */
 export function explainMessage(
   upstream: McpUpstream,
   exchange: Exchange,
@@ -49,20 +51,20 @@ export function explainMessage(
   const isDenied = stage?.decision?.isEnforced === true && !stage.decision.isAllowed
   const guards = mcpGuardsFor(exchange)
   if (late !== undefined || unknown !== undefined || isDenied || guards === undefined) return ruled
-  // Guards that are services reject everything here, and those of responses what comes back.
+  // Guards that are services reject everything here, and response guards reject what comes back.
   const open = { ...ruled, unknown: unknownGuard(exchange, () => false) }
   if (exchange.request.method !== 'POST' || guards.request === undefined) return open
   if (body?.content === undefined) return { ...ruled, unknown: UNKNOWN_MESSAGE }
   const text = new TextDecoder().decode(body.content)
   const { rejection } = runToCompletion(guardMessage(text, guards.request))
   if (rejection === undefined) return open
-  // An error of the protocol, which is a response as others are.
+  // A protocol error, which is a response like any other.
   return { ...ruled, late: { ...reply(200, 'authorization'), message: rejection } }
 }
 
 const UNKNOWN_MESSAGE = 'the message is unknown because no body was given'
 
-/** The message is in the body; without one there is nothing that rules could be asked about. */
+/** The message is in the body; without a body, there is nothing to evaluate rules on. */
 function explainRules(
   { mcp, servers, isPrefixed, onlyLocal }: McpUpstream,
   exchange: Exchange,
@@ -74,7 +76,7 @@ function explainRules(
   const isOld = isOfOldTransport(request)
   const rejected = rejectedRequest(request, onlyLocal)
   if (rejected !== undefined) return { late: rejected }
-  // Whose session it is, and until when, only the gateway knows that began it.
+  // Only the gateway that began the session knows its owner and its expiry.
   const session = headers.get('mcp-session-id')
   if (method === 'GET' || method === 'DELETE') {
     const unaccepted = method === 'GET' && !isOld ? unacceptedStream(request) : undefined
@@ -136,7 +138,7 @@ function explainRules(
   return { stage: { ...stage, decision } }
 }
 
-/** What all clients send, where nothing else is said. */
+/** Headers that all clients send, unless the request specifies them. */
 const USUAL: Readonly<Record<string, string>> = {
   accept: 'application/json, text/event-stream',
   'content-type': 'application/json',

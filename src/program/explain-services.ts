@@ -6,17 +6,17 @@ import { placeOf } from './link.ts'
 import type { BackendProgram, RouteProgram } from './program.ts'
 import type { WayBack } from './way-back.ts'
 
-/** A policy that would call a service about the request; its response is not known here. */
+/** A policy that would call a service about the request; the service's response is unknown here. */
 export interface Unasked {
   readonly kind: string
   readonly policy: string
-  /** The service may respond to the client in place of whatever comes after it. */
+  /** The service may respond to the client instead of everything that follows. */
   readonly mayRespond: boolean
-  /** It is called about the tokens of a call to a model, and not about other requests. */
+  /** It is called about the tokens of calls to models, and not about other requests. */
   readonly onlyForCalls: boolean
 }
 
-/** Sessions are supposed as tokens are; of other services nobody can say what they respond. */
+/** Sessions are assumed like tokens; the responses of other services cannot be known. */
 const ASKING = kindsThat(
   ({ asksService, identifies }) => asksService && !identifies.includes('jwt'),
 )
@@ -26,8 +26,8 @@ const RESPONDING = kindsThat(
 )
 
 /**
- * Those that apply to this request. The steps themselves run, so that conditions are evaluated as
- * in the proxy: one that waits is one that calls a service, and here nobody responds to it.
+ * The policies that apply to this request. The steps themselves run, so that conditions are
+ * evaluated as in the proxy: a step that waits would call a service, and here no service responds.
  */
 export function unaskedAt(
   { steps, kinds = [] }: Pick<RouteProgram | BackendProgram, 'steps' | 'kinds'>,
@@ -38,7 +38,7 @@ export function unaskedAt(
   const unasked = kinds.flatMap((kind, index): readonly Unasked[] => {
     const step = steps[index]
     if (!ASKING.has(kind) || step === undefined) return []
-    // A record says what it responded.
+    // A record contains the service's response.
     if (kind === 'extAuthz' && identity.extauthz !== undefined) return []
     const { usageLimits } = exchange
     const outcome = step(exchange)
@@ -54,14 +54,17 @@ export function unaskedAt(
   return { unasked, late }
 }
 
-/** What comes of policies that would call services. */
+/** The outcome of policies that would call services. */
 export interface Services {
   readonly unasked: readonly Unasked[]
-  /** What one of them responds without any, as to a body that is too long to be shown. */
+  /**
+   * The reply that one of them sends without calling a service, such as for a body that is too long
+   * to forward.
+   */
   readonly late: Reply | undefined
 }
 
-/** Those of the route, of its backend, and of the providers that its rules allow. */
+/** For the route, its backend, and the providers that its rules allow. */
 export function unaskedBy(
   before: Services,
   chosen: BackendProgram,
@@ -83,7 +86,7 @@ export function unaskedBy(
 
 const TOO_LONG = reply(413, 'too-large')
 
-/** A policy keeps the whole body before it is sent on, and it has no room for this one. */
+/** The reply if a policy buffers the whole body before forwarding it, and the body is too long. */
 export function tooLong(
   { requestBodies = [] }: WayBack,
   { body, headers }: HypotheticalRequest,
@@ -100,7 +103,7 @@ export function tooLong(
 
 const GRPC = /^application\/grpc/i
 
-/** Where a request goes that names its address itself, and whether that may be reached. */
+/** Explains why the destination is unknown if the request itself names its address. */
 export function unknownAddress(
   { name }: BackendProgram,
   { backend }: Exchange,
@@ -111,7 +114,7 @@ export function unknownAddress(
 
 const LIMITING = kindsThat(({ asksService, countsRequests }) => countsRequests && !asksService)
 
-/** Limits that the gateway counts by itself, in words: here is nothing to count. */
+/** Describes the limits that the gateway counts itself; there is nothing to count here. */
 export function limitsAt({ steps, kinds = [] }: RouteProgram): readonly string[] {
   return kinds.flatMap((kind, index) => {
     const step = steps[index]
@@ -120,10 +123,10 @@ export function limitsAt({ steps, kinds = [] }: RouteProgram): readonly string[]
   })
 }
 
-/** Whether a rule of the stage reads what a service would have said. */
+/** Whether a rule of the stage reads a value that a service would have returned. */
 export function readsService({ rules }: ExplainedStage): boolean {
   return rules.some(({ rule }) => NAME.test(rule.expression))
 }
 
-/** A name is one word, however the rest is written; in a string it is no harm. */
+/** A name is one word regardless of spacing; a match inside a string does no harm. */
 const NAME = /\bextauthz\b/

@@ -6,9 +6,9 @@ import { IDENTIFYING, kindsThat, recordOf } from '../reach/kinds.ts'
 import { RULE_KINDS } from '../reach/points.ts'
 import type { RouteProgram } from './program.ts'
 
-/* Steps of a route that run for a request which nobody sent. */
+/* Runs steps of a route for a hypothetical request. */
 
-/** Whether a policy responds in place of a backend, rather than nothing being there to respond. */
+/** Whether a policy responds in place of a backend, as opposed to no backend being available. */
 export function isOwnResponse({ reason }: Reply): boolean {
   return OWN_RESPONSES.has(reason)
 }
@@ -16,14 +16,14 @@ export function isOwnResponse({ reason }: Reply): boolean {
 const OWN_RESPONSES: ReadonlySet<Reply['reason']> = new Set(['direct-response', 'redirect'])
 
 const KINDS = POLICIES.map(({ kind }) => kind)
-/** What runs before anybody is asked who they are. */
+/** Policies that run before authentication. */
 export const EARLY = new Set(
   KINDS.slice(
     0,
     KINDS.findIndex((kind) => IDENTIFYING.has(kind)),
   ),
 )
-/** What runs after the rules; what counts requests has none to count here. */
+/** Policies that run after the rules, except those that count requests: there are none to count. */
 export const LATE = new Set(
   KINDS.slice(KINDS.findLastIndex((kind) => RULE_KINDS.has(kind)) + 1).filter(
     (kind) => recordOf(kind)?.countsRequests !== true,
@@ -39,10 +39,13 @@ export function pageOf(route: RouteProgram, exchange: Exchange): Reply | undefin
 
 const DESCRIBING = kindsThat(({ repliesTo }) => repliesTo === 'metadata')
 export const TRANSFORMING = kindsThat(({ setsMetadata }) => setsMetadata)
-/** They attach guards, which run once there is a message. */
+/** These policies attach guards, which run once there is a message. */
 export const GUARDING = kindsThat(({ checksMessages }) => checksMessages)
 
-/** Pages by which somebody signs in or out: what they respond, the provider and the session say. */
+/**
+ * The policy whose sign-in or sign-out page is requested; its response depends on the provider and
+ * the session.
+ */
 export function signInPageOf(
   { authentications = [] }: Pick<RouteProgram, 'authentications'>,
   { request: { path } }: Exchange,
@@ -56,7 +59,7 @@ export function signInPageOf(
   return owner && `\`oidc\` of \`${owner.policy}\` responds to this path itself`
 }
 
-/** The response of those steps of the route, by the same functions as in the proxy. */
+/** The reply of these steps of the route, computed by the same functions as in the proxy. */
 export function replyOf(
   { steps, kinds = [] }: Pick<RouteProgram, 'steps' | 'kinds'>,
   wanted: ReadonlySet<string>,

@@ -47,32 +47,32 @@ import {
   type RouteProgram,
 } from './program.ts'
 
-/** A request that nobody sent, as it would reach the rules. */
+/** A request that was not sent, as it would reach the rules. */
 export interface HypotheticalRequest {
   readonly method: string
-  /** Normalised, where it is explained. */
+  /** Normalized when the request is explained. */
   readonly path: string
   /** With its question mark, or empty. */
   readonly search: string
   readonly host: string
-  /** 'HTTP/1.1' unless it says otherwise. */
+  /** 'HTTP/1.1' by default. */
   readonly version?: string
   readonly headers: readonly (readonly [name: string, value: string])[]
-  /** Undefined: it has none, or nobody said what is in it. */
+  /** Undefined if the request has no body or its content is unknown. */
   readonly body?: HypotheticalBody | undefined
-  /** All of it is said: without `body` it has none. */
+  /** The request is complete: without `body`, it has no body. */
   readonly isWhole?: true
   readonly source: string
   readonly sourcePort: number
-  /** Empty: the client sends none. Undefined: it is not known, and none stands against it. */
+  /** Empty if the client sends none. Undefined if unknown; nothing is rejected because of it. */
   readonly sni?: string | undefined
   readonly certificate?: ClientCertificate | undefined
-  /** Who asks, as authentication would have found out. */
+  /** The client's identity, as authentication would have established it. */
   readonly identity: Readonly<Partial<Record<IdentityVariable, JsonObject>>>
-  /** Which listener, where the host does not tell: see `listenersCalled`. */
+  /** The listener, if the host does not determine it: see `listenersCalled`. */
   readonly listener?: string | undefined
   readonly backend?: string | undefined
-  /** Of an AI backend: the one that is asked; all, where it has none of this name. */
+  /** For an AI backend: the provider to call; all if the backend has no provider of this name. */
   readonly provider?: string | undefined
 }
 
@@ -80,46 +80,46 @@ export interface ExplainedStage {
   readonly stage: 'connection' | 'traffic' | 'backend' | 'mcp'
   /** The backend, at that stage and after it. */
   readonly name: string
-  /** Of an AI backend there is a stage for each provider: it is enough that one of them allows it. */
+  /** An AI backend has a stage for each provider: one that allows the request is enough. */
   readonly provider?: string
-  /** By the same function as in the proxy; undefined: allowed. */
+  /** Computed by the same function as in the proxy; undefined if allowed. */
   readonly decision: Decision | undefined
-  /** Of what is allowed: the Allow rule that the gateway counts it for. */
+  /** If allowed: the Allow rule that the gateway counts the request for. */
   readonly admitting: RulePlace | undefined
   readonly rules: readonly ExplainedRule[]
-  /** What a client gets if it is denied here; 403 by default. */
+  /** The status that a client gets if it is denied here; 403 by default. */
   readonly deniedStatus?: number
 }
 
 export interface ExplainedRequest {
   readonly gateway: string
   readonly listener: string
-  /** Empty where none matches. */
+  /** Empty if no route matches. */
   readonly route: string
-  /** Authentications that come before any rule. */
+  /** Authentications that run before any rule. */
   readonly authentications: readonly Attached[]
   readonly stages: readonly ExplainedStage[]
-  /** Why the connection is closed though no rule denies it: no route of a TCP or TLS listener takes it. */
+  /** Why the connection is closed although no rule denies it: no TCP or TLS route matches. */
   readonly closed?: string | undefined
-  /** What a policy responds before authentication and rules: to a preflight of CORS. */
+  /** The reply of a policy before authentication and rules, as for a CORS preflight. */
   readonly early?: Reply | undefined
-  /** Whose page it is by which somebody signs in or out: no rule and no backend is asked. */
+  /** The policy that serves this sign-in or sign-out page: rules and backends are skipped. */
   readonly signInPage?: string | undefined
-  /** What the gateway responds itself to a request that is allowed: a redirect, 404. */
+  /** The gateway's own response to a request that is allowed: a redirect, 404. */
   readonly late?: Reply | undefined
-  /** Those of them that would have to verify a credential of the request. */
+  /** The authentications that would have to verify a credential of the request. */
   readonly unverified?: readonly Attached[] | undefined
-  /** Policies that would call a service about it, in their order. */
+  /** Policies that would call a service about the request, in order. */
   readonly unasked?: readonly Unasked[] | undefined
-  /** Limits that it may be over, by kind and policy. */
+  /** Limits that the request may exceed, by kind and policy. */
   readonly limits?: readonly string[] | undefined
-  /** Why it cannot be told what the backend's rules decide. */
+  /** Why the decision of the backend's rules cannot be determined. */
   readonly unknown?: string | undefined
-  /** Of a list of MCP tools: those that are known from pins. */
+  /** For a list of MCP tools: the tools known from pins. */
   readonly tools?: readonly ExplainedTool[] | undefined
 }
 
-/** What would be decided about a request at each stage, and by what; a text where none serves it. */
+/** The decision about a request at each stage, and its cause; a string if no listener serves it. */
 export function explainRequest(
   program: Program,
   hypothetical: HypotheticalRequest,
@@ -172,7 +172,7 @@ export function explainRequest(
   }
   const sent = hypothetical.body ?? (hypothetical.isWhole === true ? NO_BODY : undefined)
   const called = describedAt(chosen, exchange, sent) ?? calledAt(chosen, exchange, sent)
-  // Before a provider is chosen there is nothing that its rules could say.
+  // Before a provider is chosen, its rules have nothing to evaluate.
   const isOver = called.late !== undefined
   const last = isOver ? [] : backendStages(chosen, exchange, hypothetical.provider, called)
   const { upstream } = chosen
@@ -181,7 +181,7 @@ export function explainRequest(
   const rejected = own ?? tooLong(route, hypothetical) ?? tooLong(chosen, hypothetical)
   if (rejected !== undefined) return { ...found, stages: [first, traffic, ...last], late: rejected }
   if (upstream.kind === 'mcp') {
-    // Rules about messages read what it sets.
+    // Rules about messages read the values that transformations set.
     replyOf(chosen, TRANSFORMING, exchange)
     replyOf(chosen, GUARDING, exchange)
     const { stage, late, unknown, tools } = explainMessage(upstream, exchange, sent)
@@ -199,7 +199,7 @@ const NO_BODY: HypotheticalBody = {
   limits: { body: 0, json: 0 },
 }
 
-/** Of AI backends. */
+/** The providers of an AI backend that are not denied. */
 function allowedIn(stages: readonly ExplainedStage[]): ReadonlySet<string> {
   return new Set(stages.flatMap((one) => (isDenied(one) ? [] : (one.provider ?? []))))
 }
@@ -239,12 +239,14 @@ function backendStages(
   })
 }
 
-/** What stands against the request at its backend; of several providers, where none may be asked. */
+/**
+ * The decision that denies the request at its backend; if there are providers, all must deny it.
+ */
 export function denialOf(stages: readonly ExplainedStage[]): Decision | undefined {
   const before = stages.filter(({ provider }) => provider === undefined).find(isDenied)
   const providers = stages.filter(({ provider }) => provider !== undefined)
-  const isRefused = providers.length > 0 && providers.every(isDenied)
-  return before?.decision ?? (isRefused ? providers.at(-1)?.decision : undefined)
+  const isRejected = providers.length > 0 && providers.every(isDenied)
+  return before?.decision ?? (isRejected ? providers.at(-1)?.decision : undefined)
 }
 
 export function isDenied({ decision }: ExplainedStage): boolean {
@@ -252,8 +254,9 @@ export function isDenied({ decision }: ExplainedStage): boolean {
 }
 
 /**
- * Those of a name: `gateway/listener` goes before the name of a gateway, and that before the name
- * of a listener, which more than one gateway may have. Without a name, all.
+ * The listeners with a name: `gateway/listener` takes precedence over a gateway's name, which takes
+ * precedence over a listener's name, which several gateways may have. Without a name, all
+ * listeners.
  */
 export function listenersCalled(
   listeners: readonly ListenerProgram[],
@@ -266,7 +269,7 @@ export function listenersCalled(
   return own.length > 0 ? own : listeners.filter(({ listener }) => listener.name === wanted)
 }
 
-/** Whether clients are asked for a certificate; of others none is seen. */
+/** Whether the listener requests client certificates; undefined if it does not. */
 export function clientCertificates({
   listener,
 }: Pick<ListenerProgram, 'listener'>): 'Require' | 'Optional' | undefined {
@@ -296,7 +299,7 @@ function connectionOf(
 ): Connection | undefined {
   const { listener } = program
   const from = sourceOf(source, sourcePort)
-  // `destination.hostname` is set on listeners of protocol TLS alone.
+  // `destination.hostname` is set only on listeners of protocol TLS.
   const sent = sni === '' ? undefined : sni
   const name = listener.protocol === 'TLS' ? sent : undefined
   const to = destinationOf('127.0.0.1', listener.port ?? 0, name)
@@ -320,7 +323,7 @@ function exchangeOf(
   return exchange
 }
 
-/** The route that takes it, and what it needs of the body; undefined where no route is asked. */
+/** The route that matches, and how much of the body it needs; undefined if no route applies. */
 export function bodyReaderOf(
   program: Program,
   hypothetical: HypotheticalRequest,
@@ -334,7 +337,7 @@ export function bodyReaderOf(
   if (readsBodyFirst(route)) {
     return { exchange, needs: { whole: route.readsBody, decoded: route.decodesBody === true } }
   }
-  // Nobody reads it but a call to a model, whole and decoded.
+  // Only a call to a model reads it, whole and decoded.
   return { exchange, needs: { whole: true, decoded: true } }
 }
 
@@ -343,18 +346,18 @@ interface BodyNeeds {
   readonly decoded: boolean
 }
 
-/** As if the authentication had found out just this. */
+/** Sets the identity as if the authentication had established it. */
 function identify(exchange: Exchange, policy: Attached, { identity }: HypotheticalRequest): void {
-  const { accepted, variables, refusal } = recognize(policy, identity)
-  // Rules that no request gets to say what they would all the same.
-  const isTurnedAway = refusal !== undefined && accepted.length === 0 && !isPermissive(policy)
+  const { accepted, variables, rejection } = recognize(policy, identity)
+  // Rules that no request reaches still show what they would decide.
+  const isTurnedAway = rejection !== undefined && accepted.length === 0 && !isPermissive(policy)
   for (const variable of isTurnedAway ? variables : accepted) {
     const value = identity[variable]
     if (value !== undefined) exchange.identify(policy, variable, value)
   }
 }
 
-/** It lets a token pass that it does not accept, and its claims are seen by no rule. */
+/** It admits a token that it does not accept, whose claims no rule sees. */
 function isPermissive({ state, value }: Attached & { readonly value?: unknown }): boolean {
   return state === 'valid' && (value as { readonly mode?: string }).mode === 'Permissive'
 }
@@ -376,8 +379,8 @@ function stageOf(
 }
 
 /**
- * Backends are chosen by weight: the dice are turned until it is the one that was asked for. Where
- * the route has none of this name, the first that it has.
+ * Backends are chosen by weight: the dice are changed until the wanted backend is chosen. If the
+ * route has no backend of this name, the first one is returned.
  */
 function backendOf(
   choose: () => BackendProgram | Reply,

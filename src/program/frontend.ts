@@ -11,7 +11,7 @@ import type { Compilation } from './compilation.ts'
 import type { TelemetryOptions } from './compile-deps.ts'
 import type { AccessLogProgram, Collector, ListenerProgram, TracingProgram } from './program.ts'
 
-/** What is told of the requests of a listener. */
+/** Compiles the telemetry of a listener's requests. */
 export function compileFrontend(
   compilation: Compilation,
   { byKind }: Effective,
@@ -77,7 +77,7 @@ function traceTo(
   return collector && { ...compiled, ...collector }
 }
 
-/** `words`: what is the same for all that is sent there. */
+/** `words`: the part that is the same for everything sent there. */
 function collectorOf(
   { reach, contexts }: Compilation,
   { origin }: ValidPolicy,
@@ -97,7 +97,7 @@ function collectorOf(
   return undefined
 }
 
-/** Scheme, host and port of a collector; of a backend with several endpoints those of the first. */
+/** Scheme, host and port of a collector; for a backend with several endpoints, of its first one. */
 function addressOf(
   target: Target | Backend,
   backends: ReadonlyMap<string, Backend>,

@@ -1,13 +1,13 @@
 import { changedRange, replacedAt } from '../model/changed-range.ts'
 import type { MatchEntry } from './match.ts'
 
-/** Entries in order, those of one route together. */
+/** Entries in order, grouped by route. */
 export type Groups<T> = readonly { readonly entries: readonly MatchEntry<T>[] }[]
 
-/** So few at once hold nobody up. */
+/** So few at once do not delay other work. */
 const MAX_AT_ONCE = 100
 
-/** Groups that the one list has and the other has not, in their order. */
+/** Groups that are in only one of the two lists, in order. */
 export interface Difference<T> {
   readonly gone: Groups<T>
   readonly come: Groups<T>
@@ -18,7 +18,7 @@ export function isMost<T>({ gone, come }: Difference<T>, length: number): boolea
   return changed > MAX_AT_ONCE && 2 * changed > length
 }
 
-/** Those that are elsewhere among the others count as gone and as come. */
+/** Groups that moved among the others count as both removed and added. */
 export function groupsBetween<T>(before: Groups<T>, now: Groups<T>): Difference<T> {
   const places = replacedAt(before, now)
   if (places !== undefined) return groupsAt({ gone: before, come: now }, places)
@@ -28,7 +28,7 @@ export function groupsBetween<T>(before: Groups<T>, now: Groups<T>): Difference<
   return replacedGroups(all) ?? otherGroups(all)
 }
 
-/** Where few are in the places of others, as those of a backend that changed. */
+/** If few groups were replaced in place, such as the routes of a changed backend. */
 function replacedGroups<T>({ gone, come }: Difference<T>): Difference<T> | undefined {
   if (gone.length !== come.length) return undefined
   const at: number[] = []
@@ -42,7 +42,7 @@ function groupsAt<T>({ gone, come }: Difference<T>, at: readonly number[]): Diff
   return { gone: pick(gone), come: pick(come) }
 }
 
-/** Where some are new, gone, or elsewhere. */
+/** If groups were added, removed or moved. */
 function otherGroups<T>(all: Difference<T>): Difference<T> {
   const [old, young] = [new Set(all.gone), new Set(all.come)]
   const others = new Set<Groups<T>[number]>()

@@ -2,15 +2,15 @@ import { children, type Term } from '../cel/check/term.ts'
 import type { Expression } from '../cel/index.ts'
 import type { Route } from '../model/route.ts'
 
-/** The request headers that decide about requests, by the names that rules and routes give them. */
+/** The request headers that affect decisions, by the names in rules and routes. */
 export interface HeadersRead {
   /** In lower case. */
   readonly names: ReadonlySet<string>
-  /** A rule looks at all of them, or at one whose name is computed. */
+  /** A rule reads all headers, or one whose name is computed. */
   readonly all: boolean
 }
 
-/** Collects them while the expressions of a Program are compiled. */
+/** Collects the headers while the expressions of a Program are compiled. */
 export class HeaderReads implements HeadersRead {
   readonly names = new Set<string>()
   all = false
@@ -20,11 +20,11 @@ export class HeaderReads implements HeadersRead {
       this.names.add((quoted || apostrophed || field).toLowerCase())
       return ''
     })
-    // What is left is read from the tree: escapes, computed names, the map as a whole.
+    // Escapes, computed names and the map as a whole are read from the tree.
     if (MAY_READ.test(rest)) this.#walk(expression.term)
   }
 
-  /** A route that matches a header decides which rules are evaluated. */
+  /** A route that matches a header determines which rules are evaluated. */
   noteMatches({ rules }: Route): void {
     for (const { matches } of rules) {
       for (const { headers } of matches) {
@@ -49,7 +49,9 @@ export class HeaderReads implements HeadersRead {
   }
 }
 
-/** `request.headers['x']`, `request.headers["x"]` and `request.headers.x`, as nearly all are. */
+/**
+ * `request.headers['x']`, `request.headers["x"]` and `request.headers.x`, the most common forms.
+ */
 const PLAIN = /\brequest\.headers(?:\["([^"\\]*)"\]|\['([^'\\]*)'\]|\.([A-Za-z_]\w*)\b(?!\s*\())/g
 
 const MAY_READ = /headers|\\|\brequest\b(?!\s*\.)/

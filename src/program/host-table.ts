@@ -1,6 +1,6 @@
-// HOT PATH: the route of a request among those of one hostname; see match.ts.
+// HOT PATH: finds the route of a request among those of one hostname; see match.ts.
 // Guarded by bench/match.ts; equals test/fuzz/route-match.plain.ts on any input.
-// Liberties: counted loops, rolling hashes in place of slices, prefixes linked to the next shorter.
+// Liberties: counted loops, rolling hashes instead of slices, prefixes linked to the next shorter.
 
 import type { Pattern } from '../cel/library/regex-pattern.ts'
 import type { Exchange } from '../exchange/exchange.ts'
@@ -18,7 +18,7 @@ function hashPrefix(text: string): number {
   return hash
 }
 
-/** `text.startsWith(part, at)`, which is four times as slow. */
+/** Equals `text.startsWith(part, at)`, which is four times as slow. */
 export function holdsAt(text: string, at: number, part: string): boolean {
   for (let i = part.length - 1; i >= 0; i--) {
     if (text.charCodeAt(at + i) !== part.charCodeAt(i)) return false
@@ -31,18 +31,18 @@ export class HostTable<T> {
   readonly name: string
   /** The next shorter wildcard that covers the same hosts. */
   shorter: HostTable<T> | undefined = undefined
-  /** Undefined: none. Tables that follow each other share it but for what changed. */
+  /** Undefined if there are none. Consecutive tables share everything but the changes. */
   exact: LayeredMap<readonly Candidate<T>[]> | undefined = undefined
-  /** By the hash of their text. */
+  /** Keyed by the hash of the prefix. */
   prefixes: LayeredMap<readonly Prefix<T>[], number> = LayeredMap.of(new Map())
-  /** How many prefixes are below a path that one of them could be at. */
+  /** The number of prefixes below each path that a prefix could have. */
   below: LayeredMap<number> = LayeredMap.of(new Map())
   root: Prefix<T> | undefined = undefined
   longest = 0
-  /** Which lengths there are: others need no look-up. */
+  /** The lengths that occur: other lengths need no lookup. */
   lengths = new Uint8Array(1)
   readonly patterns: Candidate<T>[] = []
-  /** Until it is sealed. */
+  /** Set until the table is sealed. */
   #added: Added<T> | undefined = undefined
 
   constructor(name: string) {
@@ -54,8 +54,8 @@ export class HostTable<T> {
   }
 
   /**
-   * A copy without what is found by these keys, to be added anew; undefined where other prefixes
-   * would have to be linked anew as well.
+   * A copy without the routes under these keys, which are added again; undefined if other prefixes
+   * would have to be linked again too.
    */
   without(keys: ReadonlySet<string>): HostTable<T> | undefined {
     const prefixes = [...keys].filter((key) => !key.startsWith('='))
@@ -68,7 +68,7 @@ export class HostTable<T> {
     return made
   }
 
-  /** How much is found by a key. */
+  /** The number of routes under a key. */
   countAt(key: string): number {
     if (key.startsWith('=')) return this.exact?.get(key.slice(1))?.length ?? 0
     return this.#prefixAt(key)?.candidates.length ?? 0
@@ -78,7 +78,7 @@ export class HostTable<T> {
     return this.prefixes.get(hashPrefix(text))?.find((prefix) => prefix.text === text)
   }
 
-  /** Lists may be those of the table before: others take their place. */
+  /** The previous table may share these lists, so they are replaced instead of changed. */
   #replace(changes: Iterable<readonly [text: string, prefix: Prefix<T> | undefined]>): void {
     const lists = new Map<number, readonly Prefix<T>[]>()
     const counts = new Map<string, number>()
@@ -94,7 +94,7 @@ export class HostTable<T> {
         counts.set(path, (counts.get(path) ?? this.below.get(path) ?? 0) + by)
       }
     }
-    // At once: each is a copy of what is different.
+    // All at once: each call copies what differs.
     if (lists.size > 0) {
       const entries = [...lists].map(([hash, list]) => [hash, list.length > 0 ? list : undefined])
       this.prefixes = this.prefixes.with(entries as [number, readonly Prefix<T>[] | undefined][])
@@ -103,7 +103,7 @@ export class HostTable<T> {
     this.below = this.below.with([...counts].map(([path, count]) => [path, count || undefined]))
   }
 
-  /** Of a copy: what was added is there, best first. */
+  /** Completes a copy: adds what was added, best first. */
   sealAdded(): void {
     const { exact, prefixes } = this.#takeAdded()
     for (const candidates of exact.values()) candidates.sort(byDetail)
@@ -151,7 +151,7 @@ export class HostTable<T> {
     }
   }
 
-  /** All are there: best first, and each prefix is told of the next shorter one. */
+  /** Completes a table: sorts best first, and links each prefix to the next shorter one. */
   seal(): void {
     const { exact, prefixes } = this.#takeAdded()
     for (const candidates of exact.values()) candidates.sort(byDetail)
@@ -179,12 +179,12 @@ export class HostTable<T> {
     return added
   }
 
-  find(exchange: Exchange, refused: T): T | undefined {
+  find(exchange: Exchange, rejected: T): T | undefined {
     const { path } = exchange.request
     if (this.exact !== undefined) {
       const candidates = this.exact.get(path)
       if (candidates !== undefined) {
-        const found = firstOf(candidates, exchange, refused)
+        const found = firstOf(candidates, exchange, rejected)
         if (found !== undefined) {
           exchange.matchedPrefix = path
           return found
@@ -193,13 +193,13 @@ export class HostTable<T> {
     }
     let prefix = this.longest === 0 ? this.root : this.longestPrefix(path)
     for (; prefix !== undefined; prefix = prefix.shorter) {
-      const found = firstOf(prefix.candidates, exchange, refused)
+      const found = firstOf(prefix.candidates, exchange, rejected)
       if (found !== undefined) {
         exchange.matchedPrefix = prefix.text
         return found
       }
     }
-    return this.patterns.length === 0 ? undefined : this.#matching(exchange, refused)
+    return this.patterns.length === 0 ? undefined : this.#matching(exchange, rejected)
   }
 
   longestPrefix(path: string): Prefix<T> | undefined {
@@ -211,7 +211,7 @@ export class HostTable<T> {
     const end = Math.min(length, this.longest)
     for (let i = 0; i < end; i++) {
       hash = Math.imul(hash ^ code, PRIME)
-      // A prefix ends where the path does, or before a slash.
+      // A prefix ends at the end of the path or before a slash.
       code = i + 1 < length ? path.charCodeAt(i + 1) : SLASH
       if (code !== SLASH || lengths[i + 1] === 0) continue
       const prefixes = this.prefixes.get(hash)
@@ -224,7 +224,7 @@ export class HostTable<T> {
     return best
   }
 
-  #matching(exchange: Exchange, refused: T): T | undefined {
+  #matching(exchange: Exchange, rejected: T): T | undefined {
     const { patterns } = this
     for (let i = 0; i < patterns.length; i++) {
       const candidate = patterns[i] as Candidate<T>
@@ -233,13 +233,13 @@ export class HostTable<T> {
       const held = matched === undefined ? undefined : candidate.holds(exchange)
       if (held === false) continue
       exchange.matchedPrefix = ''
-      return held === undefined ? refused : candidate.target
+      return held === undefined ? rejected : candidate.target
     }
     return undefined
   }
 }
 
-/** What a table gets, by path. */
+/** Routes added to a table, by path. */
 interface Added<T> {
   readonly exact: Map<string, Candidate<T>[]>
   readonly prefixes: Map<string, Prefix<T>>
@@ -256,7 +256,7 @@ class Prefix<T> {
   }
 }
 
-/** Of `/a/b/c`: `/a/b` and `/a`. */
+/** For `/a/b/c`: `/a/b` and `/a`. */
 function pathsAbove(text: string): readonly string[] {
   const found: string[] = []
   for (let slash = text.lastIndexOf('/'); slash > 0; slash = text.lastIndexOf('/', slash - 1)) {
@@ -273,12 +273,12 @@ function countedBelow(prefixes: Iterable<string>): Map<string, number> {
   return counts
 }
 
-/** `/a/` and `/a` have the same paths below them, and `/` has all. */
+/** `/a/` and `/a` match the same paths below them, and `/` matches all paths. */
 function prefixOf(value: string): string {
   return value.charCodeAt(value.length - 1) === SLASH ? value.replace(/\/+$/, '') : value
 }
 
-/** What a path is found by; undefined: all patterns are looked at. */
+/** The key under which a path is found; undefined for patterns, which are all tried. */
 export function keyOf({ kind, value }: PathMatch): string | undefined {
   if (kind === 'regex') return undefined
   return kind === 'exact' ? `=${value}` : prefixOf(value)
@@ -287,13 +287,13 @@ export function keyOf({ kind, value }: PathMatch): string | undefined {
 function firstOf<T>(
   candidates: readonly Candidate<T>[],
   exchange: Exchange,
-  refused: T,
+  rejected: T,
 ): T | undefined {
   for (let i = 0; i < candidates.length; i++) {
     const candidate = candidates[i] as Candidate<T>
     if (candidate.isPlain) return candidate.target
     const held = candidate.holds(exchange)
-    if (held === undefined) return refused
+    if (held === undefined) return rejected
     if (held) return candidate.target
   }
   return undefined

@@ -11,31 +11,34 @@ import { IDENTIFYING } from '../reach/kinds.ts'
 
 export type HypotheticalIdentity = Readonly<Partial<Record<IdentityVariable, JsonObject>>>
 
-/** What an authentication would make of who is supposed to ask. */
+/** What an authentication would accept of a hypothetical identity. */
 export interface Recognized {
   /** The variables that it can set. */
   readonly variables: readonly IdentityVariable[]
-  /** Those that it sets: of several ways to sign in, what the first one that is believed finds. */
+  /**
+   * The variables that it sets: if clients can authenticate in several ways, those of the first one
+   * that succeeds.
+   */
   readonly accepted: readonly IdentityVariable[]
   /** Why a token is not accepted. */
-  readonly refusal: string | undefined
+  readonly rejection: string | undefined
 }
 
 export function recognize(policy: Attached, identity: HypotheticalIdentity): Recognized {
   const members = membersOf(policy)
   const variables = [...new Set(members.flatMap(({ kind }) => IDENTIFYING.get(kind) ?? []))]
-  let refusal: string | undefined
+  let rejection: string | undefined
   for (const { kind, value } of members) {
     const given = (IDENTIFYING.get(kind) ?? []).filter((one) => identity[one] !== undefined)
     if (given.length === 0) continue
-    const bad = kind === 'jwtAuthentication' ? tokenRefusal(value, identity.jwt) : undefined
-    if (bad === undefined) return { variables, accepted: given, refusal: undefined }
-    refusal ??= bad
+    const bad = kind === 'jwtAuthentication' ? tokenRejection(value, identity.jwt) : undefined
+    if (bad === undefined) return { variables, accepted: given, rejection: undefined }
+    rejection ??= bad
   }
-  return { variables, accepted: [], refusal }
+  return { variables, accepted: [], rejection }
 }
 
-/** Whether the request has a credential of which nothing is supposed: nobody verifies it here. */
+/** Whether the request has a credential for which no identity is given: it is not verified here. */
 export function isUnverified(
   policy: Attached,
   exchange: Exchange,
@@ -58,10 +61,10 @@ function membersOf(
 }
 
 /**
- * Why tokens with these claims are not accepted; undefined: they may be. Claims that are not
- * given are as the policy wants them, and only those that pick a provider are looked at.
+ * Why tokens with these claims are not accepted; undefined if they may be. Claims that are not
+ * given are assumed to satisfy the policy, and only those that select a provider are checked.
  */
-function tokenRefusal(value: unknown, claims: JsonObject | undefined): string | undefined {
+function tokenRejection(value: unknown, claims: JsonObject | undefined): string | undefined {
   if (claims === undefined) return undefined
   const { providers } = value as JwtAuthentication
   const { iss, aud } = claims
@@ -77,7 +80,7 @@ function tokenRefusal(value: unknown, claims: JsonObject | undefined): string | 
   return malformed && `tokens are not accepted whose ${malformed.detail}`
 }
 
-/** Whether a token with these claims can be good now; one that was recorded need not be. */
+/** Whether a token with these claims can be valid now; a recorded one need not be. */
 export function isGoodNow({ jwt }: HypotheticalIdentity): boolean {
   return jwt === undefined || (malformedClaim(jwt) ?? checkTimes(jwt, 0, Date.now())) === undefined
 }

@@ -6,10 +6,10 @@ import type { Step } from '../exchange/step.ts'
 import type { InvalidPolicy, PolicyPlace } from '../model/policy.ts'
 import { STAGE_OF_SECTION } from '../policies/expressions.ts'
 
-/** A policy that cannot hold, and therefore denies what it guards. */
+/** An invalid policy, which therefore denies everything it guards. */
 export interface Fault {
   readonly policy: PolicyPlace
-  /** The first thing that is wrong with it. */
+  /** The first error in it. */
   readonly diagnostic: Diagnostic | undefined
 }
 
@@ -19,14 +19,14 @@ export function faultOf(policy: InvalidPolicy): Fault {
   return { policy, diagnostic: error ?? diagnostics[0] }
 }
 
-/** The same for everything that asks: no rule is looked at. */
+/** Denies everything: no rule is evaluated. */
 export function invalidDecider(fault: Fault): Decider {
   return { decide: () => decisionOf(fault), admittedBy: () => undefined, explain: () => [] }
 }
 
 const INVALID = reply(500, 'invalid-policy')
 
-/** The log says which policy; the client never learns. */
+/** The log names the policy; the client never learns it. */
 export function invalidStep(fault: Fault): Step {
   const response = { ...INVALID, detail: `${fault.policy.policy} ${fault.policy.kind}` }
   return (exchange) => {
@@ -35,7 +35,7 @@ export function invalidStep(fault: Fault): Step {
   }
 }
 
-/** Made for each request that is denied: the policy may be on another line than before. */
+/** Created for each denied request: the policy may have moved to another line. */
 function decisionOf({ policy, diagnostic }: Fault): Decision {
   const { policy: name, section, level, kind, origin } = policy
   const reason = diagnostic && `${diagnostic.code}: ${diagnostic.message}`

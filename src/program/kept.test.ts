@@ -5,7 +5,7 @@ import type { RemoteClock } from '../policies/jwt-authentication/remote.ts'
 import { compileProgram } from './compile.ts'
 import { closeKept, keptFigures, retiredKept } from './kept.ts'
 
-/** A clock that keeps what is to run later, and dice that never fall. */
+/** A clock that keeps callbacks without running them, and constant randomness. */
 function testClock() {
   const waiting = new Set<() => void>()
   const clock: RemoteClock = {

@@ -1,25 +1,25 @@
 import type { OwnPage } from '../exchange/own-page.ts'
 import type { Program } from './program.ts'
 
-/** What a thing that lives across reloads may have, whatever policy made it. */
+/** State that lives across reloads, whichever policy created it. */
 export interface Kept {
-  /** No Program has it any more; requests in flight may still ask it. */
+  /** No Program uses it any longer; requests in flight may still use it. */
   close?(): void
-  /** Verified tokens that it remembers. */
+  /** Verified tokens that it caches. */
   readonly remembered?: number
-  /** Keys of a rate limit, and of which policy. */
+  /** Names of policies with a rate limit, and the number of their keys. */
   limitedKeys?(): readonly [policy: string, count: number]
-  /** Seconds since the keys of each issuer were fetched; without those that never were. */
+  /** Seconds since the keys of each issuer were fetched; issuers never fetched are omitted. */
   keyAges?(): Iterable<readonly [issuer: string, seconds: number]>
   /** Limits that it shares with other processes. */
   readonly quotas?: readonly string[]
-  /** What the gateway serves for it itself, before any route. */
+  /** Pages that the gateway itself serves for it, before any route. */
   readonly pages?: readonly OwnPage[]
-  /** Those whose keys it fetches. */
+  /** Issuers whose keys it fetches. */
   readonly issuers?: readonly string[]
 }
 
-/** What the one Program has and the other has not, to be closed. */
+/** The state that only the previous Program has, to be closed. */
 export function retiredKept(previous: Program, next: Program | undefined): readonly Kept[] {
   if (next?.state === previous.state) return []
   const used = new Set(next?.state.values())
@@ -30,7 +30,7 @@ export function closeKept(kept: readonly Kept[]): void {
   for (const one of kept) one.close?.()
 }
 
-/** For the gauges. */
+/** Values for the gauges. */
 export function keptFigures(program: Program | undefined) {
   let remembered = 0
   const ages = new Map<string, number>()
@@ -52,12 +52,12 @@ export function quotasOf(program: Program | undefined): readonly string[] {
   return [...(program?.state.values() ?? [])].flatMap((kept) => (kept as Kept).quotas ?? [])
 }
 
-/** All pages of the gateway itself. */
+/** All pages that the gateway itself serves. */
 export function pagesOf(state: Program['state']): readonly OwnPage[] {
   return [...state.values()].flatMap((kept) => (kept as Kept).pages ?? [])
 }
 
-/** All whose keys are fetched. */
+/** All issuers whose keys are fetched. */
 export function issuersOf({ state }: Program): ReadonlySet<string> {
   return new Set([...state.values()].flatMap((kept) => (kept as Kept).issuers ?? []))
 }

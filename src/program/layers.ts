@@ -2,8 +2,8 @@ import type { Attached } from '../model/policy.ts'
 import type { Layer } from '../reach/layers.ts'
 
 /**
- * Layers by place, each made once. A policy that is attached to several things is a policy of its
- * own at each of them, with its own counts, even where the Model has one object for all.
+ * Layers by place, each created once. A policy that is attached to several things is a separate
+ * policy at each of them, with its own counters, even if the Model has one object for all.
  */
 export class Layers {
   readonly #layers = new Map<string, { readonly of: readonly Attached[]; readonly layer: Layer }>()
@@ -11,7 +11,7 @@ export class Layers {
 
   at(place: string, policies: readonly Attached[]): Layer {
     const known = this.#layers.get(place)
-    // Two things of one name would be a fault elsewhere; neither may get the other's policies.
+    // Two things with the same name are reported elsewhere; neither may get the other's policies.
     if (known?.of === policies) return known.layer
     const own = policies.map((policy) => (this.#places.has(policy) ? { ...policy } : policy))
     for (const policy of own) this.#places.set(policy, place)

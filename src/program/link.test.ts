@@ -5,7 +5,7 @@ import { reply } from '../exchange/reply.ts'
 import { runSteps, type Step } from '../exchange/step.ts'
 import { linkSteps } from './link.ts'
 
-// Each letter is a step: goes on, waits and goes on, responds, waits and responds.
+// The behavior of each step: continues, waits and continues, responds, waits and responds.
 const KINDS = ['on', 'wait', 'respond', 'late'] as const
 
 function stepsOf(kinds: readonly string[], ran: number[]): readonly Step[] {

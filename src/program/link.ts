@@ -8,21 +8,22 @@ const NO_STEP: Step = () => undefined
 
 const places = new WeakMap<Step, PolicyPlace>()
 
-/** Whoever catches what the step throws learns which policy it is of. */
+/** Records the policy of a step, so that errors thrown by the step can be attributed to it. */
 export function placeStep(step: Step, policy: PolicyPlace): Step {
   places.set(step, policy)
   return step
 }
 
-/** The policy of a step; of several of one kind, the first. */
+/** The policy of a step; the first one if there are several of a kind. */
 export function placeOf(step: Step): PolicyPlace | undefined {
   return places.get(step)
 }
 
 /**
- * Steps as one: nothing to run costs nothing, and few are called from code that knows how many
- * they are, at half the cost of a loop over them. What one of them throws is thrown with its
- * policy; how far it came is a local number, which is all that this costs a request that is fine.
+ * Links steps into one function: an empty list costs nothing, and up to four steps are called from
+ * unrolled code, at half the cost of a loop. Errors are thrown with the policy of the step.
+ * Tracking the current step takes only a local variable, the only cost for a request without
+ * errors.
  */
 export function linkSteps(steps: readonly Step[]): Step {
   const [a, b, c, d] = steps as [Step, Step, Step, Step]
@@ -91,7 +92,7 @@ export function linkSteps(steps: readonly Step[]): Step {
   }
 }
 
-/** After the step before `next`, which has not let the request pass at once. */
+/** Continues after the step before `next`, which did not return undefined synchronously. */
 function goOn(
   outcome: Exclude<Outcome, undefined> | Promise<Outcome>,
   steps: readonly Step[],

@@ -6,7 +6,9 @@ import type { Match } from '../model/route.ts'
 import { runToCompletion } from '../model/steps.ts'
 import { compileHosts, compileMatcher, type Hosts } from './match.ts'
 
-/** `host[,host] path [METHOD] [name:value]… [?name=value]…`: `=` is exact, `~` a regular expression. */
+/**
+ * `host[,host] path [METHOD] [name:value]… [?name=value]…`: `=` is exact, `~` a regular expression.
+ */
 function entry(text: string) {
   const [hosts = '*', path = '/', ...rest] = text.split(' ')
   const kind = path.startsWith('=') ? 'exact' : path.startsWith('~') ? 'regex' : 'prefix'
@@ -28,7 +30,7 @@ function entry(text: string) {
 }
 
 function best(routes: readonly string[], asked: Asked, hostname?: string): string {
-  const options = { hostname, unmatched: 'none', refused: 'refused' }
+  const options = { hostname, unmatched: 'none', rejected: 'refused' }
   return compileMatcher(routes.map(entry), options)(exchangeOf(asked))
 }
 
@@ -129,13 +131,13 @@ describe('Gateway API: what a match matches', () => {
       ['* ~/a/.*', '/a/b', ''],
     ] as const) {
       const exchange = exchangeOf({ url })
-      compileMatcher([entry(route)], { hostname: undefined, unmatched: '', refused: '' })(exchange)
+      compileMatcher([entry(route)], { hostname: undefined, unmatched: '', rejected: '' })(exchange)
       assert.equal(exchange.matchedPrefix, prefix)
     }
   })
 
-  it('refuses a request whose regular expression cannot be decided, whatever else matches', () => {
-    // `a)|(/b` is no expression; put into a group it would become one.
+  it('rejects a request whose regular expression cannot be decided, whatever else matches', () => {
+    // `a)|(/b` is not a valid expression; inside a group it would become one.
     assert.equal(best(['* ~a)|(/b', '* /c'], { url: '/b' }), 'refused')
     assert.equal(best(['* / x:~(', '* /'], { url: '/b', headers: { x: '1' } }), 'refused')
   })
@@ -215,7 +217,7 @@ describe('tables of hosts after a change', () => {
         last = runToCompletion(compileHosts(groups, last))
       }
       assert.ok(looks <= 50 * 4, `${looks}`)
-      // Another route has the same path: its order among the others counts.
+      // Another route has the same path, so its order among the others matters.
       groups = groups.with(7, counted(`${host || '* '}/p-9`))
       looks = 0
       runToCompletion(compileHosts(groups, last))

@@ -1,6 +1,6 @@
-// HOT PATH: the route of a request; no allocation but what a header or query match has to decode.
+// HOT PATH: finds the route of a request; allocates only what header or query matches decode.
 // Guarded by bench/match.ts; equals test/fuzz/route-match.plain.ts on any input.
-// Liberties: counted loops, rolling hashes in place of slices, tables linked to the next best.
+// Liberties: counted loops, rolling hashes instead of slices, tables linked to the next best.
 
 import type { Exchange } from '../exchange/exchange.ts'
 import { coverage } from '../model/hostnames.ts'
@@ -11,25 +11,25 @@ import { Candidate } from './candidate.ts'
 import { type Difference, type Groups, groupsBetween, isMost } from './group-difference.ts'
 import { HostTable, holdsAt, keyOf, PRIME, push, SEED } from './host-table.ts'
 
-/** One match of one rule, with what it leads to. Where all else is equal the first one wins. */
+/** One match of one rule, with its target. If all else is equal, the first one wins. */
 export interface MatchEntry<T> {
-  /** In lower case, wildcards at the front; none: any name. */
+  /** In lower case, wildcards at the front; if empty, any name. */
   readonly hostnames: readonly string[]
   readonly match: Match
   readonly target: T
-  /** Preflights of CORS for the method of the match are matched too: the target responds to them. */
+  /** CORS preflights for the method of the match are matched too: the target responds to them. */
   readonly takesPreflights?: boolean
 }
 
 export interface MatcherOptions<T> {
-  /** The listener's own name: others match nothing. */
+  /** The listener's own name: other names match nothing. */
   readonly hostname: string | undefined
   readonly unmatched: T
-  /** For a request that costs a regular expression too much: to go on would be to skip a route. */
-  readonly refused: T
+  /** For a request whose regular expression costs too much: continuing would skip a route. */
+  readonly rejected: T
 }
 
-/** Sets `matchedPrefix`: of an exact match the whole path, of a regular expression nothing. */
+/** Sets `matchedPrefix`: the whole path for an exact match, nothing for a regular expression. */
 export type Matcher<T> = (exchange: Exchange) => T
 
 export function compileMatcher<T>(
@@ -40,48 +40,48 @@ export function compileMatcher<T>(
 }
 
 export function matcherOf<T>(hosts: Hosts<T>, options: MatcherOptions<T>): Matcher<T> {
-  const { hostname, unmatched, refused } = options
+  const { hostname, unmatched, rejected } = options
   const { exact, suffixes, longest, any } = hosts
   const search = (exchange: Exchange): T | undefined => {
     const { host } = exchange.request
     const own = exact.get(host)
     if (own !== undefined) {
-      const found = own.find(exchange, refused)
+      const found = own.find(exchange, rejected)
       if (found !== undefined) return found
     }
     if (longest > 0) {
       let table = longestSuffix(suffixes, longest, host)
       for (; table !== undefined; table = table.shorter) {
-        const found = table.find(exchange, refused)
+        const found = table.find(exchange, rejected)
         if (found !== undefined) return found
       }
     }
-    return any.isEmpty ? undefined : any.find(exchange, refused)
+    return any.isEmpty ? undefined : any.find(exchange, rejected)
   }
   if (hostname === undefined) return (exchange) => search(exchange) ?? unmatched
   const covers = coverage(hostname)
   return (exchange) => (covers(exchange.request.host) ? (search(exchange) ?? unmatched) : unmatched)
 }
 
-/** Never changed: the next one shares the tables of hosts that stay as they are. */
+/** Immutable: the next one shares the tables of unchanged hosts. */
 export interface Hosts<T> {
   readonly groups: Groups<T>
   readonly exact: LayeredMap<HostTable<T>>
-  /** By `.example.com`. */
+  /** Keyed by `.example.com`. */
   readonly wildcards: ReadonlyMap<string, HostTable<T>>
-  /** By the hash of `.example.com`, read from its end. */
+  /** Keyed by the hash of `.example.com`, read from its end. */
   readonly suffixes: ReadonlyMap<number, readonly HostTable<T>[]>
   readonly longest: number
   readonly any: HostTable<T>
 }
 
-/** In small steps. Where most groups are those of `before`, only hosts of the others are built. */
+/** Runs in small steps. If most groups are those of `before`, only changed hosts are built. */
 export function* compileHosts<T>(
   groups: Groups<T>,
   before: Hosts<T> | undefined = undefined,
 ): Generator<void, Hosts<T>> {
   const difference = before && groupsBetween(before.groups, groups)
-  // To go on from tables that lose most of what they have is no less work, and all at once.
+  // Updating tables that lose most of their routes is as much work, and is done all at once.
   if (difference !== undefined && isMost(difference, groups.length)) {
     return yield* compileHosts(groups)
   }
@@ -89,7 +89,7 @@ export function* compileHosts<T>(
   const changed = changes && new Set(changes.keys())
   if (before !== undefined && changed?.size === 0) return before
   const starts = startsOf(before, changes)
-  // Where all that is found by a changed path is of changed groups, no others are looked through.
+  // If only changed groups have routes under the changed paths, no other groups are visited.
   const isWithin = before && difference && isAllOf(before, difference.gone, starts)
   const among = isWithin === true && starts.size === changed?.size ? difference.come : groups
   const { any, ...built } = yield* buildTables(among, changed, starts)
@@ -115,10 +115,10 @@ export function* compileHosts<T>(
   }
 }
 
-/** The keys of paths that changed, by name; undefined: there is one without a key. */
+/** The keys of changed paths, by name; undefined if one of them has no key. */
 type Changes = ReadonlyMap<string, ReadonlySet<string> | undefined>
 
-/** Of all entries that are different; '' for any name. */
+/** Covers all entries that differ; '' stands for any name. */
 function changedHosts<T>({ gone, come }: Difference<T>): Changes {
   const changes = new Map<string, Set<string> | undefined>()
   const note = (name: string, key: string | undefined) => {
@@ -137,7 +137,7 @@ function changedHosts<T>({ gone, come }: Difference<T>): Changes {
   return changes
 }
 
-/** A table to go on from, and the keys of what is to be added to it. */
+/** A table to update, and the keys to add to it. */
 interface Start<T> {
   readonly table: HostTable<T>
   readonly keys: ReadonlySet<string>
@@ -145,7 +145,7 @@ interface Start<T> {
 
 type Starts<T> = ReadonlyMap<string, Start<T>>
 
-/** By name, the tables of before without what changed; a name is not here if all is to be built. */
+/** The previous tables by name, without the changed keys; missing if a table is built anew. */
 function startsOf<T>(before: Hosts<T> | undefined, changes: Changes | undefined): Starts<T> {
   const starts = new Map<string, Start<T>>()
   if (before === undefined || changes === undefined) return starts
@@ -158,7 +158,7 @@ function startsOf<T>(before: Hosts<T> | undefined, changes: Changes | undefined)
   return starts
 }
 
-/** Whether these groups are all that have anything in the tables by the keys that changed. */
+/** Whether these groups own all routes under the changed keys in the tables. */
 function isAllOf<T>(before: Hosts<T>, gone: Groups<T>, starts: Starts<T>): boolean {
   const own = new Map<string, Map<string, number>>()
   for (const { entries } of gone) {
@@ -184,7 +184,7 @@ interface Tables<T> {
 
 const GROUPS_AT_ONCE = 500
 
-/** Tables of these names, or of all. */
+/** Builds the tables of these names, or all tables. */
 function* buildTables<T>(
   groups: Groups<T>,
   names: ReadonlySet<string> | undefined,
@@ -212,7 +212,7 @@ function* buildTables<T>(
   return tables
 }
 
-/** Apart from the steps: V8 does not optimize a loop of a generator while it runs. */
+/** Separate from the generator: V8 does not optimize a loop in a generator while it runs. */
 function fill<T>(
   tables: Tables<T>,
   groups: Groups<T>,
@@ -273,7 +273,7 @@ function isSome(hostnames: readonly string[], names: ReadonlySet<string> | undef
   return false
 }
 
-/** The tables of before, with those of changed names as they were built. */
+/** The previous tables, with newly built ones for changed names. */
 function mergedExact<T>(
   before: LayeredMap<HostTable<T>> | undefined,
   changed: ReadonlySet<string> | undefined,
@@ -284,7 +284,7 @@ function mergedExact<T>(
   return names.length === 0 ? before : before.with(names.map((name) => [name, built.get(name)]))
 }
 
-/** The same of wildcards. */
+/** The same for wildcards. */
 function mergedWildcards<T>(
   before: ReadonlyMap<string, HostTable<T>> | undefined,
   changed: ReadonlySet<string> | undefined,
@@ -297,7 +297,10 @@ function mergedWildcards<T>(
   return made
 }
 
-/** Each knows the next shorter one; copies, since requests may still be matched by those before. */
+/**
+ * Links each table to the next shorter one. The tables are copies, since requests may still be
+ * matched by the previous ones.
+ */
 function linked<T>(tables: ReadonlyMap<string, HostTable<T>>): ReadonlyMap<string, HostTable<T>> {
   const made = new Map([...tables].map(([name, table]) => [name, table.copy()]))
   for (const [name, table] of made) {
@@ -318,7 +321,7 @@ function hashSuffix(text: string): number {
   return hash
 }
 
-/** The table of the longest wildcard that covers the host; it knows the shorter ones. */
+/** The table of the longest wildcard that covers the host; it links to the shorter ones. */
 function longestSuffix<T>(
   suffixes: Hosts<T>['suffixes'],
   longest: number,

@@ -1,6 +1,6 @@
 import type { Endpoint, McpTarget } from '../model/backend.ts'
 
-/** Where a server is reached. */
+/** The address of an MCP server. */
 export type McpAddress =
   | { readonly kind: 'endpoint'; readonly endpoint: Endpoint; readonly path: string }
   | { readonly kind: 'backend'; readonly backend: string; readonly path: string }
@@ -12,10 +12,10 @@ interface AddressOptions {
   readonly backend?: string
 }
 
-/** What clients of MCP ask at, if nothing else is said. */
+/** The default paths of MCP clients. */
 const DEFAULT_PATHS = { mcp: '/mcp', sse: '/sse', openapi: '', stdio: '' } as const
 
-/** Undefined: it says no address that can be used. */
+/** Undefined if the target has no usable address. */
 export function mcpAddress({ options, transport }: McpTarget): McpAddress | undefined {
   const { host, port, path, backend } = options as AddressOptions
   const usual = path ?? DEFAULT_PATHS[transport]

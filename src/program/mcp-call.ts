@@ -9,11 +9,11 @@ export interface CallPolicies {
   /** The policies of the target itself. */
   readonly run: Step
   readonly path: string
-  /** The credentials of clients go on to the server. */
+  /** Client credentials are forwarded to the server. */
   readonly keepsCredentials: boolean
 }
 
-/** What is said of the connection of the client, or of the body that it sent. */
+/** Headers about the client's connection or about the body that the client sent. */
 const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',
@@ -41,7 +41,7 @@ const NOT_FORWARDED: ReadonlySet<string> = new Set([
 /** One request may call several servers at once, and their policies change the same exchange. */
 const waiting = new WeakMap<Exchange, Promise<unknown>>()
 
-/** What the policies of a target make of a request, without a trace of it for other targets. */
+/** Runs the policies of a target on a request, without side effects for other targets. */
 export function prepareCall(policies: CallPolicies) {
   return (exchange: Exchange): PreparedCall | Reply | Promise<PreparedCall | Reply> => {
     const before = waiting.get(exchange)
@@ -93,7 +93,7 @@ function preparedCall({ path }: CallPolicies, exchange: Exchange): PreparedCall 
   return { ...address, headers, credentialQuery, setHeaders, rejected }
 }
 
-/** Gives back what steps may change. */
+/** Returns a function that restores what steps may change. */
 function snapshot(exchange: Exchange): () => void {
   const { path, search, host, requestEdit, responseEdit, identity } = exchange
   const { credentialEdit, credentialQuery, credentialRejected, metadata } = exchange

@@ -4,11 +4,11 @@ import type { GuardMcpText } from '../protocols/mcp/guarded-message.ts'
 import type { McpGuards } from '../protocols/mcp/guarded-server.ts'
 import { guardsOf, localGuards } from './model-guards.ts'
 
-/** The guards of a request to MCP servers; undefined: none. */
+/** The guards of a request to MCP servers; undefined if there are none. */
 export function mcpGuardsFor(exchange: Exchange): McpGuards | undefined {
   if (exchange.guardrails.length === 0) return undefined
   const { request, response } = guardsOf(exchange)
-  // What a client sends is one message; a server sends as many as it likes.
+  // A client sends one message; a server sends any number.
   return {
     request: guardBy(localGuards(request), searchEffort()),
     response: guardBy(localGuards(response)),

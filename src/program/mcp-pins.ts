@@ -2,10 +2,10 @@ import type { Decision } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { ChangedTool, PinFinding } from '../protocols/mcp/pins.ts'
 
-/** Tools that are named in a record; the others are counted. */
+/** Max number of tools that a record names; the others are only counted. */
 const MAX_NAMED = 10
 
-/** Keeps with the exchange, for its record, that tools are not the ones that were pinned. */
+/** Adds a decision to the exchange for its record: tools differ from the pinned ones. */
 export function reportUnpinned(exchange: Exchange, finding: PinFinding): void {
   exchange.decisions = [...exchange.decisions, pinDecision(finding)]
 }
@@ -24,7 +24,7 @@ export function pinDecision({ target, isEnforced, isCall, tools }: PinFinding): 
     audited: undefined,
     invalid: undefined,
     provider: undefined,
-    // A list goes on without them.
+    // A list continues without them.
     isSkipped: !isCall,
     attributes: [
       attribute('mcp.tool.target', target),

@@ -32,13 +32,13 @@ import type { Permit } from './permit.ts'
 import type { McpProgram, McpUpstream } from './program.ts'
 import { sealKeyOf } from './seal-key.ts'
 
-/** Of a process that has no others beside it. */
+/** For a process without other workers. */
 const OWN_STREAMS = new MessageStreams()
 
-/** Milliseconds that a tool may take, where nothing else is said. */
+/** Default timeout of a tool, in milliseconds. */
 const DEFAULT_TIMEOUT = 300_000
 
-/** Undefined if a server cannot be reached as it is configured. */
+/** Undefined if a server cannot be reached as configured. */
 export function openMcpUpstream(
   compilation: Compilation,
   backend: McpBackend,
@@ -77,7 +77,7 @@ export function openMcpUpstream(
   return { kind: 'mcp', mcp, servers: plans, isPrefixed, onlyLocal, serve: lazily(options) }
 }
 
-/** What speaks MCP is loaded with the first backend that needs it. */
+/** The MCP implementation is loaded with the first backend that needs it. */
 function lazily(options: McpEndpointOptions<Permit<'mcp'>>): McpUpstream['serve'] {
   let endpoint: McpEndpoint | undefined
   const loading = import('../protocols/mcp/index.ts').then(({ createMcpEndpoint }) => {
@@ -127,7 +127,7 @@ function openServer(
   const open = address && openCalls(compilation, backend, target, address, layers)
   if (address === undefined || open === undefined) return undefined
   const own = new Set(layers.length > around.length ? layers.at(-1)?.policies : [])
-  // Its steps run when the message was guarded already.
+  // Its steps run only after the message was guarded.
   if ([...own].some(({ kind }) => kind === 'guardrails')) return undefined
   const section = sections.compile(
     layers,
@@ -165,14 +165,14 @@ interface ApiOptions {
   readonly schema: DocumentSource
 }
 
-/** As a server may name itself; undefined: only its backend knows. */
+/** The origin that a server may use for itself; undefined if only its backend knows it. */
 function originOf(address: McpAddress): string | undefined {
   if (address.kind !== 'endpoint') return undefined
   const { host, port, scheme = 'http' } = address.endpoint
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** Sessions go on as long as the target is the same. */
+/** Sessions continue as long as the target is the same. */
 function heldFor(
   { contexts }: Compilation,
   backend: McpBackend,
@@ -185,7 +185,7 @@ function heldFor(
 function pinsOf({ name, pins }: McpTarget): Pick<ServerOptions, 'pins'> | 'invalid' {
   if (pins === undefined) return { pins: undefined }
   const file = readPinFile(pins.file.text)
-  // Its source said so: what is not understood approves nothing.
+  // The source reported the error: an unreadable file approves nothing.
   if (typeof file === 'string') return 'invalid'
   return { pins: { mode: pins.mode, tools: file.get(name) ?? new Map() } }
 }

@@ -15,7 +15,7 @@ import { openMcpUpstream } from './mcp-upstream.ts'
 import { type MessageVerdict, Permit } from './permit.ts'
 import type { BackendProgram, McpProgram, MessageExplanation } from './program.ts'
 
-/** Undefined if a server of it cannot be reached as it is configured. */
+/** Undefined if one of its servers cannot be reached as configured. */
 export function compileMcp(
   compilation: Compilation,
   backend: McpBackend,
@@ -53,11 +53,11 @@ export function compileMcp(
 
 interface MessageRules {
   readonly decider: Decider
-  /** Undefined: nothing is visible. */
+  /** Undefined if nothing is visible. */
   readonly visibility: McpVisibility | undefined
 }
 
-/** Of the servers by name, and of all. */
+/** `targets`: rules of the servers by name; `general`: rules of all. */
 function mcpProgram(
   general: MessageRules | undefined,
   targets: ReadonlyMap<string, MessageRules | undefined>,
@@ -75,7 +75,8 @@ function mcpProgram(
     },
     admit(exchange, message) {
       enter(exchange, message)
-      // What the rules of one server deny for certain may still be for another one.
+      // A message that the rules of one server certainly deny may still be allowed for another
+      // server.
       const isPossible = general && (() => shows(exchange, 'part', general, ...targets.values()))
       return recorded(exchange, Permit.general(isPossible, general?.decider, exchange))
     },
@@ -99,14 +100,14 @@ function mcpProgram(
       const isPossible = general && (() => shows(exchange, 'part', general, ...targets.values()))
       const { permit, decision } = Permit.general(isPossible, general?.decider, exchange)
       const all = explained(exchange, general, decision)
-      // Rules about tools need not be true of a message that names none.
+      // Rules about tools need not match a message that names none.
       const own = permit === undefined ? all : { ...all, admitting: undefined, rules: [] }
       return { ...own, deniedStatus: 403 }
     },
     stepUp(exchange) {
       const scopes = exchange.decisions.at(-1)?.rule?.scopes
       if (scopes === undefined) return undefined
-      // Whom other rules deny must not learn that there is something to ask for.
+      // A client that other rules deny must not learn that there are scopes to request.
       const rules = rulesOf(exchange.mcp as unknown as McpMessage)
       if (rules !== undefined && !shows(exchange, 'nothing', rules)) return undefined
       return challengeFor(exchange, scopes)
@@ -126,14 +127,14 @@ function explained(
     decision,
     admitting: rules?.decider.admittedBy(variables),
     rules: rules?.decider.explain(variables) ?? [],
-    // What a message names is unknown to whoever may not use it.
+    // Clients that may not use an item must not learn that it exists.
     deniedStatus: 200,
   }
 }
 
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/
 
-/** RFC 6750 §3, RFC 9728 §5.1: the scopes that the token has too, so that none gets lost. */
+/** RFC 6750 §3, RFC 9728 §5.1: includes the scopes that the token has, so that none gets lost. */
 function challengeFor(exchange: Exchange, scopes: readonly string[]): string {
   exchange.enter(undefined)
   const { jwt, resourceMetadata } = exchange
@@ -151,7 +152,7 @@ function enter(exchange: Exchange, message: McpMessage): void {
   exchange.mcp = message as unknown as Exchange['mcp']
 }
 
-/** Kept with the exchange for its record, too, which says what the message is about. */
+/** Also adds the decision, with a description of the message, to the exchange for its record. */
 function recorded(exchange: Exchange, verdict: MessageVerdict): MessageVerdict {
   const { decision } = verdict
   if (decision !== undefined) {

@@ -1,18 +1,18 @@
 import { changedRange, replacedAt } from '../model/changed-range.ts'
 import { LayeredMap } from '../model/layered-map.ts'
 
-/** Things in their order, each with the names of backends that it mentions. */
+/** Items in order, each with the names of backends that it mentions. */
 type Mentioning = readonly { readonly mentions: readonly string[] }[]
 
-/** Names of backends → the places of those that mention them, in ascending order. */
+/** Names of backends → positions of the items that mention them, in ascending order. */
 type Index = LayeredMap<readonly number[]>
 
 const indexes = new WeakMap<Mentioning, Index>()
 
-/** To go on from an index that loses more is no less work than another one. */
+/** Updating an index that changes more is as much work as building a new one. */
 const MAX_AT_ONCE = 100
 
-/** The places of those that mention any of these backends, in ascending order. */
+/** The positions of the items that mention any of these backends, in ascending order. */
 export function placesMentioning(list: Mentioning, names: ReadonlySet<string>): readonly number[] {
   if (names.size === 0) return []
   const index = indexes.get(list) ?? indexOf(list)
@@ -22,7 +22,7 @@ export function placesMentioning(list: Mentioning, names: ReadonlySet<string>): 
   return [...places].sort((a, b) => a - b)
 }
 
-/** The index of a list goes on for the next one, if things were only replaced by others. */
+/** Reuses the index of the previous list if items were only replaced. */
 export function carryMentions(before: Mentioning, now: Mentioning): void {
   const known = indexes.get(before)
   if (known === undefined || before === now || before.length !== now.length) return

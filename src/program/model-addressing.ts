@@ -7,9 +7,9 @@ import type { ProviderAccess } from '../protocols/llm/provider.ts'
 import type { ProviderOptions } from '../protocols/llm/schema.ts'
 import type { Translator } from '../protocols/llm/translator.ts'
 
-/* Where a call to a provider goes, and what it changes in the headers of its client. */
+/* Determines where a call to a provider goes, and which client headers it changes. */
 
-/** Few are different, and the wire keeps what it rendered of each. */
+/** Few of them differ, and the wire layer caches the rendered form of each. */
 const ADDRESSING = new Map<string, HeaderEdit>()
 const MAX_ADDRESSING = 1_000
 
@@ -30,14 +30,14 @@ export function addressingEdit(
   return edit
 }
 
-/** What a call whose bytes pass lacks: the client has the say but for the type of its body. */
+/** The headers that a pass-through call lacks: client headers win, except for the content type. */
 export function missingHeaders(
   headers: readonly Header[],
   { request }: Exchange,
 ): readonly Header[] {
   return headers.filter(([name]) => {
     const given = request.headers.get(name)
-    // The provider must not read as anything else what rules have read as JSON.
+    // What rules have read as JSON, the provider must not read as anything else.
     return given === undefined || (name === 'content-type' && !IS_READ.test(given))
   })
 }
@@ -47,7 +47,7 @@ const IS_READ = /^(?:application\/json(?: *; *charset="?utf-8"?)?|multipart\/for
 const CODINGS = ['accept-encoding', 'content-encoding']
 const PASSING = headerEdit({ remove: CODINGS })
 
-/** What says something about the client's language alone. */
+/** Headers that are specific to the client's dialect. */
 const FOREIGN_HEADERS = ['anthropic-version', 'anthropic-beta', 'openai-organization']
 
 export function pathFor(
@@ -65,7 +65,7 @@ export function pathFor(
   return access.path(below, { dialect, model, options })
 }
 
-/** Of the languages that a provider speaks the first that will do, the client's own before all. */
+/** The first suitable dialect that a provider speaks; the client's own dialect is preferred. */
 export function chooseTranslator(
   client: Endpoint['dialect'],
   spoken: ReturnType<ProviderAccess['dialects']>,

@@ -12,12 +12,12 @@ import { BYTES_PER_TOKEN, type Usage } from '../protocols/llm/usage.ts'
 
 /* What expressions read of a call to a model. */
 
-/** Fields of requests that are no parameters but what is talked about. */
+/** Fields of requests that are not parameters but content. */
 const CONTENT = new Set(['model', ...CONTENT_MEMBERS, 'tools'])
 
 /**
- * What reading a body may cost (cel/values/fuel.ts): some milliseconds for one that was made to
- * cost, and some 16,000 fields, which no conversation comes near.
+ * The cost limit for reading a body (cel/values/fuel.ts): a few milliseconds for a maliciously
+ * expensive one, and about 16,000 fields, far more than any conversation has.
  */
 const READING_FUEL = 1_000_000
 
@@ -42,7 +42,7 @@ export function tokensOf({ input, output, total }: Usage): JsonObject {
   return { inputTokens: input, outputTokens: output, totalTokens: total }
 }
 
-/** `llm.cost` in expressions: US dollars. */
+/** `llm.cost` in expressions, in US dollars. */
 export function costOf(cost: Cost): JsonObject {
   const { total, input, output, cacheRead, cacheWrite, reasoning } = cost
   const dollars = (amount: bigint) => double(Number(amount) / 1e12)
@@ -76,16 +76,18 @@ export function readCall(
     const object = read.value.fields as JsonObject
     return { object, isOrdinary: true, form: read.value }
   }
-  // Often nothing is sent for what is stored, and a file for a container.
+  // Calls about stored objects often have no body, and container calls may send a file.
   const isUnread = bytes.length === 0 || /^multipart\/form-data\b/i.test(type ?? '')
   if (operation === 'state' && isUnread) return { object: {}, isOrdinary: true }
-  // Rules and the provider must not read different things.
+  // Rules and the provider must not read different values.
   const form = { isOrdinary: false }
   const parsed = readObject(bytes, form)
   return 'object' in parsed ? { ...parsed, ...form } : parsed
 }
 
-/** A Reply says what is wrong with it; a body may have the members of one. */
+/**
+ * A Reply describes the error; it is returned separately because a body may have a Reply's members.
+ */
 export function readObject(
   bytes: Uint8Array,
   form?: JsonForm,
@@ -93,7 +95,7 @@ export function readObject(
   const allowance = { left: READING_FUEL }
   const text = decodeUtf8(bytes)
   if (text === undefined) return invalid('The body is not valid UTF-8.')
-  const body = readJson(text, { duplicates: 'refuse', allowance, form })
+  const body = readJson(text, { duplicates: 'reject', allowance, form })
   if (allowance.left < 0) return TOO_COSTLY
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     return invalid('The body is not a JSON object, or has a duplicate field.')

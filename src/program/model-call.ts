@@ -12,7 +12,7 @@ import type { ProviderOptions } from '../protocols/llm/schema.ts'
 import type { StateMaps, TranslatedCall, Translator } from '../protocols/llm/translator.ts'
 import type { Usage } from '../protocols/llm/usage.ts'
 import { budgetUnits, entryOf, estimateOf, isPriced, UNPRICED } from './call-estimate.ts'
-import { isReply, refused, UNCHANGEABLE, UNENRICHED, UNGUARDED, UNNAMED } from './call-replies.ts'
+import { isReply, rejected, UNCHANGEABLE, UNENRICHED, UNGUARDED, UNNAMED } from './call-replies.ts'
 import { type ComputedField, computeFields, type FieldValues } from './computed-fields.ts'
 import { addressingEdit, chooseTranslator, missingHeaders, pathFor } from './model-addressing.ts'
 import { attributesOf, costOf, invalid, readCall, tokensOf } from './model-attributes.ts'
@@ -23,7 +23,7 @@ import { ModelResponse } from './model-response.ts'
 import { type ModelState, unknownState } from './model-state.ts'
 import { type BudgetDecision, UsageReservation } from './usage-reservation.ts'
 
-/** What is sent to one provider, and how its response is read. */
+/** The request to one provider, and the reader of its response. */
 export interface ModelAttempt {
   readonly body: Uint8Array
   readonly response: ModelResponse
@@ -34,18 +34,18 @@ export interface CallTarget {
   readonly name: string
   readonly access: ProviderAccess
   readonly options: ProviderOptions
-  /** The names that a model catalog may have for the provider. */
+  /** The names that a model catalog may use for the provider. */
   readonly catalogNames: readonly string[]
   readonly prices?: ModelPrices | undefined
   /** Fields of the request that expressions compute. */
   readonly computed: readonly ComputedField[]
 }
 
-/** One request to a model, in the language of its client. */
+/** One request to a model, in the dialect of its client. */
 export class ModelCall {
   readonly endpoint: Endpoint
   readonly state: ModelState | undefined
-  /** The response of the provider that was asked last. */
+  /** The response of the provider that was called last. */
   response: ModelResponse | undefined = undefined
   readonly #dialect: Dialect
   #bytes: Uint8Array = new Uint8Array()
@@ -53,37 +53,37 @@ export class ModelCall {
   #summary: RequestSummary | undefined
   #reservation: UsageReservation | undefined
   #estimate: ((limit: UsageLimit) => number) | undefined
-  /** It counts for a budget in dollars. */
+  /** It counts toward a budget in dollars. */
   #needsPrice = false
-  /** `llm` in expressions, but for the provider. */
+  /** `llm` in expressions, except for the provider. */
   attributes: JsonObject = {}
   /** `llmRequest` in expressions. */
   body: JsonObject = {}
 
-  /** `state`: of dialects whose providers store what clients name by ids. */
+  /** `state`: for dialects whose providers store objects that clients reference by ID. */
   constructor(endpoint: Endpoint, state?: ModelState) {
     this.endpoint = endpoint
     this.state = state
     this.#dialect = dialectOf(endpoint.dialect)
   }
 
-  /** Expressions of the log read what the model writes. */
+  /** Expressions of the log read the model's output. */
   keepsCompletion = false
-  /** Who was asked last, as OpenTelemetry calls it; empty: nobody. */
+  /** The provider that was called last, by its OpenTelemetry name; empty if there is none. */
   providerName = ''
-  /** What metrics call the model: a name that the configuration knows. */
+  /** The model's name in metrics: a name from the configuration. */
   modelLabel = 'other'
 
-  /** The members of the request that guards changed; undefined: no service was asked. */
+  /** The members of the request that guards changed; undefined if no service was called. */
   #guarded: Readonly<Record<string, unknown>> | undefined
   readonly guardChecks: GuardChecks = new Map()
-  /** What it cost; undefined until it is over, or if no provider told its usage. */
+  /** The cost; undefined until the call is complete, or if no provider reported its usage. */
   priced: PricedCall | undefined = undefined
-  /** Who was asked last, and for which model. */
+  /** The provider that was called last, and the model. */
   #target: CallTarget | undefined
   #called = ''
 
-  /** What the client asked for; empty if it named none. */
+  /** The model that the client requested; empty if it named none. */
   get model(): string {
     return this.#summary?.model ?? this.endpoint.model ?? this.state?.model ?? ''
   }
@@ -92,16 +92,16 @@ export class ModelCall {
     return this.endpoint.operation !== 'models'
   }
 
-  /** The body is there. A Reply says what is wrong with it. */
+  /** Called when the body is available. A Reply describes an error in it. */
   read(bytes: Uint8Array = new Uint8Array(), exchange?: Exchange): Reply | undefined {
     const parsed = readCall(bytes, this.endpoint, exchange)
     if (!('object' in parsed)) return parsed
     const { object: body, form } = parsed
     if (this.#isState) return this.#readState(bytes, body, exchange)
     this.#form = form
-    // Most bodies are the same to both, and are parsed once.
+    // Most bodies read the same either way, and are parsed once.
     const read = this.#dialect.describe(bytes, this.endpoint, parsed.isOrdinary ? body : undefined)
-    if (!read.ok) return refused(read.error)
+    if (!read.ok) return rejected(read.error)
     this.#bytes = bytes
     this.#summary = read.value
     this.attributes = attributesOf(read.value, body, bytes.length)
@@ -114,13 +114,13 @@ export class ModelCall {
     return this.endpoint.operation === 'state'
   }
 
-  /** What is sent to a path that names what is stored. */
+  /** Reads a request to a path that references stored objects. */
   #readState(bytes: Uint8Array, body: JsonObject, exchange?: Exchange): Reply | undefined {
     const { model = '' } = this.state ?? {}
     this.state?.openBody(body)
     if (this.state?.unknown !== undefined) return unknownState(this.state.unknown)
     const { search = '', path = '' } = exchange?.request ?? {}
-    // What is no event and no JSON passes as it comes.
+    // Content that is neither events nor JSON passes unchanged.
     const stream = /[?&]stream=true\b/.test(search) || path.endsWith('/content')
     this.#bytes = bytes
     this.#summary = { model, stream, body }
@@ -128,7 +128,7 @@ export class ModelCall {
     return undefined
   }
 
-  /** Takes what it may use from the limits that it counts for, whoever of `targets` serves it. */
+  /** Reserves the call's possible usage from its limits, whichever of `targets` serves it. */
   reserve(
     exchange: Exchange,
     selection: { readonly targets: readonly CallTarget[] },
@@ -136,7 +136,7 @@ export class ModelCall {
     const { model, attributes } = this
     if (exchange.usageLimits.length === 0) return undefined
     const limits = exchange.usageLimits.filter((limit) => limit.isFor(model))
-    // Nothing is used by looking at what was made; what makes it counted.
+    // Reading stored output uses nothing; the call that created it is counted.
     if (limits.length === 0 || this.#isState) return undefined
     const { targets } = selection
     const unpriced = this.unpriced(exchange, targets)
@@ -149,7 +149,7 @@ export class ModelCall {
     return this.#reservation.take()
   }
 
-  /** What is responded if it counts for a budget in dollars, and has no price at any of these. */
+  /** The reply if the call counts toward a dollar budget and no target has a price for it. */
   unpriced(exchange: Exchange, targets: readonly CallTarget[]): Reply | undefined {
     const { model } = this
     this.#needsPrice =
@@ -162,21 +162,23 @@ export class ModelCall {
     return isCounted ? undefined : UNPRICED
   }
 
-  /** What budgets said of it. */
+  /** The decisions of budgets about the call. */
   get budgetDecisions(): readonly BudgetDecision[] {
     return this.#reservation?.decisions ?? []
   }
 
-  /** All of it is over: `llm` in expressions of the log, and of limits, which settle last. */
+  /**
+   * Called when everything is complete: sets `llm` for the log, and for limits, which settle last.
+   */
   finish(exchange: Exchange): void {
     const { response } = this
     response?.finish()
     const { model, usage, completion } = response?.summary ?? {}
     if (usage !== undefined) this.priced = this.#price(model, usage)
-    // What no provider served cost nothing.
+    // A call that no provider served costs nothing.
     const { status, reason } = exchange
     const isSuccess = status >= 200 && status < 300
-    // Nobody knows what a provider makes of a call that its client gave up.
+    // It is unknown how much a provider bills for a call that its client aborted.
     const isGivenUp = status === 0 && (reason === 'client-gone' || reason === 'draining')
     const isServed = response !== undefined && (isSuccess || isGivenUp || response.isRejected)
     exchange.llm = {
@@ -189,7 +191,7 @@ export class ModelCall {
     this.#reservation?.settle((limit) => (isServed ? this.#used(limit, usage) : 0))
   }
 
-  /** Undefined: as much as was reserved. Who breaks off a stream gets no usage, and no discount. */
+  /** Undefined means as much as was reserved. An aborted stream has no usage, and no discount. */
   #used(limit: UsageLimit, usage: Usage | undefined): number | undefined {
     if (limit.measure === 'requests') return 1
     if (this.endpoint.operation === 'countTokens') return 0
@@ -215,8 +217,8 @@ export class ModelCall {
   }
 
   /**
-   * Guards that take their time judge what this provider would be sent, before `prepare`: services,
-   * and all of them if the call is so long that other requests should not wait for it.
+   * Runs asynchronous guards on the request for this provider, before `prepare`: services, and all
+   * guards if the call is so long that it would delay other requests.
    */
   consult(exchange: Exchange, target: CallTarget): Outcome | Promise<Outcome> {
     this.#guarded = undefined
@@ -233,7 +235,7 @@ export class ModelCall {
     })
   }
 
-  /** The request as this provider is sent it; a Reply if it cannot be. */
+  /** The request for this provider; a Reply if it cannot be sent. */
   prepare(exchange: Exchange, target: CallTarget, mode?: 'without-services'): ModelAttempt | Reply {
     const { name, access, options, catalogNames, prices } = target
     const { model: asked, dialect: client } = { model: this.model, dialect: this.endpoint.dialect }
@@ -253,7 +255,7 @@ export class ModelCall {
     if (translator === undefined || !this.#isTranslatable(translator)) {
       return invalid(`No provider of \`${asked}\` supports this endpoint.`, 'unsupported_endpoint')
     }
-    // Whoever explains a call asks nobody.
+    // Explaining a call must not call any service.
     const own = mode === undefined ? guards.request : guards.request.filter((one) => !isRemote(one))
     const sent = this.#isState ? this.#given : this.#changed(options, computed, own)
     if ('status' in sent) return sent
@@ -270,7 +272,7 @@ export class ModelCall {
       state: this.#stateFor(exchange, name),
       keepsCompletion: this.keepsCompletion,
     })
-    if (!read.ok) return refused(read.error)
+    if (!read.ok) return rejected(read.error)
     const call =
       operation === 'generate'
         ? withMarks(read.value, translator, model ?? asked, options)
@@ -298,7 +300,7 @@ export class ModelCall {
     return { ...maps, path }
   }
 
-  /** With the fields that the configuration sets, and what guards leave of the others. */
+  /** The request with the configured fields, and the other fields as changed by guards. */
   #changed(
     options: ProviderOptions,
     computed: FieldValues,
@@ -316,7 +318,7 @@ export class ModelCall {
     const set = { ...own, ...added }
     if (Object.keys(set).length === 0) return this.#given
     const bytes = setMembers(this.#bytes, set, given)
-    // Guards change texts and nothing else: what was read is known to be as it was.
+    // Guards change only texts: the summary of the other members still applies.
     const isMore = this.#summary === undefined || Object.keys({ ...written, ...added }).length > 0
     const { model, stream } = this.#summary ?? { model: '', stream: false }
     return { bytes, described: isMore ? undefined : { model, stream, body: { ...given, ...set } } }
@@ -326,25 +328,25 @@ export class ModelCall {
     return { bytes: this.#bytes, described: this.#summary }
   }
 
-  /** What expressions make of the request for this provider. */
+  /** The fields that expressions compute for this provider. */
   #computed(exchange: Exchange, { computed, options }: CallTarget): FieldValues {
     if (computed.length === 0 || this.#isState) return {}
     const model = calledModel(options, this.model) ?? this.model
     return computeFields(computed, exchange, { ...this.body, model })
   }
 
-  /** What is added to the conversation; undefined: there is no place for it. */
+  /** The prompts to add to the conversation; undefined if there is no place for them. */
   #added(options: ProviderOptions, body: RequestSummary['body']) {
     const prompts = promptsOf(options)
     const { operation, dialect } = this.endpoint
-    // Nobody writes anything for an embedding, and what is stored was added to before.
+    // An embedding has no conversation, and stored content already has the added prompts.
     if (prompts === undefined || !ENRICHED.has(operation)) return {}
     return addPrompts(dialect, body, prompts)
   }
 
   /**
-   * The fields that the configuration sets: those that are missing, those that it insists on, and
-   * those that it computes; undefined: it is removed. The model is set where the call is translated.
+   * The fields that the configuration sets: missing fields, overridden fields, and computed fields;
+   * undefined removes a field. The model is set when the call is translated.
    */
   #written(
     { defaults = {}, overrides = {} }: ProviderOptions,
@@ -357,12 +359,12 @@ export class ModelCall {
     return { ...Object.fromEntries(missing), ...(overrides as object), ...computed }
   }
 
-  /** Only what models write is translated; all else needs a provider of the same language. */
+  /** Only generation is translated; everything else needs a provider of the same dialect. */
   #isTranslatable({ isPassThrough }: Translator): boolean {
     return isPassThrough || this.endpoint.operation === 'generate'
   }
 
-  /** Where the request goes, with the headers that its language needs. */
+  /** Sets the destination of the request and the headers that its dialect needs. */
   #address(
     exchange: Exchange,
     { request }: TranslatedCall,
@@ -374,7 +376,7 @@ export class ModelCall {
       '?',
     )
     exchange.path = path
-    // Parameters of the client's language mean nothing in another one.
+    // Query parameters of the client's dialect mean nothing in another dialect.
     const own = isPassThrough ? exchange.search.slice(1) : ''
     const pairs = [query, own].filter((part) => part !== '').join('&')
     exchange.search = pairs === '' ? '' : `?${pairs}`
@@ -384,7 +386,7 @@ export class ModelCall {
   }
 }
 
-/** What a provider is sent, and what is known of it; undefined: it has to be read. */
+/** The body for a provider and its summary; if undefined, the body must be read. */
 interface SentBody {
   readonly bytes: Uint8Array
   readonly described: RequestSummary | undefined

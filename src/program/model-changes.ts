@@ -6,7 +6,7 @@ import type { ProviderOptions } from '../protocols/llm/schema.ts'
 import type { TranslatedCall, Translator } from '../protocols/llm/translator.ts'
 import type { FieldValues } from './computed-fields.ts'
 
-/* What the policy `ai` changes in calls to a provider: it is known before any call is made. */
+/* The changes that the policy `ai` makes to calls to a provider: they are known before any call. */
 
 /** `policies`: those that reach the provider, the most general first. */
 export function changedOptions(
@@ -18,7 +18,7 @@ export function changedOptions(
   const fieldsOf = (member: 'defaults' | 'overrides' | 'modelAliases') =>
     Object.assign({}, ...all.map((one) => one[member]), options[member]) as object
   const prepend = all.flatMap(({ prompts }) => prompts?.prepend ?? [])
-  // What the most specific one adds is nearest to what the client wrote on both sides.
+  // The prompts of the most specific policy are nearest to the client's messages on both sides.
   const append = all.toReversed().flatMap(({ prompts }) => prompts?.append ?? [])
   const promptCaching = all.findLast((one) => one.promptCaching !== undefined)?.promptCaching
   return {
@@ -31,7 +31,7 @@ export function changedOptions(
   }
 }
 
-/** Whether any of them changes something: `routes` only says how calls are read. */
+/** Whether any of them changes something: `routes` only determines how calls are read. */
 export function changesCalls(policies: readonly ValidPolicy[]): boolean {
   return policies.some(({ value }) => Object.keys(value as Ai).some((key) => key !== 'routes'))
 }
@@ -40,7 +40,7 @@ export function promptsOf({ prompts }: ProviderOptions): AddedPrompts | undefine
   return prompts as { prepend: AddedMessage[]; append: AddedMessage[] } | undefined
 }
 
-/** The call with marks for what its provider keeps of prompts, if any are to be set. */
+/** The call with markers for the provider's prompt cache, if any are configured. */
 export function withMarks(
   call: TranslatedCall,
   { provider: dialect }: Translator,
@@ -53,12 +53,12 @@ export function withMarks(
   return { ...call, request: { ...request, body } }
 }
 
-/** Whether anything is set in calls, or added to them. */
+/** Whether anything is set in calls or added to them. */
 export function setsFields({ defaults, overrides, prompts }: ProviderOptions): boolean {
   return defaults !== undefined || overrides !== undefined || prompts !== undefined
 }
 
-/** Whether calls to endpoints that are only passed on would miss something of it. */
+/** Whether calls that only pass through would miss some of the changes. */
 export function changesBodies(
   { defaults = {}, overrides = {}, prompts }: ProviderOptions,
   { model: _, ...computed }: FieldValues,
@@ -71,8 +71,8 @@ function hasMembers(value: unknown): boolean {
 }
 
 /**
- * The model that a provider is called for; undefined: as the client named it, and empty: it cannot
- * be computed.
+ * The model that is requested from a provider; undefined if as named by the client, empty if it
+ * cannot be computed.
  */
 export function calledModel(
   { model, modelAliases }: ProviderOptions,

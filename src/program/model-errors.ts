@@ -7,7 +7,7 @@ import type { Dialect, DialectName } from '../protocols/llm/dialect.ts'
 import { type LlmError, typeOfStatus } from '../protocols/llm/error.ts'
 import { dialectOf, recognizeEndpoint } from '../protocols/llm/index.ts'
 
-/** `usual`: what clients speak if their path and headers do not say. */
+/** `usual`: the dialect of clients if path and headers do not determine it. */
 export function modelErrorFormat(usual: DialectName): ErrorFormat {
   return (request, reply) => formatError(spokenBy(request, usual), request, reply)
 }
@@ -35,7 +35,7 @@ function formatError(dialect: Dialect, { id }: RequestAttributes, reply: Reply) 
   }
   const { headers, body } = dialect.writeError(error)
   const type = headers.find(([name]) => name === 'content-type')?.[1] ?? 'application/json'
-  // The gateway has its id in every response.
+  // The gateway sets its own request ID in every response.
   const own = headers.filter(([name]) => name !== 'content-type' && name !== 'x-request-id')
   return { body, contentType: type, headers: own }
 }

@@ -19,7 +19,7 @@ import {
   recognizerOf,
 } from '../protocols/llm/index.ts'
 
-/* What guards do to a call: its texts before it is sent, and the rules for its response. */
+/* Applies guards to a call: to its texts before it is sent, and the rules for its response. */
 
 export interface CallGuards {
   readonly request: readonly Guard[]
@@ -28,7 +28,7 @@ export interface CallGuards {
 
 type Phase = 'request' | 'response'
 
-/** Of one guard for one call; guards that are services act on behalf of it. */
+/** Binds one guard to one call; guards that are services are called on its behalf. */
 type Bind = (exchange: Exchange, check: GuardCheck | undefined) => Guard
 
 interface Bound {
@@ -43,10 +43,10 @@ interface Compiled {
   readonly response: readonly Bound[]
 }
 
-/** Lists of guards are made once for each configuration, and so are these. */
+/** Lists of guards are created once for each configuration, and so are these. */
 const KNOWN = new WeakMap<readonly AttachedGuardrails[], Compiled>()
 
-/** What the guards of one call came to: one for each, however many providers are asked. */
+/** The results of the guards of one call: one for each, however many providers are tried. */
 export type GuardChecks = Map<object, GuardCheck>
 
 export function guardsOf(exchange: Exchange, checks?: GuardChecks): CallGuards {
@@ -99,7 +99,7 @@ function writtenOf({ body = '', headers }: GuardPolicy['rejection']): LlmError['
   return { body, contentType: body === '' ? '' : type, headers: edit }
 }
 
-/** What is neither is not understood, and rejects all. */
+/** A guard that is neither pattern nor service is unknown and rejects everything. */
 function ruleOf(guard: GuardPolicy): GuardRule {
   const { regex } = guard
   const error = rejectionOf(guard)
@@ -131,7 +131,7 @@ function webhookOf(guard: GuardPolicy, call: CallWebhook, phase: Phase): Bind {
           return verdict.texts
         case 'rejected': {
           const { status = error.status, message = '' } = verdict
-          // Its own words are for clients; the body of the policy is for when it has none.
+          // The service's own message is for clients; the policy's body applies if there is none.
           return message === ''
             ? { ...error, status }
             : { ...error, status, message, written: undefined }
@@ -150,7 +150,7 @@ const UNAVAILABLE: LlmError = {
   code: 'guard_unavailable',
 }
 
-/** Members that are no text of anybody's: words of the protocol, ids, and data of files. */
+/** Members that do not contain text: protocol keywords, IDs, and file data. */
 const STRUCTURE = new Set([
   'type',
   'role',
@@ -174,14 +174,14 @@ const STRUCTURE = new Set([
   'status',
 ])
 
-/** Those that need nobody else; a service cannot be asked by them. */
+/** Guards that need no service; each guard that does is replaced by one that rejects everything. */
 export function localGuards(guards: readonly Guard[]): readonly GuardRule[] {
   return guards.map((guard) => (isRemote(guard) ? REJECT_ALL : guard))
 }
 
 const REJECT_ALL: GuardRule = { recognizers: [ANY_TEXT], rejection: UNAVAILABLE }
 
-/** The members that are to be sent instead; a Reply if the call is rejected. */
+/** The members to send instead; a Reply if the call is rejected. */
 export function guardRequest(
   body: Readonly<Record<string, unknown>>,
   guards: readonly Guard[],
@@ -190,12 +190,12 @@ export function guardRequest(
   return withTexts(body, guardMessagesNow(textsIn(body), localGuards(guards)), EMPTIED)
 }
 
-/** The same where a service is among the guards. */
+/** The same if one of the guards is a service. */
 export async function guardRequestLater(
   body: Readonly<Record<string, unknown>>,
   guards: readonly Guard[],
 ): Promise<Readonly<Record<string, unknown>> | Reply> {
-  // A service may have its reasons.
+  // A service may empty a text on purpose.
   const emptied = guards.some(isRemote) ? '' : EMPTIED
   return withTexts(body, await guardMessages(textsIn(body), guards), emptied)
 }
@@ -209,7 +209,7 @@ function textsIn(body: Readonly<Record<string, unknown>>): readonly GuardedMessa
   return messages
 }
 
-/** In place of a part all of which was masked in the one before: providers reject empty ones. */
+/** Replaces a part that the previous guard masked completely: providers reject empty parts. */
 const EMPTIED = '<MASKED>'
 
 function withTexts(
@@ -225,10 +225,10 @@ function withTexts(
   })
 }
 
-/** What is talked about, and what a model is to repeat or to end with. */
+/** The content, and text that a model is to repeat or to end with. */
 const GUARDED_MEMBERS: readonly string[] = [...CONTENT_MEMBERS, 'prediction', 'suffix']
 
-/** The members of content in which a text became another one. */
+/** The members of content in which a text changed. */
 function mapTexts(
   body: Readonly<Record<string, unknown>>,
   map: (message: GuardedMessage) => string,
@@ -246,24 +246,24 @@ function mapTexts(
   return changed
 }
 
-/** Lists of them are the parts of one message. */
+/** Lists in these members contain the parts of one message. */
 const PARTS = new Set(['content', 'parts', 'summary'])
 
 const SYSTEM = new Set(['system', 'systemInstruction', 'system_instruction', 'instructions'])
 
-/** What no text is in stays the object that it is: a body may have a hundred thousand of them. */
+/** Values without text keep their identity: a body may have a hundred thousand of them. */
 class Walk {
   isChanged = false
   readonly #map: (message: GuardedMessage) => string
   readonly #number: () => number
 
-  /** `number`: of the next message with parts. */
+  /** `number` returns the number of the next message with parts. */
   constructor(map: (message: GuardedMessage) => string, number: () => number) {
     this.#map = map
     this.#number = number
   }
 
-  /** `isParts`: a list here has the parts of a message. */
+  /** `isParts`: a list here contains the parts of a message. */
   at(value: unknown, role: string, isParts = false): unknown {
     if (typeof value === 'string') return this.#text({ role, content: value })
     if (Array.isArray(value)) return this.#list(value, role, isParts ? this.#number() : undefined)
@@ -311,7 +311,7 @@ class Walk {
 
   #text(message: GuardedMessage): string {
     const { content } = message
-    // Data of images is no text, and would be searched in vain.
+    // Image data is not text, so searching it is useless.
     if (content.startsWith('data:') && /^data:[\w/+.-]+;base64,/.test(content)) return content
     const mapped = this.#map(message)
     this.isChanged ||= mapped !== content
@@ -319,7 +319,7 @@ class Walk {
   }
 }
 
-/** Of any name, `__proto__` included. */
+/** For members with any name, `__proto__` included. */
 const MEMBER = { configurable: true, enumerable: true, writable: true } as const
 
 /** Numbers that keep their spelling are objects, too. */
@@ -328,7 +328,7 @@ function isPlain(value: object): boolean {
   return !isRawJSON(value)
 }
 
-/** What a client is told of a call that guards do not let pass. */
+/** The reply to a client whose call guards reject. */
 export function rejectedBy({ status, message, code = '', written }: LlmError): Reply {
   const reason = status >= 500 ? 'external-authorization' : 'authorization'
   return { ...reply(status, reason), detail: 'guard', message, code, ...written }

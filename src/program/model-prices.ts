@@ -9,27 +9,27 @@ import {
 } from '../protocols/llm/index.ts'
 import type { Usage } from '../protocols/llm/usage.ts'
 
-/** What the model catalog says of a call that is over. */
+/** The price of a completed call according to the model catalog. */
 export interface PricedCall {
   readonly outcome: 'priced' | 'unpriced' | 'unknown-model' | 'no-catalog'
   /** Undefined unless it is priced. */
   readonly cost?: Cost
 }
 
-/** Names of models come from clients: what is remembered of them is bounded. */
+/** Model names come from clients, so the cache is bounded. */
 const MAX_REMEMBERED = 10_000
 
 const NO_CATALOG: PricedCall = { outcome: 'no-catalog' }
 const UNKNOWN_MODEL: PricedCall = { outcome: 'unknown-model' }
 const UNPRICED: PricedCall = { outcome: 'unpriced' }
 
-/** The model catalog that is in effect, the same for all Programs of a process. */
+/** The model catalog in effect, the same for all Programs of a process. */
 export class ModelPrices {
   #sources: readonly CatalogSource[] = []
   #catalog: Catalog | undefined
   readonly #remembered = new Map<string, CatalogEntry | undefined>()
 
-  /** Calls that are over from now on are priced by these; the source has checked them. */
+  /** These sources price all calls that complete from now on; their source has validated them. */
   update(sources: readonly CatalogSource[]): void {
     if (JSON.stringify(sources) === JSON.stringify(this.#sources)) return
     const catalog = sources.length === 0 ? undefined : compileCatalog(sources.map(catalogOf))
@@ -38,7 +38,7 @@ export class ModelPrices {
     this.#remembered.clear()
   }
 
-  /** `providers`: the names that a catalog may have for the provider. */
+  /** `providers`: the names that a catalog may use for the provider. */
   find(providers: readonly string[], model: string): CatalogEntry | undefined {
     const catalog = this.#catalog
     if (catalog === undefined || model === '') return undefined
@@ -50,7 +50,7 @@ export class ModelPrices {
     return found
   }
 
-  /** `models`: the one that responded first, then the one that was called. */
+  /** `models`: the model that responded first, then the model that was called. */
   price(providers: readonly string[], models: readonly string[], usage: Usage): PricedCall {
     if (this.#catalog === undefined) return NO_CATALOG
     const entries = models.flatMap((model) => this.find(providers, model) ?? [])
@@ -66,7 +66,7 @@ function catalogOf(source: CatalogSource): ModelCatalog {
   return ('inline' in source ? source.inline : JSON.parse(source.text)) as ModelCatalog
 }
 
-/** As decimal text: `0.0123`. */
+/** As a decimal string: `0.0123`. */
 export function formatDollars(cost: bigint): string {
   return formatCost(cost)
 }

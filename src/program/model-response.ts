@@ -29,41 +29,41 @@ const MAX_WHOLE = 16 * 1024 * 1024
 const UNREADABLE = { ...reply(502, 'upstream-invalid'), detail: 'model-response' }
 const TOO_LONG = { ...reply(502, 'upstream-invalid'), detail: 'response-too-large' }
 
-/** The header that names what was lost in translation. */
+/** The header that lists what was lost in translation. */
 const DROPPED = 'x-portcullis-dropped'
 
-/** A response that goes to its client as it comes, but for events that the client did not ask for. */
+/** A response that passes unchanged, except for events that the client did not request. */
 export interface PassingBody {
-  /** What the client gets of it: the same bytes, or others. */
+  /** Returns what the client gets: the same bytes, or others. */
   write(bytes: Uint8Array): Uint8Array
-  /** What is left. */
+  /** Returns the rest. */
   end(): Uint8Array
 }
 
 const NO_BYTES = new Uint8Array(0)
 
-/** The response of one provider, on its way to a client that may speak another language. */
+/** The response of one provider, for a client that may speak another dialect. */
 export class ModelResponse {
-  /** Monotonic milliseconds; 0: nothing that a model wrote has passed. */
+  /** Monotonic milliseconds; 0 until the first output of the model has passed. */
   firstTokenAt = 0
-  /** It was a stream. */
+  /** The response was a stream. */
   isStream = false
-  /** A provider served it, and a guard kept it from the client. */
+  /** A provider served it, but a guard rejected it. */
   isRejected = false
-  /** All providers were tried: clients should not try again by themselves. */
+  /** All providers were tried: clients should not retry. */
   isFinal = false
   #hasEnded = false
   readonly #call: TranslatedCall
   readonly #dialect: Dialect
   readonly #isPassThrough: boolean
-  /** Bytes pass but for ids in them. */
+  /** Bytes pass, except for IDs in them. */
   readonly #isEdited: boolean
   #stream: StreamTranslator | undefined
   #summary: ResponseSummary = {}
   #dropped: readonly string[]
-  /** It is what somebody stored, whatever that is. */
+  /** The response is a stored object of any kind. */
   readonly #isStored: boolean
-  /** Nothing is done to the body but to keep it. */
+  /** The body is only copied, not changed. */
   #isTapped = false
   #pieces: Buffer[] = []
   #size = 0
@@ -82,29 +82,31 @@ export class ModelResponse {
     this.#dropped = call.request.dropped
   }
 
-  /** What the provider said of itself and its work, as far as it came. */
+  /** What the provider has reported so far about itself and its output. */
   get summary(): ResponseSummary {
     return this.#stream ?? this.#summary
   }
 
-  /** A stream that ended before its provider was done. */
+  /** The stream ended before the provider completed it. */
   get isCut(): boolean {
     return this.isStream && !this.#hasEnded
   }
 
-  /** Of the request and of the response, as the log tells it; empty: nothing was. */
+  /** What was lost in the request and the response, as it is logged; empty if nothing was. */
   get dropped(): string {
     const later = this.#stream?.dropped ?? []
     if (this.#dropped.length + later.length === 0) return ''
     return droppedText([...new Set([...this.#dropped, ...later])])
   }
 
-  /** Reads what passes and leaves it as it is; undefined: nothing is read in this way. */
+  /** Reads passing bytes without changing them; undefined if nothing is read in this way. */
   get tap(): ((bytes: Uint8Array) => void) | undefined {
     return this.#isTapped ? (bytes) => this.#keep(bytes) : undefined
   }
 
-  /** The response is over: of one that was only looked at, the usage is read now. */
+  /**
+   * Called when the response is complete: the usage of a response that was only copied is read now.
+   */
   finish(): void {
     const pieces = this.#pieces
     this.#pieces = []
@@ -115,8 +117,8 @@ export class ModelResponse {
   }
 
   /**
-   * The body, if it is to pass and nobody else has a part in it: undefined: it is not. `isChunked`:
-   * the response has no length that would have to be another one.
+   * The body if it passes and no policy takes part in it, otherwise undefined. `isChunked`: the
+   * response has no length that would have to change.
    */
   pass(
     status: number,
@@ -142,7 +144,7 @@ export class ModelResponse {
     }
   }
 
-  /** Whether a response with a status of success may say that it is an error. */
+  /** Whether a response with a success status may contain an error. */
   mayBeError(status: number, header: (name: string) => string | undefined): boolean {
     if (this.#isStored || status < 200 || status >= 300) return false
     const type = header('content-type') ?? ''
@@ -171,7 +173,7 @@ export class ModelResponse {
     }
   }
 
-  /** What policies on the way back see is what this makes of it. */
+  /** Policies on the way back see the output of this part. */
   get part(): PlacedPart {
     const response = (exchange: Exchange, draft: ResponseDraft) => this.#begin(exchange, draft)
     if ((this.#isPassThrough && !this.#isEdited) || this.#call.stream) {
@@ -198,7 +200,7 @@ export class ModelResponse {
     const isStream = isSuccess(draft) && this.#call.stream
     if (isStream && !isEventStream(draft)) {
       if (!/^application\/json\b/i.test(draft.headers.get('content-type') ?? '')) return UNREADABLE
-      // An error, whatever its status says: the client gets it as one.
+      // An error, whatever its status: the client gets it as an error.
       draft.status = 502
       draft.change(headerEdit({ set: [{ name: 'content-type', value: 'application/json' }] }))
       return undefined
@@ -210,7 +212,7 @@ export class ModelResponse {
     return undefined
   }
 
-  /** A body that passes by, or is translated piece by piece. */
+  /** A body that passes through or is translated piece by piece. */
   readonly #open = (
     _: Exchange,
     flow: BodyFlow,
@@ -241,7 +243,7 @@ export class ModelResponse {
     }
   }
 
-  /** An error in place of a stream. */
+  /** An error instead of a stream. */
   #collect(flow: BodyFlow, draft: ResponseDraft): BodyTransformer {
     const header = (name: string) => draft.headers.get(name)
     return {
@@ -290,7 +292,7 @@ export class ModelResponse {
     return value.body
   }
 
-  /** What is read is read to a buffer that is used again. */
+  /** The read buffer is reused, so the bytes are copied. */
   #keep(bytes: Uint8Array): void {
     this.#size += bytes.length
     if (this.#size <= MAX_WHOLE) this.#pieces.push(Buffer.from(bytes))

@@ -11,16 +11,16 @@ import type { ProviderMember, SelectionPlan } from './provider-selection.ts'
 
 interface VirtualChoice {
   readonly choose: (exchange: Exchange) => SelectionPlan
-  /** All that may be chosen. */
+  /** All members that may be chosen. */
   readonly members: readonly ProviderMember[]
 }
 
-/** Which providers serve a model, by the name that the client asked for. */
+/** Determines the providers of a model by the name that the client requested. */
 export class ModelRouter {
   readonly #models: readonly AiModel[]
   readonly #members: ReadonlyMap<string, ProviderMember>
   readonly #virtual: ReadonlyMap<string, VirtualChoice>
-  /** Of models that are for some requests only. */
+  /** For models that serve only some requests. */
   readonly #matches = new Map<AiModel, readonly Candidate<AiModel>[]>()
   readonly #random: () => number
 
@@ -56,7 +56,7 @@ export class ModelRouter {
       (one) => !one.isInternal && this.#isFor(one, exchange),
     )
     if (own.length === 0) return unknownModel(model)
-    // One that is denied is passed over; one that fails is not, since the client named it.
+    // A denied provider is skipped; a failed one is not, since the client named it.
     const groups = own.flatMap(({ provider }) => this.#members.get(provider) ?? [])
     return this.#planOf(
       groups.map((member) => [member]),
@@ -64,7 +64,7 @@ export class ModelRouter {
     )
   }
 
-  /** All that clients can ask for by a name of their own, with what serves it. */
+  /** All models that clients can request by name, with their providers. */
   *names(exchange: Exchange): Generator<readonly [name: string, readonly ProviderMember[]]> {
     for (const model of this.#models) {
       const { name, provider, isInternal } = model
@@ -72,7 +72,7 @@ export class ModelRouter {
       if (isInternal || name.includes('*') || member === undefined) continue
       if (this.#isFor(model, exchange)) yield [name, [member]]
     }
-    // Which of them serves a call is known once there is one.
+    // The provider of a virtual model is known only once there is a call.
     for (const [name, { members }] of this.#virtual) yield [name, members]
   }
 
@@ -132,7 +132,7 @@ function matchOf(headers: NonNullable<AiModel['matches']>[number]) {
   return { path: { kind: 'prefix', value: '/' }, headers, query: [] } as const
 }
 
-/** An error is not true, so that the next target is looked at. */
+/** An error counts as false, so that the next target is evaluated. */
 function conditionOf(when: string | undefined): (exchange: Exchange) => boolean {
   if (when === undefined) return () => true
   const { expression } = compile(when, STAGES.llm, expectation('rule'))
@@ -141,7 +141,7 @@ function conditionOf(when: string | undefined): (exchange: Exchange) => boolean 
   return (exchange) => predicate(exchange as unknown as Variables)
 }
 
-/** A virtual model none of whose conditions is met. */
+/** The reply for a virtual model if none of its conditions is met. */
 function unmatched(model: string): Reply {
   return {
     ...reply(404, 'no-backend'),
@@ -151,7 +151,7 @@ function unmatched(model: string): Reply {
   }
 }
 
-/** As OpenAI says it, which SDKs know. */
+/** In OpenAI's words, which SDKs recognize. */
 function unknownModel(model: string): Reply {
   return {
     ...reply(404, 'no-backend'),

@@ -3,14 +3,14 @@ import type { StateMaps } from '../protocols/llm/index.ts'
 import { type NamedId, type OpenedId, type StateIds, stateIdsOf } from '../protocols/llm/index.ts'
 
 /**
- * What one call names of what providers store, and whether its caller may. All clients share the
- * account of the gateway, so a provider would give anyone everything.
+ * The stored objects that one call references, and whether its caller may use them. All clients
+ * share the gateway's account, so a provider would return any object to anyone.
  */
 export class ModelState {
   readonly #ids: StateIds
   readonly #caller: string
   readonly #providers: readonly string[]
-  /** By the id that the client sent. */
+  /** Keyed by the ID that the client sent. */
   readonly #opened = new Map<string, OpenedId>()
   #unknown: NamedId | undefined
   #first: NamedId | undefined
@@ -21,25 +21,25 @@ export class ModelState {
     this.#providers = providers
   }
 
-  /** What the client called the model that made the response which a path names. */
+  /** The client's name for the model that created the response in the path. */
   model: string | undefined
 
-  /** All of it is stored by one provider; undefined: nothing is named. */
+  /** The only provider that stores all of them; undefined if nothing is referenced. */
   get provider(): string | undefined {
     return [...this.#opened.values()][0]?.provider
   }
 
-  /** The first that is named at all. */
+  /** The first ID that is referenced at all. */
   get first(): NamedId | undefined {
     return this.#first
   }
 
-  /** The first id that names nothing of this caller's. */
+  /** The first ID that references nothing of this caller. */
   get unknown(): NamedId | undefined {
     return this.#unknown
   }
 
-  /** The ids in a path; a Reply if one is not known. */
+  /** Opens the IDs in a path; returns a Reply if one is unknown. */
   openPath(ids: readonly string[]): Reply | undefined {
     for (const id of ids) this.#open({ id, param: 'id', isOptional: false })
     this.model = [...this.#opened.values()][0]?.model
@@ -59,10 +59,10 @@ export class ModelState {
     else this.#hasForeign = true
   }
 
-  /** An id that is left out, since the provider must not look for it. */
+  /** An ID is removed because the provider must not look it up. */
   #hasForeign = false
 
-  /** For the provider that was chosen. `model`: what the client calls the one it asks for. */
+  /** Maps IDs for the chosen provider. `model`: the client's name for the requested model. */
   mapsFor(provider: string, model: string, isOfResponses: boolean): StateMaps {
     const owner = { provider, caller: this.#caller }
     const known = new Map([...this.#opened].map(([sealed, { id }]) => [id, sealed]))
@@ -82,7 +82,7 @@ export class ModelState {
     }
   }
 
-  /** A cursor of a list: one that is not known means nothing to anyone. */
+  /** Maps the cursor of a list: an unknown cursor means nothing to any provider. */
   openQuery(search: string): string {
     return search.replace(/([?&](?:after|before)=)([^&]*)/g, (all, name: string, value: string) => {
       const opened = this.#ids.open(decode(value), this.#caller, this.#providers)
@@ -91,7 +91,7 @@ export class ModelState {
   }
 }
 
-/** The same for what another caller has and for what nobody has. */
+/** The same for objects of another caller and for objects that do not exist. */
 export function unknownState({ id, param }: NamedId): Reply {
   const code = param === 'previous_response_id' ? 'previous_response_not_found' : 'not_found'
   return {

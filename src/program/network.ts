@@ -7,7 +7,7 @@ import type { Compilation } from './compilation.ts'
 import { type Fault, faultOf, invalidDecider } from './invalid.ts'
 import type { NetworkDecision } from './program.ts'
 
-/** Undefined where there is no rule; where one is invalid, nobody is let in. */
+/** Undefined if there are no rules; if one is invalid, all connections are denied. */
 export function compileNetwork(
   { contexts }: Compilation,
   { byKind, invalid }: Effective,
@@ -40,7 +40,7 @@ function nobody(fault: Fault): NetworkDecision {
   }
 }
 
-/** A connection has the variables of its stage as fields, as an exchange has those of its own. */
+/** A connection has the variables of its stage as fields, just like an exchange. */
 function variablesOf(connection: StageVariables<'connection'>): Variables {
   return connection
 }

@@ -9,8 +9,8 @@ import { pageRoute } from './routes.ts'
 const UNKNOWN = 'This page does not exist or has expired. Start again.\n'
 
 /**
- * A listener that serves pages of the gateway itself before any route: browsers come to them without
- * the credentials that routes ask for.
+ * Makes a listener serve the gateway's own pages before any route: browsers request them without
+ * the credentials that routes require.
  */
 export function withPages(program: ListenerProgram, pages: readonly OwnPage[]): ListenerProgram {
   if (pages.length === 0) return program

@@ -22,7 +22,7 @@ const rule = (value: string) => ({
   policy: { matchExpressions: [`request.headers['x'] == '${value}'`] },
 })
 
-/** Each route has a rule, a limit, and a service that it asks. */
+/** Each route has a rule, a limit, and a service that it calls. */
 function routes(changed: number, value: string): readonly WrittenRoute[] {
   return Array.from({ length: ROUTES }, (_, n) => ({
     name: `r${n}`,
@@ -59,7 +59,7 @@ describe('parts of a Program', () => {
     assert.deepEqual([...now.state.keys()], [...before.state.keys()])
   })
 
-  /** Every fifth route has one backend, and all ask another. */
+  /** Every fifth route has its own backend, and all routes call another one. */
   const spread = (host: string, asked = 'asked', paths: Readonly<Record<number, string>> = {}) =>
     modelOf({
       routes: Array.from({ length: ROUTES }, (_, n) => ({
@@ -88,7 +88,7 @@ describe('parts of a Program', () => {
     const first = compileProgram(spread('a.test'), undefined, services)
     const second = after(first, spread('b.test'), services)
     assert.deepEqual(compiledIn(first, second), [2, 7, 12, 17])
-    // The index of who mentions it goes on over edits of routes, which replace them or move them.
+    // The index of mentions survives edits that replace or move routes.
     const third = after(second, spread('b.test', 'asked', { 7: '/seven', 9: '/nine' }), services)
     assert.deepEqual(compiledIn(second, third), [7, 9])
     const fourth = after(third, spread('c.test', 'asked', { 7: '/seven', 9: '/nine' }), services)
@@ -149,7 +149,7 @@ describe('parts of a Program', () => {
     for (let n = 0; n < 5; n++) {
       earlier.push(new WeakRef(program), new WeakRef(program.model))
       program = after(program, model(n, 'other'), services)
-      // A WeakRef holds what it was made of until the turn is over.
+      // A WeakRef keeps its target alive until the end of the turn.
       await new Promise((resolve) => setImmediate(resolve))
     }
     collect()

@@ -15,24 +15,24 @@ import type { Recorded, Uses } from './uses.ts'
 import type { UsesTally } from './uses-tally.ts'
 
 /**
- * What a Program was made of. A part is taken over by the next Program where all that reaches it
- * is the same: its own piece of the Model, the policies around it, and the backends that any of
- * these mention. Pieces are the same where they are the same objects: see model/reconcile.ts.
+ * The parts that a Program was compiled from. The next Program reuses a part if all its inputs are
+ * the same: its own piece of the Model, the policies around it, and the backends that these
+ * mention. Pieces are the same if they are the same objects: see model/reconcile.ts.
  */
 export interface Parts {
   readonly services: CompileDeps
-  /** By `gateway/listener`. */
+  /** Keyed by `gateway/listener`. */
   readonly listeners: ReadonlyMap<string, ListenerPart>
-  /** Of this Program and those before and after it. */
+  /** Shared by this Program and those before and after it. */
   readonly tally: UsesTally
-  /** How many things had been moved in their files when it was made. */
+  /** How many objects had moved in their files when it was compiled. */
   readonly moves: number
-  /** Of its Model. */
+  /** The routes of its Model. */
   readonly routesByGateway: Reach['routesByGateway']
 }
 
 export interface ListenerPart {
-  /** Of all gateways, of its own, and the listener: whatever is around its routes. */
+  /** For all gateways, its own gateway, and the listener: everything around its routes. */
   readonly around: Around
   readonly own: Recorded<ListenerOwn>
   /** The routes of its gateway, and a part for each of them. */
@@ -42,7 +42,7 @@ export interface ListenerPart {
   readonly program: ListenerProgram
 }
 
-/** A route as its listener knows it. */
+/** A route at its listener. */
 export interface PlacedRoute extends RouteProgram {
   /** `proxy` in expressions. */
   readonly attributes: JsonObject
@@ -53,15 +53,15 @@ export interface Around {
   readonly listener: Listener
 }
 
-/** All but its routes. */
+/** Everything except its routes. */
 export interface ListenerOwn extends Omit<ListenerProgram, 'match'> {
   readonly unmatched: PlacedRoute
 }
 
-/** A route at a listener, without entries where no request can come to it. */
+/** A route at a listener, without entries if no request can reach it. */
 export interface RoutePart {
   readonly route: Route
-  /** Names of backends that it mentions. */
+  /** Names of the backends that it mentions. */
   readonly mentions: readonly string[]
   readonly uses: Uses
   readonly entries: readonly MatchEntry<PlacedRoute>[]
@@ -69,23 +69,23 @@ export interface RoutePart {
   readonly traffic: readonly (Recorded<CompiledSection> | undefined)[]
 }
 
-/** What of the Program before can be taken over. */
+/** The parts of the previous Program that can be reused. */
 export interface Reusable {
   listener(key: string, around: Around): ListenerPart | undefined
-  /** Of a listener that is the same: a part for each of these routes, where there is one. */
+  /** For an unchanged listener: the part of each of these routes, if there is one. */
   routes(part: ListenerPart | undefined, near: readonly Route[]): ReusedParts
 }
 
-/** The parts of routes, in their order. */
+/** The parts of routes, in order. */
 export interface ReusedParts {
   readonly parts: (RoutePart | undefined)[]
-  /** Which of them are missing. */
+  /** The indexes of missing parts. */
   readonly missing: readonly number[]
-  /** Parts of these routes whose policies are as they were, though a backend is not. */
+  /** Parts of these routes whose policies are unchanged although a backend changed. */
   readonly stale: ReadonlyMap<Route, RoutePart>
-  /** Where they can differ from those of the listener before. */
+  /** The range that can differ from the routes of the previous listener. */
   readonly range: ChangedRange | undefined
-  /** All but those that are missing are the parts of before, in their places. */
+  /** All parts except the missing ones are the previous parts, in the same positions. */
   readonly isInPlace?: boolean
 }
 
@@ -104,7 +104,7 @@ const NOTHING_REUSABLE: Reusable = {
 export function reusable(previous: Program | undefined, parts: Parts | undefined, now: Model) {
   if (previous === undefined || parts === undefined) return NOTHING_REUSABLE
   const { model: before, diagnostics } = previous
-  // What is said of an expression counts from the line that its policy was on then.
+  // Diagnostics of an expression refer to the line on which its policy was at that time.
   const isElsewhere = diagnostics.length > 0 && parts.moves !== movesMade()
   const changed = changedBackends(before, now)
   const isStale = (thing: object) =>
@@ -141,7 +141,9 @@ export function reusable(previous: Program | undefined, parts: Parts | undefined
   return made
 }
 
-/** The routes whose parts are not those of the Model before; `now` has the pieces that both share. */
+/**
+ * The routes whose parts differ from those of the previous Model; `now` shares unchanged pieces.
+ */
 export function routesToCompile(before: Model, now: Model): readonly Route[] {
   if (before.frontend !== now.frontend || before.gateways !== now.gateways) return now.routes
   const changed = changedBackends(before, now)
@@ -150,13 +152,13 @@ export function routesToCompile(before: Model, now: Model): readonly Route[] {
   if (isStale(now.frontend) || isStale(now.gateways)) return now.routes
   let known: Set<Route> | undefined
   return now.routes.filter((route, index) => {
-    // Most stay where they are: a table is made for the others alone.
+    // Most routes stay in place: the set is built only for the others.
     const isKnown = before.routes[index] === route || (known ??= new Set(before.routes)).has(route)
     return !isKnown || isStale(route)
   })
 }
 
-/** The routes are those of before: only backends are others, if any. */
+/** The routes are unchanged: only backends differ, if anything. */
 function inPlace(routes: ListenerPart['routes'], changed: ReadonlySet<string>): ReusedParts {
   const missing = placesMentioning(routes, changed)
   const parts: (RoutePart | undefined)[] =
@@ -207,7 +209,7 @@ function isKeptIn({ policies, rules }: Route, changed: ReadonlySet<string>): boo
   return !lists.flatMap(mentionedBackends).some((name) => changed.has(name))
 }
 
-/** By name: those that are other than before, and those that mention such. */
+/** Names of backends that changed, and of backends that mention these. */
 function changedBackends(before: Model, now: Model): ReadonlySet<string> {
   const changed = new Set<string>()
   if (before.backends === now.backends) return changed
@@ -230,7 +232,7 @@ function changedBackends(before: Model, now: Model): ReadonlySet<string> {
 
 const mentioning = new WeakMap<readonly Backend[], readonly Backend[]>()
 
-/** Backends that mention others: few do, and they are looked for among those that are different. */
+/** Backends that mention others: they are few, and only changed backends are searched for them. */
 function mentioningIn(backends: readonly Backend[]): readonly Backend[] {
   const known = mentioning.get(backends)
   if (known !== undefined) return known
@@ -252,8 +254,8 @@ function mentioningIn(backends: readonly Backend[]): readonly Backend[] {
 const mentioned = new WeakMap<object, readonly string[]>()
 
 /**
- * Wherever a backend is referred to, by a route, a mirror or a service that a policy asks, its
- * name is a `backend`; that some such text may be something else costs a compilation at most.
+ * Every reference to a backend, by a route, a mirror or a service that a policy calls, has the key
+ * `backend`; if such a string means something else, the only cost is a compilation.
  */
 export function mentionedBackends(thing: object): readonly string[] {
   const known = mentioned.get(thing)

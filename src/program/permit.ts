@@ -7,20 +7,20 @@ import type { Exchange } from '../exchange/exchange.ts'
 import type { Reply } from '../exchange/reply.ts'
 import type { BackendProgram, ListenerProgram, RouteProgram, Selection } from './program.ts'
 
-/** Where it is decided whether something goes on. */
+/** The stages at which requests are allowed or denied. */
 export type PermitStage = 'connection' | 'traffic' | 'backend' | 'provider' | 'mcp'
 
-/** What a stage came to. */
+/** The outcome of a stage. */
 export type Verdict<S extends PermitStage> = Permit<S> | Reply
 
-/** What whoever sends a request to a backend must have. */
+/** The permit required to send a request to a backend. */
 export type ForwardPermit = Permit<'backend'> | Permit<'provider'>
 
 /**
- * That a stage has decided, and lets pass. Whoever sends anything on asks for one, and there is no
- * other way to one than to have the stage decide, and the stage before it: sending something on
- * without a decision does not compile. There is one object for each stage, so that none is made for
- * a request.
+ * Proof that a stage has allowed something. Every function that forwards something requires a
+ * permit, and the only way to get one is the decision of the stage and of the stage before it: code
+ * that forwards something without a decision does not compile. There is one object for each stage,
+ * so that none is allocated for a request.
  */
 export class Permit<S extends PermitStage = PermitStage> {
   readonly #stage: S
@@ -42,8 +42,8 @@ export class Permit<S extends PermitStage = PermitStage> {
   }
 
   /**
-   * The rules about connections of all these listeners. `tell` hears of every decision that there
-   * is something to say of; undefined: the connection was denied by the last of them.
+   * Evaluates the connection rules of all these listeners. `report` is called for every decision to
+   * report; undefined if the last listener evaluated denied the connection.
    */
   static connection(
     listeners: readonly ListenerProgram[],
@@ -60,7 +60,7 @@ export class Permit<S extends PermitStage = PermitStage> {
     return Permit.#connection
   }
 
-  /** The policies of a route, for a request of a connection that was let in. */
+  /** Runs the policies of a route, for a request of an allowed connection. */
   static traffic(
     _: Permit<'connection'>,
     route: RouteProgram,
@@ -72,7 +72,7 @@ export class Permit<S extends PermitStage = PermitStage> {
     return outcome.then((reply) => reply ?? Permit.#traffic)
   }
 
-  /** The policies of the backend that was chosen for it. */
+  /** Runs the policies of the backend that was chosen for the request. */
   static backend(
     _: Permit<'traffic'>,
     backend: BackendProgram,
@@ -84,7 +84,7 @@ export class Permit<S extends PermitStage = PermitStage> {
     return outcome.then((reply) => reply ?? Permit.#backend)
   }
 
-  /** Those of the next provider of the backend that may be asked. */
+  /** Runs the policies of the next provider that may be called. */
   static provider(
     _: Permit<'backend'>,
     selection: Selection,
@@ -95,7 +95,7 @@ export class Permit<S extends PermitStage = PermitStage> {
     return outcome.then((reply) => reply ?? Permit.#provider)
   }
 
-  /** The rules about a message of MCP; without any, it passes. */
+  /** Evaluates the rules about an MCP message; without rules, it is allowed. */
   static message(rules: Decider | undefined, exchange: Exchange): MessageVerdict {
     const decision = rules?.decide(exchange as unknown as Variables)
     if (decision === undefined) return Permit.#passed
@@ -105,7 +105,7 @@ export class Permit<S extends PermitStage = PermitStage> {
 
   /**
    * The same for a message that names no tool, prompt or resource: it is denied only if the rules
-   * would deny whatever it could be about.
+   * would deny everything it could refer to.
    */
   static general(
     isPossible: ((exchange: Exchange) => boolean) | undefined,
@@ -117,14 +117,14 @@ export class Permit<S extends PermitStage = PermitStage> {
   }
 }
 
-/** What the rules say of a message; without a permit it goes nowhere. */
+/** The verdict of the rules on a message; without a permit, the message is not forwarded. */
 export interface MessageVerdict {
   readonly permit: Permit<'mcp'> | undefined
-  /** Why, where there is something to tell. */
+  /** The reason, if there is something to report. */
   readonly decision: Decision | undefined
 }
 
-/** Whether there is no reply: what was let pass, or had nothing to say. */
+/** Whether there is no reply: the request was allowed, or there was nothing to decide. */
 export function isPassed<P extends Permit | undefined>(
   outcome: P | Reply | Promise<P | Reply>,
 ): outcome is P {

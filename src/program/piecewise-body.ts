@@ -4,8 +4,8 @@ import { REQUEST_SLICE } from '../model/steps.ts'
 type Pieces = Generator<Uint8Array>
 
 /**
- * Sends on what is made of a body, part of which is made piece by piece: then for some milliseconds
- * at a time, between which others have their turn, and nothing more is read meanwhile.
+ * Forwards a transformed body, parts of which are made piece by piece: each turn lasts a few
+ * milliseconds, other work runs in between, and reading is paused meanwhile.
  */
 export class PiecewiseBody {
   readonly #flow: BodyFlow
@@ -15,13 +15,13 @@ export class PiecewiseBody {
   #isBlocked = false
   #onIdle: (() => void) | undefined
 
-  /** `passed`: something may have been sent on. */
+  /** `passed` is called when something may have been forwarded. */
   constructor(flow: BodyFlow, passed: () => void) {
     this.#flow = flow
     this.#passed = passed
   }
 
-  /** False: no more until `drained` of the flow is called. */
+  /** Returns false to pause until the flow's `drained` is called. */
   write(made: Uint8Array | Pieces): boolean {
     if (made instanceof Uint8Array) return this.#send(made)
     const isOver = this.#slice(made)
@@ -33,7 +33,7 @@ export class PiecewiseBody {
     return isOver && !this.#isBlocked
   }
 
-  /** The body is over, and `last` makes what is left; what waited for others comes after that. */
+  /** Ends the body: `last` makes the rest, and `settle` what had to wait for others after that. */
   end(last: () => Uint8Array, settle: (() => Promise<Pieces>) | undefined): void {
     if (this.#isBusy) {
       this.#onIdle = () => this.end(last, settle)
@@ -65,7 +65,7 @@ export class PiecewiseBody {
     return !this.#isBlocked
   }
 
-  /** As many pieces as fit into a turn, sent together; true: these were all. */
+  /** Sends as many pieces together as fit into a turn; returns true if these were all. */
   #slice(pieces: Pieces): boolean {
     const made: Uint8Array[] = []
     let isOver = false

@@ -29,46 +29,49 @@ import type { WayBack } from './way-back.ts'
 
 export type { Retry, Timeouts } from '../policies/delivery.ts'
 
-/** The Model compiled. Never changed; swapped whole. */
+/** The compiled Model. Immutable; swapped as a whole. */
 export interface Program {
   readonly model: Model
   readonly listeners: readonly ListenerProgram[]
-  /** All that there is to say of the Model, of its expressions too. */
+  /** All diagnostics of the Model and of its expressions. */
   readonly diagnostics: readonly Diagnostic[]
   /**
-   * Clusters by their content: a backend with the policies that reach it. Whatever is the same in
-   * the next Program is the same cluster there.
+   * Clusters keyed by content: a backend with the policies that reach it. A cluster that is the
+   * same in the next Program is reused there.
    */
   readonly clusters: ReadonlyMap<string, Cluster>
   /** The request headers that rules and routes read. */
   readonly headersRead?: HeadersRead
-  /** What policies count or remember, by their content and place; lives on in the same way. */
+  /** Counters and caches of policies, keyed by content and place; reused in the same way. */
   readonly state: ReadonlyMap<string, unknown>
-  /** What the next Program takes over where the Model has the same parts. */
+  /** The parts that the next Program reuses if the Model has the same parts. */
   readonly parts?: Parts
 }
 
 export interface ListenerProgram {
   readonly gateway: string
   readonly listener: Listener
-  /** What was set for connections: of each kind the value that holds, of those that compose all. */
+  /**
+   * Settings for connections: the effective value of each kind, or all values of kinds that
+   * compose.
+   */
   readonly frontend: readonly ValidPolicy[]
-  /** What was set for connections could not be read: none can be taken as it would have them. */
+  /** The settings for connections are invalid, so no connection can be accepted as they require. */
   readonly isClosed?: boolean
-  /** Asked of every connection; undefined: all are accepted. */
+  /** Evaluated for every connection; if undefined, all are accepted. */
   readonly network: NetworkDecision | undefined
-  /** Undefined: every request is written as it is. */
+  /** If undefined, every request is logged as it is. */
   readonly accessLog?: AccessLogProgram | undefined
-  /** Undefined: nothing is traced, and what clients say of traces passes as it is. */
+  /** If undefined, nothing is traced, and clients' trace headers pass unchanged. */
   readonly tracing?: TracingProgram | undefined
-  /** Undefined: metrics of requests have their own labels alone. */
+  /** If undefined, request metrics have only their own labels. */
   readonly metricLabels?: MetricLabels | undefined
-  /** What its expressions need of a request, though no rule of the route does. */
+  /** What its expressions need of a request in addition to the route's rules. */
   readonly needs?: Needs
   /**
-   * The best route for this request, by the rules of the Gateway API. Where none matches, it is
-   * one that runs the policies of the gateway and the listener and then responds with 404, so that
-   * whoever may not ask does not learn which routes there are.
+   * The best route for this request, by the rules of the Gateway API. If none matches, the result
+   * is a route that runs the policies of the gateway and the listener and then responds with 404,
+   * so that unauthorized clients do not learn which routes exist.
    */
   match(exchange: Exchange): RouteProgram
 }
@@ -82,25 +85,25 @@ export interface LogExport extends LogExportPolicy, Collector {}
 export interface TracingProgram extends TracingPolicy, Collector {}
 
 export interface Collector {
-  /** Where OTLP goes: scheme, host and port. */
+  /** Destination for OTLP: scheme, host and port. */
   readonly address: string
-  /** Whoever has the same sends to the same collector in the same words. */
+  /** Programs with equal values send to the same collector with the same settings. */
   readonly collector: string
 }
 
 export interface Needs {
   readonly requestBody: boolean
   readonly responseHeaders: boolean
-  /** What models write. */
+  /** The output of models. */
   readonly completion: boolean
 }
 
 export interface NetworkDecision {
   /** Rules that read the server name can decide only after the ClientHello. */
   readonly readsHostname: boolean
-  /** Rules that read the client's certificate, where one is asked for, only after the handshake. */
+  /** Rules that read the client certificate, if requested, can decide only after the handshake. */
   readonly readsCertificate: boolean
-  /** Undefined: it is accepted, and there is nothing to tell. */
+  /** Undefined if it is accepted and there is nothing to report. */
   decide(connection: Connection): Decision | undefined
   admittedBy(connection: Connection): RulePlace | undefined
   explain(connection: Connection): readonly ExplainedRule[]
@@ -111,30 +114,30 @@ export interface RouteProgram extends WayBack {
   readonly rule: string
   /** The policies of all levels that reach this route, in the order of execution. */
   readonly steps: readonly Step[]
-  /** The same steps as one. */
+  /** The same steps as one function. */
   readonly run: Step
-  /** The policy of each step, for those who run some of them alone. */
+  /** The policy kind of each step, for callers that run only some steps. */
   readonly kinds?: readonly string[]
-  /** An expression of this route reads `request.body`, which must be there before it runs. */
+  /** An expression of this route reads `request.body`, which must be complete before it runs. */
   readonly readsBody: boolean
-  /** As much of it as is kept is enough. */
+  /** The beginning that is kept is enough. */
   readonly readsBeginning?: boolean
-  /** Paths at which a policy reads all of it, as `readsBody` says of the whole route. */
+  /** Paths at which a policy reads the whole body, like `readsBody` for the whole route. */
   readonly bodyPaths?: ReadonlySet<string> | undefined
-  /** Expressions read what stands behind its Content-Encoding. */
+  /** Expressions read the body with its Content-Encoding decoded. */
   readonly decodesBody?: boolean
-  /** A backend by weight; a Reply where there is none to choose. */
+  /** Chooses a backend by weight; returns a Reply if there is none. */
   choose(exchange: Exchange): BackendProgram | Reply
   readonly timeouts: Timeouts
   readonly retry: Retry | undefined
   readonly mirrors: readonly Mirror[]
-  /** How clients are told of errors, if its backends have a protocol with a form of its own. */
+  /** The format of errors for clients, if the protocol of its backends defines one. */
   readonly errorFormat?: ErrorFormat | undefined
-  /** All that find out who asks before any rule does, the gateway's first. */
+  /** All policies that authenticate the client before any rule runs, the gateway's first. */
   readonly authentications?: readonly Attached[]
   /** The authorization rules among the steps. */
   readonly decider?: Decider | undefined
-  /** For which limits calls to models count, for whoever does not run the steps. */
+  /** The limits that calls to models count toward, for callers that do not run the steps. */
   readonly meters?: readonly Meter[]
 }
 
@@ -142,27 +145,27 @@ export interface BackendProgram extends WayBack {
   readonly name: string
   readonly upstream: Upstream
   readonly errorFormat?: ErrorFormat
-  /** Reads the message of its protocol, before `run` evaluates rules about it; `run` calls it. */
+  /** Reads the protocol message before `run` evaluates rules about it; `run` calls it. */
   readonly describe?: (exchange: Exchange) => Reply | undefined
   /** Policies of the backend stage, run after the backend was chosen. */
   readonly steps: readonly Step[]
-  /** The same steps as one. */
+  /** The same steps as one function. */
   readonly run: Step
-  /** The policy of each step, where some of them run alone. */
+  /** The policy kind of each step, if some of them run alone. */
   readonly kinds?: readonly string[]
-  /** As RouteProgram.readsBody, of the backend's own expressions. */
+  /** Like RouteProgram.readsBody, for the backend's own expressions. */
   readonly readsBody: boolean
   readonly readsBeginning?: boolean
   readonly decodesBody?: boolean
-  /** Milliseconds for each attempt; 0: the route's. */
+  /** Milliseconds for each attempt; 0 uses the route's timeout. */
   readonly requestTimeout: number
-  /** Whether an expression of it reads responses when they are over. */
+  /** Whether one of its expressions reads completed responses. */
   readonly judgesResponses?: boolean
-  /** As RouteProgram.decider. */
+  /** Like RouteProgram.decider. */
   readonly decider?: Decider | undefined
 }
 
-/** Who serves a backend's requests: endpoints, providers of models, or MCP servers. */
+/** Serves a backend's requests: endpoints, providers of models, or MCP servers. */
 export type Upstream = ClusterUpstream | AiUpstream | McpUpstream
 
 export interface ClusterUpstream {
@@ -172,18 +175,18 @@ export interface ClusterUpstream {
 
 export interface AiUpstream {
   readonly kind: 'ai'
-  /** In the order of their groups; each has rules and a cluster of its own. */
+  /** In the order of their groups; each has its own rules and cluster. */
   readonly providers: readonly ProviderProgram[]
-  /** Which of them are asked depends on the model that a call is for. */
+  /** Which of them are called depends on the model that is requested. */
   readonly choosesByModel: boolean
   /**
-   * The call to a model that this request is, in the language of its client; undefined: it passes as
-   * it is. A Reply where it may not be made.
+   * The call to a model that this request makes, in the dialect of its client; undefined if it
+   * passes unchanged. A Reply if it is not allowed.
    */
   open(exchange: Exchange): ModelCall | Reply | undefined
   /** After `run` of the backend, a provider is chosen for each attempt. */
   select(exchange: Exchange, call?: ModelCall): Selection | Reply
-  /** Who may serve the call, in the order of their groups; nobody is chosen. */
+  /** The providers that may serve the call, in the order of their groups, without choosing one. */
   candidates(exchange: Exchange, call: ModelCall): readonly Candidate[] | Reply
 }
 
@@ -195,72 +198,74 @@ export interface Candidate {
 
 export interface McpUpstream {
   readonly kind: 'mcp'
-  /** What the rules say of a message. */
+  /** The decisions of rules about messages. */
   readonly mcp: McpProgram
-  /** In the order in which they are configured. */
+  /** In the configured order. */
   readonly servers: readonly McpServerPlan[]
-  /** Names have that of their server in front. */
+  /** Names are prefixed with their server's name. */
   readonly isPrefixed: boolean
-  /** Requests from elsewhere than this machine are rejected. */
+  /** Requests from other machines are rejected. */
   readonly onlyLocal: boolean
   /** Serves a request whose body was read. */
   serve(permit: Permit<'backend'>, exchange: Exchange, responder: McpResponder): Sending
 }
 
-/** One provider of an AI backend. Its steps are those of the backend, and its own. */
+/** One provider of an AI backend. Its steps are those of the backend and its own. */
 export interface ProviderProgram extends BackendProgram {
   readonly provider: string
   readonly upstream: ClusterUpstream
   /** `backend` in expressions, once it is chosen. */
   readonly attributes: JsonObject
-  /** Of its address. */
+  /** The host of its address. */
   readonly host: string
-  /** `llm` in expressions, as far as it is known of requests that nobody looks into. */
+  /** `llm` in expressions, as far as it is known for requests that are not parsed. */
   readonly llm: JsonObject
   /** How calls reach it. */
   readonly target: CallTarget
-  /** The credentials of clients go on to it. */
+  /** Client credentials are forwarded to it. */
   readonly keepsCredentials: boolean
-  /** Where a key goes that the configuration has no place for; undefined: it is there. */
+  /**
+   * The header for a key without a configured location; undefined if the key is already in place.
+   */
   readonly keyHeader: CredentialHeader | undefined
-  /** Signs what it is sent; undefined: nobody has to. */
+  /** Signs requests to it; undefined if no signature is required. */
   readonly signer: RequestSigner | undefined
   /** A rule reads more of a call than its provider. */
   readonly readsModel: boolean
   /** Whether its rules may allow a call of which only the model is known. */
   readonly mayAllow: (exchange: Exchange) => boolean
-  /** The guards of its calls alone, for whoever explains them; undefined: there are none. */
+  /** Attaches only the guards of its calls, for explaining a call; undefined if there are none. */
   readonly attachGuards: Step | undefined
 }
 
 /** The choice of a provider for one request. */
 export interface Selection {
-  /** Undefined until one may be asked. */
+  /** Undefined until one may be called. */
   readonly chosen: ProviderProgram | undefined
-  /** What it is sent, if the request is a call to a model. */
+  /** The request to the chosen provider, if it is a call to a model. */
   readonly attempt: ModelAttempt | undefined
-  /** All that may be asked, denied or not. */
+  /** All providers that may be called, denied or not. */
   readonly targets: readonly CallTarget[]
-  /** There is one that was neither asked nor denied yet. */
+  /** Whether there is another provider that was neither called nor denied yet. */
   readonly hasOther: boolean
   /**
-   * Runs the steps of the next provider, and of those after it where it is denied; a response where
-   * none is left. Before it, all is as it was before the steps of the one before ran.
+   * Runs the steps of the next provider, and of those after it if it is denied; returns a response
+   * if none is left. The effects of the previous provider's steps are undone first.
    */
   next(): Outcome | Promise<Outcome>
-  /** The one that was chosen is not to be asked for so many milliseconds, if others can be. */
+  /** Avoids the chosen provider for this many milliseconds if others are available. */
   rest(milliseconds: number): void
-  /** The one that was chosen began to respond after so many milliseconds; -1: it failed. */
+  /** The chosen provider began to respond after this many milliseconds; -1 if it failed. */
   responded(milliseconds: number): void
 }
 
 export interface Mirror {
   readonly cluster: Cluster
-  /** Of 1. */
+  /** From 0 to 1. */
   readonly fraction: number
 }
 
-/** The endpoints that a request goes to; undefined until a provider is chosen. */
+/** The endpoints of a request; undefined until a provider is chosen. */
 export function clusterOf(backend: BackendProgram | undefined): Cluster | undefined {
   const upstream = backend?.upstream
   return upstream?.kind === 'cluster' ? upstream.cluster : undefined
@@ -270,36 +275,36 @@ export function isReply(chosen: BackendProgram | Reply): chosen is Reply {
   return 'status' in chosen
 }
 
-/** What is known of a server without asking it. */
+/** What is known about a server without calling it. */
 export interface McpServerPlan {
   readonly name: string
   readonly pins: PinOptions | undefined
-  /** Undefined: it alone knows its tools. */
+  /** Undefined if only the server knows its tools. */
   knownTools(): readonly string[] | undefined
 }
 
-/** What rules say of a message of MCP, and by which of them. */
+/** What rules decide about an MCP message, and which of them. */
 export interface MessageExplanation {
   readonly decision: Decision | undefined
   readonly admitting: RulePlace | undefined
   readonly rules: readonly ExplainedRule[]
-  /** What a client gets if it is denied. */
+  /** The status that a client gets if the message is denied. */
   readonly deniedStatus: number
 }
 
 /** The MCP rules of one backend: those attached around it, its own, and those of each server. */
 export interface McpProgram {
-  /** There are any. */
+  /** Whether there are any rules. */
   readonly isGuarded: boolean
-  /** For each method, tool, prompt or resource, after the traffic and backend stages let it pass. */
+  /** For each method, tool, prompt or resource, after the traffic and backend stages allow it. */
   decide(exchange: Exchange, message: McpMessage): MessageVerdict
-  /** For messages about none of them: denied only if all that they could be about is. */
+  /** For messages about none of them: denied only if everything they could refer to is. */
   admit(exchange: Exchange, message: McpMessage): MessageVerdict
-  /** Whether a list shows it: the arguments of a call may still make it denied. */
+  /** Whether a list shows it: a call may still be denied because of its arguments. */
   shows(exchange: Exchange, message: McpMessage): boolean
   /** The same as `decide` and `admit`, rule by rule; nothing is counted. */
   explainMessage(exchange: Exchange, message: McpMessage): MessageExplanation
   explainGeneral(exchange: Exchange, message: McpMessage): MessageExplanation
-  /** The challenge of what `decide` denied last, if a token with more scopes would pass. */
+  /** The challenge for what `decide` denied last, if a token with more scopes would be accepted. */
   stepUp(exchange: Exchange): string | undefined
 }

@@ -3,11 +3,13 @@ import type { Route, RouteRule } from '../model/route.ts'
 import { kindsThat } from '../reach/kinds.ts'
 
 /**
- * `guarded`: clients must authenticate, or there are requests that no Allow or some Require rule
- * does not match. `partly-guarded`: the same of some of its hostnames, matches or backends, and
- * everything is admitted by others. `open-by-default`: Deny rules alone keep something out. `unknown`: it could not
- * be told whether rules keep anything out, or a service is called by condition or fails open. `no-backend`:
- * nothing is set before it or behind it: a redirect, a response of the gateway's own. */
+ * `guarded`: clients must authenticate, or some requests fail an Allow or Require rule.
+ * `partly-guarded`: the same for some of its hostnames, matches or backends, while others admit
+ * everything. `open-by-default`: only Deny rules reject requests. `unknown`: it could not be
+ * determined whether rules reject anything, or a service is called conditionally or fails open.
+ * `no-backend`: nothing guards it and there is no backend: a redirect, or a response of the gateway
+ * itself.
+ */
 export type Protection =
   | 'guarded'
   | 'partly-guarded'
@@ -16,29 +18,29 @@ export type Protection =
   | 'unprotected'
   | 'no-backend'
 
-/** One way through the gateway to a backend, or to one provider of it. */
+/** One path through the gateway to a backend, or to one provider of it. */
 export interface GuardedWay {
   readonly gateway: Gateway
   readonly listener: Listener
-  /** Undefined: of a connection that is not HTTP. */
+  /** Undefined for a connection that is not HTTP. */
   readonly route: Route | undefined
   readonly rule: RouteRule | undefined
   readonly backend: string | undefined
-  /** Undefined: any that serves it. */
+  /** Undefined if any provider serves it. */
   readonly provider: string | undefined
-  /** Of calls by this name alone. */
+  /** Only for calls that use this name. */
   readonly model?: string
 }
 
 /**
- * Whether Allow and Require rules on a way keep out anything that comes without credentials: a
- * rule that every request satisfies guards nothing. It takes all rules of the way together, and
- * what the route matches, so that reading them one by one does not tell. `part`: by some of
- * the hostnames and matches of the route something is kept out, by others nothing.
+ * Whether the Allow and Require rules on a path reject anything that comes without credentials: a
+ * rule that every request satisfies guards nothing. The result depends on all rules of the path
+ * together and on what the route matches, so reading the rules one by one is not enough. `part`:
+ * some of the hostnames and matches of the route are guarded, others are not.
  */
 export interface RuleGuard {
   (way: GuardedWay): 'something' | 'part' | 'nothing' | 'unknown'
-  /** Of rules about messages of MCP; to one server, if that is the provider. */
+  /** For rules about MCP messages; to one server, if that is the provider. */
   messages(way: GuardedWay): 'something' | 'nothing' | 'unknown'
 }
 
@@ -47,9 +49,9 @@ export interface Guard {
   readonly policy: string
   readonly level: string
   readonly origin: string
-  /** Whether anything is turned away by it; blocks in audit mode turn nothing away. */
+  /** Whether it rejects anything; policies in audit mode reject nothing. */
   readonly isEnforced: boolean
-  /** It turns some away by a condition, or nobody while its service cannot be reached. */
+  /** It rejects some requests by condition, or none while its service is unreachable. */
   readonly isConditional?: true
   readonly failsOpen?: true
   readonly isInvalid: boolean
@@ -61,7 +63,7 @@ export interface GuardRule {
   readonly expression: string
 }
 
-/** From the weakest on. */
+/** Weakest first. */
 export const STRENGTH: readonly Protection[] = [
   'unprotected',
   'open-by-default',
@@ -70,17 +72,17 @@ export const STRENGTH: readonly Protection[] = [
   'guarded',
 ]
 
-/** Of providers: whoever one of them denies may be served by another. */
+/** For providers: a client that one of them denies may be served by another. */
 export function weakest(all: readonly Protection[]): Protection {
   return STRENGTH[Math.min(...all.map((one) => STRENGTH.indexOf(one)))] as Protection
 }
 
-/** Of backends that requests are spread over: what holds of one of them does not hold of all. */
+/** For backends that share the requests: what applies to one of them may not apply to all. */
 export function byAnyOf(all: readonly Protection[]): Protection {
   const [first = 'unprotected', ...others] = all
   if (others.every((one) => one === first)) return first
   if (all.includes('unknown')) return 'unknown'
-  // Not one kind alone, so that something is kept out on the way to one of them.
+  // The backends differ, so something is rejected on the path to one of them.
   const isGuarding = all.includes('guarded') || all.includes('partly-guarded')
   return isGuarding ? 'partly-guarded' : 'open-by-default'
 }
@@ -93,19 +95,19 @@ export const MCP_RULES: ReadonlySet<string> = kindsThat(
   ({ hasRules, stage }) => hasRules && stage === 'mcp',
 )
 
-/** It turns everybody away who brings nothing, whatever rules say. */
+/** It rejects all requests without credentials, whatever the rules decide. */
 export function isShut({ isEnforced, rules }: Guard): boolean {
   return isEnforced && rules.length === 0
 }
 
-/** By all that is on one way together. */
+/** The combined protection of everything on one path. */
 export function protectionOf(
   guards: readonly Guard[],
   way: GuardedWay,
   rulesGuard: RuleGuard,
 ): Protection {
   const enforced = guards.filter(({ isEnforced }) => isEnforced)
-  // Authentications, and what is invalid and denies everything.
+  // Authentications, and invalid policies, which deny everything.
   if (enforced.some(isShut)) return 'guarded'
   const rulesOf = (own: readonly Guard[]) => own.flatMap(({ rules }) => rules)
   const isAsking = ({ action }: GuardRule) => action !== 'Deny'
@@ -120,7 +122,7 @@ export function protectionOf(
     if (found === 'unknown') return 'unknown'
   }
   if (messaging === 'unknown') return 'unknown'
-  // Whom its condition is for is not looked into.
+  // Its condition is not analyzed.
   if (guards.some(({ isConditional }) => isConditional)) return 'unknown'
   const isDenying = [...messages, ...requests].some(({ action }) => action === 'Deny')
   return isDenying ? 'open-by-default' : 'unprotected'

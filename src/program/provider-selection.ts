@@ -9,15 +9,17 @@ import { moveKey, withholdCredentials } from './model-credentials.ts'
 import type { ProviderProgram, Selection } from './program.ts'
 import { latencyOf, observeLatency } from './provider-latency.ts'
 
-/** When who asked to be left alone may be asked again; for as long as its cluster lives. */
+/**
+ * When a provider that requested a pause may be called again; kept as long as its cluster lives.
+ */
 const RESTING = new WeakMap<Cluster, number>()
 
-/** In what order providers are asked. */
+/** The order in which providers are called. */
 export interface SelectionPlan {
-  /** The next group serves when one before cannot. */
+  /** The next group serves if the previous one cannot. */
   readonly groups: readonly (readonly ProviderMember[])[]
   readonly balancers: readonly Balancer<ProviderMember>[]
-  /** Another one is asked if one fails, and not only if it is denied. */
+  /** Another provider is tried if one fails, and not only if it is denied. */
   readonly failsOver: boolean
 }
 
@@ -26,12 +28,14 @@ export class ProviderMember implements Balanced {
   readonly name: string
   readonly program: ProviderProgram
   readonly weight = 1
-  /** Who is ill is passed over by whoever picks, since that may change with every response. */
+  /**
+   * The selection skips unhealthy providers itself, since health may change with every response.
+   */
   readonly isUsable = true
   /** How calls reach it. */
   readonly target: CallTarget
 
-  /** `model`: what it is asked for, if it has no name of its own for that. */
+  /** `model`: the requested model, unless the provider sets its own name for it. */
   constructor(program: ProviderProgram, model?: string) {
     this.name = program.provider
     this.program = program
@@ -40,17 +44,17 @@ export class ProviderMember implements Balanced {
     this.target = { ...target, options }
   }
 
-  /** The same, asked for this model. */
+  /** The same provider for this model. */
   asking(model: string): ProviderMember {
     return new ProviderMember(this.program, model)
   }
 
-  /** Nobody asks it for so many milliseconds, unless there is no other. */
+  /** It is not called for this many milliseconds unless there is no other. */
   rest(milliseconds: number): void {
     RESTING.set(this.program.upstream.cluster, performance.now() + milliseconds)
   }
 
-  /** Of two, the one that is sooner done with all that it would have to do serves. */
+  /** Of two providers, the one expected to complete its pending requests sooner serves. */
   get active(): number {
     const { cluster } = this.program.upstream
     return (cluster.active + 1) * (1 + latencyOf(cluster, performance.now()))
@@ -62,7 +66,7 @@ export class ProviderMember implements Balanced {
   }
 }
 
-/** What steps may change, as it was before those of a provider ran. */
+/** State that steps may change, as it was before those of a provider ran. */
 interface Before {
   readonly path: string
   readonly search: string
@@ -77,7 +81,7 @@ interface Before {
   readonly guardrails: Exchange['guardrails']
 }
 
-/** Which providers were asked for one request, which may not be, and which is next. */
+/** The providers that were called for one request, those that are denied, and the next one. */
 export class ProviderSelection implements Selection {
   chosen: ProviderProgram | undefined
   attempt: ModelAttempt | undefined
@@ -90,7 +94,7 @@ export class ProviderSelection implements Selection {
   readonly #denied = new Set<string>()
   /** Whether steps of a provider have run. */
   #hasRun = false
-  /** How many decisions there were before the provider at hand. */
+  /** The number of decisions before the current provider. */
   #reported = 0
 
   constructor(exchange: Exchange, plan: SelectionPlan, call?: ModelCall) {
@@ -153,7 +157,7 @@ export class ProviderSelection implements Selection {
     const exchange = this.#exchange
     if (this.#hasRun) this.#restore()
     this.#hasRun = true
-    exchange.refusal = undefined
+    exchange.rejection = undefined
     exchange.backend = program.attributes
     exchange.providerHost = program.host
     exchange.llm = this.#call?.attributesFor(program.provider) ?? program.llm
@@ -162,7 +166,7 @@ export class ProviderSelection implements Selection {
     return program.run(exchange)
   }
 
-  /** What the steps of another provider changed is as it was before them. */
+  /** Undoes what the steps of another provider changed. */
   #restore(): void {
     const exchange = this.#exchange
     const { identity, ...rest } = this.#before
@@ -170,7 +174,7 @@ export class ProviderSelection implements Selection {
     if (exchange.identity !== identity) exchange.identifyAs(identity)
   }
 
-  /** What the steps of a provider came to: it is chosen, the request is refused, or another is next. */
+  /** Applies the outcome of a provider's steps: choose it, reject the request, or try the next. */
   #settle(member: ProviderMember, outcome: Reply | undefined): Outcome | 'next' {
     const { name, program } = member
     const { decisions } = this.#exchange
@@ -193,7 +197,7 @@ export class ProviderSelection implements Selection {
     return isSkipped ? 'next' : reply
   }
 
-  /** What is sent to it, after its steps had their say. */
+  /** Prepares the request to the provider after its steps ran. */
   #prepare({ program, target }: ProviderMember): Reply | undefined {
     const exchange = this.#exchange
     if (program.keyHeader !== undefined) moveKey(exchange, program.keyHeader)
@@ -217,7 +221,7 @@ export class ProviderSelection implements Selection {
     observeLatency(upstream.cluster, milliseconds, performance.now())
   }
 
-  /** Who is well before who is ill, in the order of groups; those that were asked come last. */
+  /** Healthy providers first, then unhealthy ones, by group; those already called come last. */
   #pick(): ProviderMember | undefined {
     const [group = [], ...others] = this.#plan.groups
     const [only] = group
@@ -247,21 +251,21 @@ export class ProviderSelection implements Selection {
 }
 
 const NO_PROVIDER = reply(500, 'no-backend')
-/** A body that passes by is not there to be signed. */
+/** A body that passes through is not available for signing. */
 const UNSIGNED = reply(500, 'backend-auth')
 
 function isDenial({ isAllowed, isEnforced }: Decision): boolean {
   return isEnforced && !isAllowed
 }
 
-/** Whether it is denied by something that has nothing to do with the provider, and so for all. */
+/** Whether the denial has nothing to do with the provider, and thus applies to all. */
 function isForAll(decision: Decision): boolean {
   const by = decision.rule ?? decision.invalid
   if (!isDenial(decision) || by === undefined || by.level === 'provider') return false
   return decision.rule === undefined || !mayReadProvider(decision.rule.expression)
 }
 
-/** A quick look: where it is wrong, others are asked about in vain. */
+/** A fast check: a false positive only evaluates other providers in vain. */
 function mayReadProvider(expression: string): boolean {
   return /provider|\\|\bllm\b|\bbackend\b(?!\s*\.)/.test(expression)
 }

@@ -13,7 +13,7 @@ const ORIGIN = { kind: 'object', object: 'test', field: '' } as const
 
 interface Rule {
   readonly action: 'allow' | 'require' | 'deny'
-  /** A header: the rule is true where it is there. */
+  /** A header: the rule matches if the header is present. */
   readonly name: string
 }
 
@@ -23,7 +23,7 @@ interface Written {
   readonly isAudited?: boolean
 }
 
-/** Providers as they fare, by name. */
+/** Providers with the given health, by name. */
 class Faring extends TestServices {
   readonly #health: ReadonlyMap<string, boolean>
 
@@ -79,7 +79,7 @@ function programOf(groups: readonly (readonly Written[])[], own: readonly Attach
   return compileProgram(model, undefined, new Faring(health))
 }
 
-/** The specification's order, over the union. */
+/** The evaluation order of the specification, over the union of rules. */
 function admits(rules: readonly Rule[], set: ReadonlySet<string>): boolean {
   const of = (action: string) => rules.filter((rule) => rule.action === action)
   if (of('deny').some(({ name }) => set.has(name))) return false

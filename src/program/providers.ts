@@ -31,8 +31,8 @@ import { requestSigner } from './request-signer.ts'
 import { sealKeyOf } from './seal-key.ts'
 
 /**
- * A backend of several providers. Services that policies around it ask are asked once, before a
- * provider is chosen; its rules are one set with those of the provider, and decide about each.
+ * A backend with several providers. Services of policies around it are called once, before a
+ * provider is chosen; its rules form one set with those of the provider, and decide about each.
  */
 export function compileProviders(
   compilation: Compilation,
@@ -76,7 +76,9 @@ export function compileProviders(
   }
 }
 
-/** A service is asked about a request, not about each provider; what is invalid denies for all. */
+/**
+ * A service is called once for a request, not for each provider; an invalid policy denies for all.
+ */
 function isAskedOnce({ kind, state, level }: Attached): boolean {
   return level !== 'provider' && (state === 'invalid' || recordOf(kind)?.asksService === true)
 }
@@ -156,7 +158,7 @@ function compileProvider(
   return new ProviderMember(program)
 }
 
-/** What the list of models asks. */
+/** Used for the list of models. */
 function mayAllow({ contexts }: Compilation, layers: readonly Layer[]): ModelVisibility {
   const { byKind, invalid } = effectiveAt(layers, 'backend')
   if (invalid.length > 0) return () => false
@@ -165,7 +167,7 @@ function mayAllow({ contexts }: Compilation, layers: readonly Layer[]): ModelVis
   return compileModelVisibility(policies, contexts.open(contexts.scopesAt(layers, 'backend')))
 }
 
-/** What a model catalog may call the provider. */
+/** The names that a model catalog may use for the provider. */
 function catalogNames({ provider, options }: AiProvider): readonly string[] {
   const own = accessOf(provider).telemetryName(options)
   const { providerOverride } = options
@@ -173,19 +175,21 @@ function catalogNames({ provider, options }: AiProvider): readonly string[] {
   return [...new Set([own, ...preset, provider, provider.toLowerCase()])]
 }
 
-/** Nothing was said about where the key goes. */
+/** The key has the default location. */
 function hasUsualPlace(auth: BackendAuth | undefined): boolean {
   if (auth?.kind !== 'key' || auth.location.kind !== 'header') return false
   return auth.location.name === 'authorization' && auth.location.prefix === 'Bearer '
 }
 
-/** A provider is asked for by its own name, whichever way its address was written. */
+/** Always set, so that requests carry the provider's own host, however its address is written. */
 function schemeOf({ endpoint }: AiProvider, policies: readonly ValidPolicy[]): 'http' | 'https' {
   const isSecured = policies.some(({ kind }) => kind === 'backendTLS')
   return isSecured ? 'https' : (endpoint.scheme ?? 'http')
 }
 
-/** The only endpoint may be taken out: others serve then, or none does and it is asked all the same. */
+/**
+ * The only endpoint may be evicted: others serve then, or if there are none, it is called anyway.
+ */
 function forOneEndpoint(policy: ValidPolicy): ValidPolicy {
   if (policy.kind !== 'outlierDetection') return policy
   const value = policy.value as OutlierDetection

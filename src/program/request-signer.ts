@@ -5,10 +5,10 @@ import { writtenCredentials } from '../policies/aws-keys.ts'
 import type { BackendAuth } from '../policies/backend-auth/schema.ts'
 import { signAws } from '../policies/sigv4.ts'
 
-/** Signs what is sent to a provider, once all of it is known; false: there is nothing to sign with. */
+/** Signs a complete request to a provider; returns false if there are no signing credentials. */
 export type RequestSigner = (exchange: Exchange, body: Uint8Array) => boolean
 
-/** Undefined: a key is enough, or nothing is sent. */
+/** Undefined if a key is enough, or nothing is sent. */
 export function requestSigner(
   auth: BackendAuth | undefined,
   { options }: AiProvider,
@@ -36,7 +36,7 @@ export function requestSigner(
   }
 }
 
-/** As the provider is sent it. */
+/** The host as sent to the provider. */
 function hostOf({ host, port, scheme }: Endpoint): string {
   const name = host.includes(':') ? `[${host}]` : host
   return port === (scheme === 'https' ? 443 : 80) ? name : `${name}:${port}`

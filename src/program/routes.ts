@@ -11,7 +11,7 @@ import type { Recorded } from './uses.ts'
 
 const NO_ROUTE = reply(404, 'no-route')
 
-/** `known`: its policies as they were compiled, where nothing about these changed. */
+/** `known`: its compiled policies, if nothing about these changed. */
 export function compileRule(
   compilation: Compilation,
   where: RulePlace,
@@ -54,7 +54,7 @@ export function compileRule(
   return { target, traffic: made }
 }
 
-/** What a request meets that no route matches: the policies around it, and then 404. */
+/** For requests that match no route: runs the policies around it and then responds with 404. */
 export function compileUnmatched(compilation: Compilation, where: Where): PlacedRoute {
   const layers = compilation.reach.around(where)
   const traffic = compilation.sections.compile(layers, 'traffic')
@@ -70,13 +70,13 @@ export function compileUnmatched(compilation: Compilation, where: Where): Placed
 
 const NOWHERE = { timeouts: NO_TIMEOUTS, retry: undefined, mirrors: [] }
 
-/** For a request whose route cannot be told, since to tell it would cost too much. */
-export function refusedRoute({ gateway, listener }: Where): PlacedRoute {
+/** For requests whose route cannot be determined because matching would cost too much. */
+export function rejectedRoute({ gateway, listener }: Where): PlacedRoute {
   const attributes = { gateway: gateway.name, listener: listener.name }
   return { name: '', rule: '', attributes, ...responding(500, 'route-too-costly') }
 }
 
-/** A page of the gateway itself: the policies of routes are not for it. */
+/** A page of the gateway itself: policies of routes do not apply to it. */
 export function pageRoute(gateway: string, listener: string, step: Step): PlacedRoute {
   const names = { name: '', rule: '', attributes: { gateway, listener } }
   const choose = () => NO_ROUTE

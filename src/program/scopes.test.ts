@@ -18,7 +18,7 @@ const SIGNER = signerOf('ES256')
 const jwks = keySetText(SIGNER)
 const LATER = 4_000_000_000
 
-/** Takes the tokens of one issuer, from a header of its own. */
+/** Accepts the tokens of one issuer, from a separate header. */
 const jwtOf = (issuer: string, mode = 'Strict') => ({
   jwtAuthentication: { mode, issuer, jwks, location: { header: { name: `x-${issuer}` } } },
 })
@@ -28,7 +28,7 @@ const requires = (sub: string) => ({
 const at = (level: Level, policy: string, ...written: readonly object[]): readonly Attached[] =>
   written.flatMap((one) => policies(one as never, level, 'traffic', policy))
 
-/** A token of each issuer, all for somebody who is called like the issuer. */
+/** A token from each issuer, each with a subject named after the issuer. */
 const tokens = (...issuers: readonly string[]) => ({
   headers: Object.fromEntries(
     issuers.map((iss) => [`x-${iss}`, tokenOf(SIGNER, { iss, sub: iss, exp: LATER })]),
@@ -252,7 +252,7 @@ describe('scopes of any policies at any levels', () => {
   })
   type One = typeof one extends fc.Arbitrary<infer T> ? T : never
 
-  /** Design: its own policy's, else those of the nearest level that has any. */
+  /** Design: the identity of its own policy, otherwise of the nearest level that has one. */
   function sees(all: readonly One[], { level, policy }: One): string | undefined {
     const having = all.filter(({ issuer }) => issuer !== undefined)
     const own = having.find((other) => other.level === level && other.policy === policy)

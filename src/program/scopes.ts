@@ -7,11 +7,11 @@ import { IDENTITY_VARIABLES } from '../reach/kinds.ts'
 import type { Layer } from '../reach/layers.ts'
 import { NO_SOURCES, sourcesAt } from '../reach/sources.ts'
 
-/** What the policies around one point see of who asks. */
+/** The identities that the policies around one point see. */
 export interface Scopes {
   /** All authentications around it, the gateway's first. */
   readonly sources: readonly Attached[]
-  /** Undefined where there is none at all. */
+  /** Undefined if there are no authentications. */
   of(policy: Attached): Scope | undefined
 }
 
@@ -23,7 +23,7 @@ export interface ScopeMaking {
   intern(scope: Scope): Scope
 }
 
-/** Whose word each policy around a point takes, as `reach` says. */
+/** Determines which authentications each policy around a point relies on, according to `reach`. */
 export function scopesOf(layers: readonly Layer[], section: Section, making: ScopeMaking): Scopes {
   const found = sourcesAt(layers, section)
   if (found === NO_SOURCES) return NO_SCOPES
@@ -49,7 +49,7 @@ export function scopesOf(layers: readonly Layer[], section: Section, making: Sco
   }
 }
 
-/** The expression from the view of a scope. */
+/** The expression, evaluated with the identities of a scope. */
 export function scoped(expression: Expression, scope: Scope | undefined): PolicyExpression {
   if (scope === undefined || !readsIdentity(expression)) return expression
   const from =

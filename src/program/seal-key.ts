@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { CompileDeps } from './compile-deps.ts'
 
-/** By default, of this process: what clients carry does not outlive it then. */
+/** The default key of this process: sealed values that clients carry do not outlive it. */
 let ownKey: Uint8Array | undefined
 
-/** What seals ids that clients carry. */
+/** The key that seals IDs that clients carry. */
 export function sealKeyOf({ sealKey }: CompileDeps): Uint8Array {
   if (sealKey !== undefined) return sealKey
   ownKey ??= randomBytes(32)

@@ -38,16 +38,16 @@ const EMPTY: CompiledSection = {
 
 export type IsOwn = (policy: Attached) => boolean
 
-/** With its place in the order of execution. */
+/** With its position in the order of execution. */
 const RUNNING: ReadonlyMap<string, { readonly policy: Policy; readonly turn: number }> = new Map(
   POLICIES.map((policy, turn) => [policy.kind, { policy, turn }]),
 )
 
-/** Routes that the same policies reach share what is made of them. */
+/** Routes that the same policies reach share the compiled section. */
 export class SectionCompiler {
   readonly #contexts: CompileContexts
   readonly #services: Pick<CompileDeps, 'watchStep'>
-  /** By the only policy, or by the identity of all. */
+  /** Keyed by the policy if there is only one, otherwise by the identity of all. */
   readonly #made = new Map<object | string, Recorded<CompiledSection>>()
   readonly #kinds = new Map<string, readonly string[]>()
 
@@ -56,7 +56,10 @@ export class SectionCompiler {
     this.#services = services
   }
 
-  /** Of all layers around a point, the gateway's first; `isOwn`: those that others do not see to. */
+  /**
+   * Compiles all layers around a point, the gateway's first; `isOwn` selects the policies that are
+   * compiled here.
+   */
   compile(layers: readonly Layer[], section: Section, isOwn?: IsOwn): CompiledSection {
     const all = effectiveAt(layers, section)
     if (all === NO_POLICIES) return EMPTY
@@ -66,7 +69,7 @@ export class SectionCompiler {
     return this.#contexts.once(this.#made, key, () => this.#compile(reached, section, scopes))
   }
 
-  /** A policy belongs to one section. */
+  /** A policy belongs to one section, so it can be the key by itself. */
   #keyOf({ byKind, invalid }: Effective, section: Section, { sources }: Scopes): object | string {
     if (byKind.size === 1 && invalid.length === 0 && sources.length === 0) {
       for (const [only, ...others] of byKind.values()) if (others.length === 0) return only
@@ -108,7 +111,7 @@ export class SectionCompiler {
     }
   }
 
-  /** Most sections have the same few kinds: equal lists are one. */
+  /** Most sections have the same few kinds: equal lists share one object. */
   #kindsOf(active: readonly Policy[], parts: readonly Part[]): readonly string[] {
     const own = active.filter((_, index) => parts[index]?.step !== undefined)
     const kinds = own.map(({ kind }) => kind)
@@ -118,11 +121,11 @@ export class SectionCompiler {
     return known
   }
 
-  /** Without its text a policy would reject everyone, or send a request without what it needs. */
+  /** Without its secret, a policy would reject every client or send incomplete requests. */
   #withoutSecret(byKind: Effective['byKind'], active: readonly Policy[]): Fault | undefined {
     let fault: Fault | undefined
     for (const { kind } of active) {
-      // Of rules there may be thousands, and they have none.
+      // There may be thousands of rules, and they have no secrets.
       if (recordOf(kind)?.hasRules) continue
       for (const policy of byKind.get(kind) ?? []) {
         const missing = missingSecret(policy.value)
@@ -179,7 +182,7 @@ function compileOne(
   return { ...part, step: placeStep(watched(part.step, observe), policies[0]) }
 }
 
-/** Most have one part, and lists that grow are larger than what is in them. */
+/** Most have one part, and growing lists allocate more than they contain. */
 function stepsOf(parts: readonly Part[]): readonly Step[] {
   const [first, ...others] = parts
   if (others.length === 0 && first?.step !== undefined) return [first.step]
@@ -207,7 +210,7 @@ function watched(step: Step, observe: (outcome: Outcome) => void): Step {
   }
 }
 
-/** What a policy looks at of the body by itself, as its record says. */
+/** The part of the body that a policy itself reads, according to its record. */
 function needs(byKind: Effective['byKind'], active: readonly Policy[], need: BodyNeed): boolean {
   for (const { kind } of active) {
     const body = recordOf(kind)?.body as ((value: unknown) => BodyNeed) | undefined
@@ -230,12 +233,12 @@ function bodyPathsOf(
   return paths.length === 0 ? undefined : new Set(paths)
 }
 
-/** Read by whoever opens the cluster of the backend; the others run for each request. */
+/** Read when the cluster of the backend is opened; the others run for each request. */
 function isClusters(kind: string, section: Section): boolean {
   return section === 'backend' && recordOf(kind)?.cluster !== undefined
 }
 
-/** What it is called. */
+/** Returns the name of the secret. */
 function missingSecret(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   return refsIn(value).find((ref) => secretText(ref) === undefined)?.secretRef
@@ -251,7 +254,7 @@ function unknownSecret({ kind, origin }: ValidPolicy, name: string): Diagnostic 
   }
 }
 
-/** A policy that nothing enforces looks like protection and is none. */
+/** A policy that is not enforced looks like protection but is none. */
 function unsupported({ kind, section, origin }: ValidPolicy): Diagnostic {
   return {
     code: 'PC0219',

@@ -17,7 +17,7 @@ interface Written {
   readonly ref?: readonly Attached[]
 }
 
-/** Where a connection with the server name `a.example.com` goes, and what its cluster is opened by. */
+/** The destination of a connection with server name `a.example.com`, and its cluster's policies. */
 function chosen({ hostname = '*', hostnames = [], route = [], ref = [] }: Written) {
   const passed = { protocol: 'TLS', hostname, tls: { mode: 'Passthrough' } } as Partial<Listener>
   const backends = [{ backend: 'up', weight: 1, policies: ref }]
@@ -42,7 +42,7 @@ function chosen({ hostname = '*', hostnames = [], route = [], ref = [] }: Writte
 
 describe('routes of connections', () => {
   it('are found on a listener that is written to serve every name', () => {
-    // The cluster of these tests has no endpoint: it was asked.
+    // The cluster of these tests has no endpoint; the outcome shows that it was queried.
     assert.equal(chosen({ hostnames: ['a.example.com'] }).found, 'no-endpoint')
     assert.equal(chosen({ hostnames: ['b.example.com'] }).found, 'no-route')
     assert.equal(

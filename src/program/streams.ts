@@ -21,12 +21,14 @@ export interface StreamChoice {
   readonly choice: Choice
 }
 
-/** Routes of connections that are not HTTP: on TCP listeners, and on TLS listeners by server name. */
+/**
+ * Routes of connections that are not HTTP: on TCP listeners, and on TLS listeners by server name.
+ */
 export class Streams {
   readonly #reach: Reach
   readonly #services: CompileDeps
   readonly clusters: Map<string, Cluster>
-  /** By gateway and listener. */
+  /** Keyed by gateway and listener. */
   readonly #places = new Map<string, readonly StreamPlace[]>()
   readonly #byRef = new Map<TcpRoute, Map<BackendRef, Cluster>>()
 
@@ -45,7 +47,7 @@ export class Streams {
     }
   }
 
-  /** Where a connection goes, or a word for why nowhere. */
+  /** The endpoint of a connection, or a code that says why there is none. */
   choose(
     { gateway, listener }: ListenerProgram,
     { sni }: Connection,
@@ -86,7 +88,7 @@ export class Streams {
     }
   }
 
-  /** Undefined where one says what would not hold: its backend is left without connections. */
+  /** Undefined if one of them cannot apply to streams: its backend gets no connections. */
   #policiesOf(
     stream: TcpRoute,
     ref: BackendRef,

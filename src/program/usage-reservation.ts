@@ -1,17 +1,17 @@
 import type { Outcome } from '../exchange/step.ts'
 import type { UsageLimit } from '../exchange/usage-limit.ts'
 
-/** What a call uses, or may use, of a limit; undefined: that cannot be known. */
+/** How much of a limit a call uses or may use; undefined if unknown. */
 export type UsageOf = (limit: UsageLimit) => number | undefined
 
-/** What a budget said of a call, for the metrics. */
+/** The decision of a budget about a call, for metrics. */
 export interface BudgetDecision {
   readonly policy: string
   readonly measure: UsageLimit['measure']
   readonly outcome: 'allowed' | 'exhausted' | 'error'
 }
 
-/** What a call has taken of the limits that it counts for. */
+/** What a call has reserved from the limits that it counts toward. */
 export class UsageReservation {
   readonly decisions: BudgetDecision[] = []
   readonly #limits: readonly UsageLimit[]
@@ -23,7 +23,7 @@ export class UsageReservation {
     this.#estimateOf = estimateOf
   }
 
-  /** The estimate from all, or nothing from any. */
+  /** Reserves the estimate from all limits, or nothing from any. */
   take(): Outcome | Promise<Outcome> {
     for (let limit = this.#next; limit !== undefined; limit = this.#next) {
       const own = limit
@@ -37,7 +37,9 @@ export class UsageReservation {
     return undefined
   }
 
-  /** All is over. Undefined: a provider served it, and nobody knows what that took. */
+  /**
+   * Called when everything is complete. Undefined: a provider served it, but its usage is unknown.
+   */
   settle(usedOf: UsageOf): void {
     const taken = this.#limits.slice(0, this.#taken)
     this.#taken = 0

@@ -14,7 +14,7 @@ const diagnostic = (message: string): Diagnostic => ({
   origin: { kind: 'object', object: message, field: '' },
 })
 
-/** Uses that share others; seldom with messages, or with two values of one key. */
+/** Uses that share others; rarely with diagnostics, or with two values for one key. */
 const forest = fc
   .array(
     fc.record({
@@ -51,7 +51,7 @@ const forest = fc
     return made
   })
 
-/** What a list has becomes something else again and again. */
+/** Lists whose content changes repeatedly. */
 const edits = fc.array(
   fc.record({
     list: fc.constantFrom('one', 'two', 'three'),
@@ -103,7 +103,7 @@ describe('the tally of what parts use', () => {
     assert.deepEqual([...state], [['key', 'kept']])
   })
 
-  /** It counts who reads its state. */
+  /** Counts reads of its state. */
   function watched() {
     const looks = { count: 0 }
     const uses = new Uses()

@@ -4,16 +4,16 @@ import type { Cluster } from '../upstream/cluster.ts'
 import type { HeadersRead } from './headers-read.ts'
 import { type AllUses, allUses, type Uses } from './uses.ts'
 
-/** Parts of a Program in their order, such as the routes of a listener. */
+/** Parts of a Program in order, such as the routes of a listener. */
 export type UsesList = readonly { readonly uses: Uses }[]
 
 /**
- * The same as `allUses` of one Program after the other, at the cost of the parts that are different:
- * an edit of one route among thousands must not look at all of them. It counts in the uses
- * themselves, so that those belong to one tally; Programs that take parts over share theirs.
+ * Computes `allUses` of successive Programs at the cost of the parts that differ: an edit of one
+ * route among thousands must not visit all of them. The counts are stored in the uses themselves,
+ * so these belong to one tally; Programs that reuse parts share it.
  */
 export class UsesTally {
-  /** What is counted now, by any name. */
+  /** What is currently counted, by arbitrary names. */
   #lists: ReadonlyMap<string, UsesList> = new Map()
   readonly #state = new CountedEntries<unknown>()
   readonly #clusters = new CountedEntries<Cluster>()
@@ -25,7 +25,7 @@ export class UsesTally {
 
   update(lists: ReadonlyMap<string, UsesList>): AllUses {
     const before = this.#lists
-    // First what comes: what stays in use is never out of it.
+    // Additions first, so that what stays in use never drops to zero.
     for (const [name, list] of lists) {
       const known = before.get(name) ?? NO_PARTS
       const { start, end } = changedRange(known, list)
@@ -40,8 +40,8 @@ export class UsesTally {
     }
     this.#lists = lists
     const [state, clusters] = [this.#state.entries(), this.#clusters.entries()]
-    // Messages come in the order of the parts, and of two that keep something under one name the
-    // last one counts: that is for whoever looks at all of them.
+    // Diagnostics appear in the order of the parts, and if two parts keep something under one name,
+    // the last one wins: this requires visiting all of them.
     if (this.#diagnostics > 0 || state === undefined || clusters === undefined) {
       return allUses(lists.values())
     }
@@ -98,13 +98,13 @@ interface Counted<T> {
   count: number
 }
 
-/** Values by key, as often as they are used. */
+/** Values by key, with the number of their uses. */
 class CountedEntries<T> {
   readonly #counted = new Map<string, Counted<T>[]>()
   /** Keys with more than one value. */
   #ambiguous = 0
   #entries = LayeredMap.of<T>(new Map())
-  /** Keys that may have other values than there. */
+  /** Keys whose values may differ from those in the entries. */
   readonly #changed = new Set<string>()
 
   count(key: string, value: T, by: 1 | -1): void {
@@ -121,7 +121,7 @@ class CountedEntries<T> {
     this.#ambiguous += Number(known.length > 1) - Number(wasAmbiguous)
   }
 
-  /** The same object as long as they are the same; undefined where a key has several values. */
+  /** The same object as long as the entries are equal; undefined if a key has several values. */
   entries(): ReadonlyMap<string, T> | undefined {
     if (this.#ambiguous > 0) return undefined
     const changes = [...this.#changed].flatMap((key) => {

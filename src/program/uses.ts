@@ -5,8 +5,8 @@ import type { HeaderReads, HeadersRead } from './headers-read.ts'
 
 /**
  * What was opened, kept and found while a part of a Program was compiled. The next Program that
- * takes the part over takes these over with it; what no part uses any more is closed. Parts that
- * share something share the uses of it.
+ * reuses the part reuses these too; what no part uses any longer is closed. Parts that share
+ * something share its uses.
  */
 export class Uses {
   readonly state: (readonly [key: string, kept: unknown])[] = NONE
@@ -14,10 +14,10 @@ export class Uses {
   readonly diagnostics: Diagnostic[] = NONE
   readonly headers: HeaderReads[] = NONE
   readonly parts: Uses[] = NONE
-  /** How many parts that are counted have it: see ./uses-tally.ts. */
+  /** How many counted parts have it: see ./uses-tally.ts. */
   references = 0
 
-  /** Lists are made when they are needed: most parts of thousands have none. */
+  /** Lists are allocated on demand: most of the thousands of parts have none. */
   add<K extends 'state' | 'clusters' | 'diagnostics' | 'headers'>(kind: K, own: Uses[K][number]) {
     const lists = this as unknown as Record<K, Uses[K][number][]>
     if (lists[kind].length === 0) lists[kind] = [own]
@@ -32,18 +32,18 @@ export class Uses {
     else lists.parts.push(only)
   }
 
-  /** Nothing is its own. */
+  /** Whether it only has parts, and no entries itself. */
   get isOfParts(): boolean {
     const { state, clusters, diagnostics, headers } = this
     return state.length + clusters.length + diagnostics.length + headers.length === 0
   }
 
-  /** Whether anything was found in it that is reported. */
+  /** Whether it contains anything to report. */
   get isReported(): boolean {
     return this.diagnostics.length > 0 || this.parts.some((part) => part.isReported)
   }
 
-  /** Undefined where it has nothing; the only part where it has nothing else. */
+  /** Undefined if it is empty; its only part if it has nothing else. */
   plain(): Uses | undefined {
     return this.isOfParts && this.parts.length < 2 ? this.parts[0] : this
   }
@@ -51,7 +51,7 @@ export class Uses {
 
 const NONE: never[] = []
 
-/** Something that others may share, with what it uses. */
+/** A value that others may share, with its uses. */
 export interface Recorded<T> {
   readonly value: T
   readonly uses: Uses
@@ -64,7 +64,7 @@ export interface AllUses {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Of all parts of a Program. */
+/** The uses of all parts of a Program. */
 export function allUses(parts: Iterable<readonly { readonly uses: Uses }[]>): AllUses {
   const state = new Map<string, unknown>()
   const clusters = new Map<string, Cluster>()
@@ -88,7 +88,7 @@ export function allUses(parts: Iterable<readonly { readonly uses: Uses }[]>): Al
     let last: Uses | undefined
     for (let i = 0; i < list.length; i++) {
       const { uses } = list[i] as { readonly uses: Uses }
-      // Thousands of routes in a row use the same.
+      // Thousands of consecutive routes have the same uses.
       if (uses !== last) visit(uses)
       last = uses
     }

@@ -3,7 +3,7 @@ import type { HeadChange, ResponseStep } from '../exchange/response-draft.ts'
 import type { PolicyPlace } from '../model/policy.ts'
 import type { Part } from '../policies/define.ts'
 
-/** What one policy does on the way back, or to the body of a request. */
+/** The part of one policy on the way back, or for the body of a request. */
 export interface PlacedPart {
   readonly policy: PolicyPlace | undefined
   readonly response?: ResponseStep | undefined
@@ -11,9 +11,9 @@ export interface PlacedPart {
   readonly body?: BodyPart | undefined
 }
 
-/** What runs beside the steps; undefined where nothing does. */
+/** Parts that run in addition to the steps; undefined if there are none. */
 export interface WayBack {
-  /** In the order in which a response meets them. */
+  /** In the order in which they process a response. */
   readonly responseParts?: readonly PlacedPart[] | undefined
   /** In the order of execution. */
   readonly requestBodies?: readonly PlacedPart[] | undefined
@@ -26,7 +26,7 @@ export interface CompiledPart {
 
 const NO_WAY_BACK: WayBack = {}
 
-/** An expression reads the body: it is there before any step of the section runs. */
+/** An expression reads the body, so it must be complete before any step of the section runs. */
 const WHOLE: PlacedPart = {
   policy: undefined,
   body: { mode: 'whole', maxBytes: undefined, whenLonger: 'reject', isRead: true },
@@ -48,7 +48,7 @@ export function wayBackOf(compiled: readonly CompiledPart[], readsResponseBody: 
   }
 }
 
-/** Policies act on responses, or on bodies. */
+/** Whether policies act on responses or on bodies. */
 export function hasWayBack(program: WayBack | undefined): boolean {
   return program?.responseParts !== undefined || program?.requestBodies !== undefined
 }

@@ -8,15 +8,15 @@ import {
 } from '@bufbuild/protobuf'
 import { WireType } from '@bufbuild/protobuf/wire'
 
-/** Messages within messages. */
+/** Max depth of nested messages. */
 const MAX_DEPTH = 100
 
 /**
- * The message, or undefined if the bytes are not one. Fields that the schema does not have are
- * skipped, so that newer peers are understood; everything else is read strictly. The library alone
- * believes the schema rather than the wire type of a field, lets a field reach beyond the message
- * that it is in, cuts numbers to the size of their field, and merges what came twice. In a response
- * that decides about a request each of these is a second way to read the same bytes.
+ * Decodes a message; `undefined` if the bytes are not one. Fields that the schema does not have are
+ * skipped, so that newer peers are understood; everything else is read strictly. The library by
+ * itself trusts the schema rather than the wire type of a field, lets a field extend beyond its
+ * enclosing message, truncates numbers to the size of their field, and merges duplicates. In a
+ * response that decides about a request, each of these is a second way to read the same bytes.
  */
 export function decode<Schema extends DescMessage>(
   schema: Schema,
@@ -30,14 +30,14 @@ export function decode<Schema extends DescMessage>(
   }
 }
 
-/** What the bytes of a field must be. */
+/** The required form of a field's bytes. */
 interface FieldRule {
-  /** Undefined for messages. */
+  /** `undefined` for messages. */
   readonly scalar: ScalarType | undefined
   /** The fields of a message. */
   readonly inner: (() => MessageRules) | undefined
   readonly isRepeated: boolean
-  /** The field, or the oneof it belongs to: of which there may be one. */
+  /** The field, or the oneof it belongs to, which may occur only once. */
   readonly single: object
 }
 
@@ -84,7 +84,7 @@ function elementRule(
   return { scalar: kind === 'enum' ? ScalarType.INT32 : field.scalar, inner: undefined }
 }
 
-/** Read when it is needed: messages may contain themselves. */
+/** Read when needed: messages may contain themselves. */
 function messageRule(schema: DescMessage): Pick<FieldRule, 'scalar' | 'inner'> {
   return { scalar: undefined, inner: () => rulesOf(schema) }
 }
@@ -99,7 +99,7 @@ function isMessage(rules: MessageRules, cursor: Cursor, end: number, depth: numb
   const seen: object[] = []
   while (cursor.at < end) {
     const tag = readVarint(cursor, end)
-    // Not a number of 32 bits, or field 0.
+    // A tag of more than 32 bits, or field 0.
     if (tag === undefined || tag > 0xffffffff || tag < 8) return false
     const wireType = tag % 8
     const rule = rules.get(Math.floor(tag / 8))
@@ -157,7 +157,8 @@ function isScalar(scalar: ScalarType, cursor: Cursor, end: number): boolean {
     case ScalarType.SINT32:
       return value < 2 ** 32
     case ScalarType.INT32:
-      // Negative ones come with all 64 bits. So large, they are rounded here to 2 ** 11.
+      // Negative numbers take all 64 bits. At that size, `value` is rounded to a multiple of 2 **
+      // 11.
       return value < 2 ** 31 || value >= 2 ** 64 - 2 ** 31
     default:
       return true
@@ -175,7 +176,7 @@ function skip(wireType: number, cursor: Cursor, end: number): boolean {
     case WireType.LengthDelimited:
       return advance(readVarint(cursor, end) ?? Number.POSITIVE_INFINITY, cursor, end)
     default:
-      // Groups, which nobody writes any more.
+      // Groups, which are obsolete.
       return false
   }
 }
@@ -186,7 +187,7 @@ function advance(length: number, cursor: Cursor, end: number): boolean {
   return true
 }
 
-/** Not exact beyond 2 ** 53, where only the size is looked at. Undefined if it is of more than 64 bits. */
+/** Inexact beyond 2 ** 53, where only the size matters. `undefined` for more than 64 bits. */
 function readVarint(cursor: Cursor, end: number): number | undefined {
   let value = 0
   let factor = 1

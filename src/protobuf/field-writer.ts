@@ -3,19 +3,19 @@ import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 const { Varint, Bit64, Bit32, LengthDelimited } = WireType
 
 /**
- * Writes a message field by field over the library's writer, without an object for each message in
- * between: for what is written on the request path, or by thousands. Fields are written even if
- * they are 0. One writer serves many messages, and so does its buffer.
+ * Writes a message field by field with the library's writer, without an object for each nested
+ * message: for messages that are written on the request path, or by the thousands. Fields are
+ * written even if they are 0. One writer, with its buffer, serves many messages.
  */
 export class FieldWriter {
   readonly #writer = new BinaryWriter()
 
-  /** A copy of what was written since the last call. */
+  /** Returns a copy of what was written since the last call. */
   take(): Uint8Array<ArrayBuffer> {
     return this.#writer.finish()
   }
 
-  /** A whole number that is not negative. */
+  /** A non-negative integer. */
   uint(field: number, value: number): void {
     const writer = this.#writer.tag(field, Varint)
     if (value <= 0xffffffff) writer.uint32(value)
@@ -34,7 +34,7 @@ export class FieldWriter {
     else writer.int64(value)
   }
 
-  /** sint32 and sint64, which are the same bytes. */
+  /** sint32 and sint64, whose encoding is the same. */
   sint(field: number, value: number): void {
     const writer = this.#writer.tag(field, Varint)
     if (value === (value | 0)) writer.sint32(value)
@@ -57,28 +57,28 @@ export class FieldWriter {
     this.#writer.tag(field, LengthDelimited).string(text)
   }
 
-  /** Bytes that are given as hexadecimal digits, 64 at most. */
+  /** Bytes given as hexadecimal digits, at most 64. */
   hex(field: number, digits: string): void {
     const length = scratch.write(digits, 'hex')
     this.#writer.tag(field, LengthDelimited).bytes(scratch.subarray(0, length))
   }
 
-  /** Fields that are encoded already. */
+  /** Appends fields that are already encoded. */
   append(bytes: Uint8Array): void {
     this.#writer.raw(bytes)
   }
 
-  /** Begins a message within; what is written until `end` belongs to it. */
+  /** Begins a nested message; everything written until `end` belongs to it. */
   begin(field: number): void {
     this.#writer.tag(field, LengthDelimited).fork()
   }
 
-  /** Begins a message that stands behind its length alone. */
+  /** Begins a message that is preceded only by its length. */
   open(): void {
     this.#writer.fork()
   }
 
-  /** Ends the message that began last. */
+  /** Ends the message that was begun last. */
   end(): void {
     this.#writer.join()
   }

@@ -3,8 +3,8 @@ import type { Exchange } from '../exchange/exchange.ts'
 import { canonicalJson } from '../model/json.ts'
 
 /**
- * Who sends the request, in a form that does not tell it: the same for the same user whichever
- * token it has at the moment. Empty: nobody found out.
+ * Identifies the sender of a request without revealing it: the same value for the same user,
+ * whichever token the user currently has. Empty if the sender is unknown.
  */
 export function callerOf(exchange: Exchange): string {
   const known: unknown[] = []

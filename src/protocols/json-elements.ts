@@ -3,31 +3,31 @@ import { isTooMuch } from './long-json.ts'
 import { writeNarrow } from './narrow-text.ts'
 
 /*
- * A long JSON text that has one long list in it, read in steps: to parse all of it at once would
- * hold others up. What each element is and where it is written is known after one walk.
+ * Reads a long JSON text with one long list in it, in steps: parsing all of it at once would block
+ * other requests. One walk finds the value and the position of each element.
  */
 
 interface ListElement {
-  /** What is wanted of it: to hold all of them would take as long as to parse them. */
+  /** The part of the element that is needed: retaining whole elements takes as long as parsing. */
   readonly picked: unknown
   /** Where it is written in the text. */
   readonly start: number
   readonly end: number
 }
 
-/** Of an element, what is looked at later. */
+/** Selects the part of an element that is used later. */
 type Pick = (element: unknown) => unknown
 
 const PICK_NONE: Pick = () => undefined
 
-/** Letters that are passed over in one step. */
+/** Characters skipped per step. */
 const WALK = 1 << 18
-/** Letters of elements that are parsed in one step. */
+/** Characters of elements parsed per step. */
 const STEP = 1 << 15
 
 const OTHER = 0
 const [QUOTE, OPEN, CLOSE, COMMA, BLANK] = [1, 2, 3, 4, 5] as const
-/** What ends a value or begins another one, by letter. */
+/** Characters that end a value or begin another one. */
 const KINDS = new Uint8Array(256)
 KINDS[34] = QUOTE
 for (const letter of '{[') KINDS[letter.charCodeAt(0)] = OPEN
@@ -35,7 +35,7 @@ for (const letter of '}]') KINDS[letter.charCodeAt(0)] = CLOSE
 KINDS[44] = COMMA
 for (const letter of ' \t\n\r') KINDS[letter.charCodeAt(0)] = BLANK
 
-/** The letters of a text by one byte each: to ask the string for each takes twice as long. */
+/** The characters of a text, one byte each: reading each from the string takes twice as long. */
 class JsonLetters {
   readonly text: string
   readonly #letters: Uint8Array
@@ -43,7 +43,7 @@ class JsonLetters {
   constructor(text: string) {
     this.text = text
     const letters = Buffer.allocUnsafe(text.length)
-    // What takes more than a byte is within a string, or no JSON.
+    // A character wider than a byte is inside a string, or the text is not JSON.
     writeNarrow(text, letters, 0, 'x')
     this.#letters = letters
   }
@@ -59,7 +59,7 @@ class JsonLetters {
     return at
   }
 
-  /** Behind the string that begins here. */
+  /** Returns the position after the string that begins here. */
   skipString(from: number): number {
     const letters = this.#letters
     let at = from + 1
@@ -71,12 +71,12 @@ class JsonLetters {
     return letters.length
   }
 
-  /** Behind the value that begins here. */
+  /** Returns the position after the value that begins here. */
   skipValue(from: number): number {
     return runToCompletion(this.skipValueSteps(from))
   }
 
-  /** The same of a value that may be nearly all of the text. */
+  /** The same for a value that may be nearly all of the text. */
   *skipValueSteps(from: number): Generator<void, number> {
     const letters = this.#letters
     let depth = 0
@@ -106,7 +106,7 @@ class JsonLetters {
   }
 }
 
-/** Elements of the list that begins at `start`, and where it ends; undefined: it is no list. */
+/** Reads the list that begins at `start`: its elements and its end; undefined if it is no list. */
 function* elementSteps(
   letters: JsonLetters,
   start: number,
@@ -133,10 +133,10 @@ function* elementSteps(
       at = isLast ? next + 1 : letters.skipSpace(next + 1)
     } while (!isLast && end - first < STEP)
     const written = letters.text.slice(first, end)
-    // One element with so many values is nothing that anyone offers, and takes too long to read.
+    // A single element with this many values is not realistic and takes too long to read.
     if (isTooMuch(written)) return undefined
     const values = parsed(`[${written}]`) as readonly unknown[] | undefined
-    // Two readers of one text: they have to agree on how many there are.
+    // Two readers parse the same text: they must agree on the number of elements.
     if (values === undefined || 2 * values.length !== places.length) return undefined
     for (const [index, value] of values.entries()) {
       elements.push({
@@ -150,7 +150,7 @@ function* elementSteps(
   }
 }
 
-/** Undefined: the text is no JSON. */
+/** Returns undefined if the text is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -166,7 +166,7 @@ export interface FoundList {
   readonly elements: readonly ListElement[]
 }
 
-/** A value of the object at the end of the path. */
+/** A member of the object at the end of the path. */
 interface FoundMember {
   readonly name: string
   readonly start: number
@@ -176,15 +176,16 @@ interface FoundMember {
 interface ReadLists {
   readonly lists: readonly FoundList[]
   readonly members: readonly FoundMember[]
-  /** Objects on the way there, the inner ones first. */
+  /** Enclosing objects along the path, innermost first. */
   readonly around: readonly FoundMember[]
-  /** The text with nothing in those lists. */
+  /** The text with those lists emptied. */
   readonly frame: string
 }
 
 /**
- * The lists that are members of the object at `path`, in steps. Undefined: the text is no JSON. What
- * is read by two readers is valid if both agree: the elements, and the text without them.
+ * Reads the lists that are members of the object at `path`, in steps. Returns undefined if the text
+ * is not JSON. Each of two readers reads a part of the text, which is valid if both accept their
+ * part: the elements, and the text without them.
  */
 export function* readListSteps(
   text: string,
@@ -204,14 +205,14 @@ export function* readListSteps(
     at = list.end
   }
   frame += text.slice(at)
-  // Whoever needs the frame parses it at once.
+  // Callers that need the frame parse it in one go.
   if (isTooMuch(frame)) return undefined
   return parsed(frame) === undefined ? undefined : { ...found, frame }
 }
 
 type Found = { readonly [K in Exclude<keyof ReadLists, 'frame'>]: ReadLists[K][number][] }
 
-/** Behind the object; -1: it is none. */
+/** Returns the position after the object, or -1 if it is not an object. */
 function* walkObject(
   letters: JsonLetters,
   start: number,

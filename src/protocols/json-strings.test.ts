@@ -6,7 +6,7 @@ import { runToCompletion } from '../model/steps.ts'
 import { replaceStrings } from './json-strings.ts'
 import { type JsonPath, membersNamed } from './json-text.ts'
 
-/** The same by a walk over the parsed value. */
+/** The same, as a walk over the parsed value. */
 function plainly(
   value: unknown,
   path: JsonPath,
@@ -51,13 +51,13 @@ describe('strings in a JSON text', () => {
         const steps = replaceStrings(
           text,
           (path) => (choose(path) ? 'enter' : 'keep'),
-          // biome-ignore lint/correctness/useYield: a search may take steps, this one takes none
+          // biome-ignore lint/correctness/useYield: a search may yield, this one does not
           function* (found, path) {
             return replace(found, path)
           },
         )
         const edited = runToCompletion(steps)
-        // Not by JSON.parse, which takes one name for another: see json-plain.ts.
+        // Not JSON.parse, which can confuse member names: see json-plain.ts.
         const expected = plainly(parsePlainJson(text, Number), [], choose, replace)
         assert.deepEqual(parsePlainJson(edited, Number), expected)
       }),
@@ -71,7 +71,7 @@ describe('strings in a JSON text', () => {
     const steps = replaceStrings(
       text,
       () => 'enter',
-      // biome-ignore lint/correctness/useYield: a search may take steps, this one takes none
+      // biome-ignore lint/correctness/useYield: a search may yield, this one does not
       function* (found) {
         return found === 'x' ? 'z"' : undefined
       },

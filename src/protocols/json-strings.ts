@@ -1,17 +1,17 @@
 import { type JsonPath, skipSpace, skipString, skipValue } from './json-text.ts'
 
-/** Which values are looked into; the path is the visitor's until it returns. */
+/** Decides whether a value is entered. The path is valid only until the visitor returns. */
 export type ChooseValue = (path: JsonPath, first: string) => 'enter' | 'keep'
 
-/** What stands in place of a string; undefined: it stays as it is written. */
+/** Returns the replacement for a string, or undefined to keep it as written. */
 export type ReplaceString = (value: string, path: JsonPath) => Generator<void, string | undefined>
 
-/** Values of one step. */
+/** Values per step. */
 const STEP = 512
 
 /**
- * A JSON text, which must be valid, with other strings in place of some of its own, and every other
- * letter as it was; in steps, since a message may have a million values.
+ * Replaces strings in a valid JSON text and keeps every other character as is. Runs in steps, since
+ * a message may have a million values.
  */
 export function* replaceStrings(
   text: string,
@@ -19,7 +19,7 @@ export function* replaceStrings(
   replace: ReplaceString,
 ): Generator<void, string> {
   const path: (string | number)[] = []
-  /** Of each container around the value: its elements so far; -1: it is an object. */
+  /** For each enclosing container: its number of elements so far, or -1 for an object. */
   const around: number[] = []
   const pieces: string[] = []
   let copied = 0
@@ -63,7 +63,7 @@ export function* replaceStrings(
   return pieces.length === 0 ? text : pieces.join('') + text.slice(copied)
 }
 
-/** Where the value of the member begins. */
+/** Returns the position where the value of the member begins. */
 function enterMember(text: string, at: number, path: (string | number)[]): number {
   const end = skipString(text, at)
   path.push(JSON.parse(text.slice(at, end)) as string)

@@ -1,17 +1,17 @@
 /*
- * Changes of a JSON text that leave the rest of it as it is written: unknown fields, the order of
- * members and the spelling of numbers survive. The text must be valid JSON.
+ * Edits a JSON text and leaves the rest as written: unknown fields, the order of members and the
+ * spelling of numbers survive. The text must be valid JSON.
  */
 
 export type JsonPath = readonly (string | number)[]
 
-/** What becomes of one value: looked into, left as it is, taken out, or replaced by another text. */
+/** What to do with a value: enter it, keep it, drop it, or replace it with another text. */
 export type JsonVisit = 'enter' | 'keep' | 'drop' | { readonly text: string }
 
 /**
- * Called for every value that is not inside one that is kept. `raw` is its text, which takes a walk
- * over all of it: `first` is its first letter, by which to tell strings and containers apart. The
- * path is the visitor's until it returns.
+ * Called for every value that is not inside a kept one. `raw` returns its text, which takes a walk
+ * over all of it; `first` is its first character, enough to distinguish strings and containers. The
+ * path is valid only until the visitor returns.
  */
 export type JsonVisitor = (path: JsonPath, raw: () => string, first: string) => JsonVisit
 
@@ -21,7 +21,7 @@ export function editJson(text: string, visit: JsonVisitor): string {
   return edited.text === undefined ? text : edited.text
 }
 
-/** Members of the object `text`, or elements of the array, each as it is written. */
+/** Returns the members of the object `text`, or the elements of the array, each as written. */
 export function jsonMembers(text: string): ReadonlyMap<string | number, string> {
   const members = new Map<string | number, string>()
   editJson(text, (path, raw) => {
@@ -32,7 +32,7 @@ export function jsonMembers(text: string): ReadonlyMap<string | number, string> 
   return members
 }
 
-/** The members with this name of the object `text`, each as it is written; of anything else none. */
+/** Returns the members of the object `text` with this name, each as written, if it is an object. */
 export function membersNamed(text: string, name: string): readonly string[] {
   const found: string[] = []
   const plain = `"${name}"`
@@ -61,14 +61,14 @@ function isWritten(text: string, start: number, end: number, plain: string, name
 
 interface Edited {
   readonly end: number
-  /** Undefined: as it was; null: taken out. */
+  /** Undefined if unchanged; null if dropped. */
   readonly text: string | null | undefined
 }
 
 class Editor {
   readonly #text: string
   readonly #visit: JsonVisitor
-  /** Of the value at hand: one list for all, since a deep value has many below it. */
+  /** The path of the current value: one shared array, since a deep value has many below it. */
   readonly #path: (string | number)[] = []
 
   constructor(text: string, visit: JsonVisitor) {
@@ -84,7 +84,7 @@ class Editor {
   #value(start: number): Edited {
     const text = this.#text
     const opening = text[start] ?? ''
-    // To find it takes a walk over the value, which may be nearly all of the text.
+    // Finding the end takes a walk over the value, which may be nearly all of the text.
     let known = -1
     const end = () => {
       if (known < 0) known = skipValue(text, start)
@@ -99,7 +99,7 @@ class Editor {
     return this.#container(start, opening === '{')
   }
 
-  /** As it was until something in it changes; without what was dropped from then on. */
+  /** Returns the container as written unless something in it changes; omits dropped values. */
   #container(start: number, isObject: boolean): Edited {
     const text = this.#text
     const parts: string[] = []
@@ -139,7 +139,7 @@ export function skipSpace(text: string, start: number): number {
   }
 }
 
-/** Most strings are short: to call the search of V8 for each takes longer than they are. */
+/** Most strings are short: calling V8's search for each takes longer than reading them. */
 const SHORT = 24
 
 export function skipString(text: string, start: number): number {

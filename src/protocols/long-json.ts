@@ -1,8 +1,8 @@
-/** Values in a long text that are read at once: some five milliseconds. */
+/** The max values of a long text to read at once: some five milliseconds. */
 const MAX_PARTS = 1 << 15
-/** What is looked at for it: escaped quotes, and letters outside of strings. */
+/** The max characters to inspect for that: escaped quotes, and characters outside strings. */
 const MAX_LOOKS = 1 << 17
-/** What is no longer has no more values than can be read. */
+/** A shorter text has no more values than can be read. */
 const FEW_LETTERS = 1 << 16
 
 const MANY_LETTERS = 1 << 20
@@ -11,24 +11,24 @@ export function isLongText(text: string): boolean {
   return text.length > FEW_LETTERS
 }
 
-/** Letters of a text of a provider that are read at once, if most of them are in few strings. */
+/** The max characters of a provider's text to read at once, if most of them are in few strings. */
 export const MAX_READ_AT_ONCE = 4 << 20
 
-/** Whether to read a text of a provider would hold up others: it is too long, or crowded. */
+/** True if reading a provider's text would block other requests: it is too long, or crowded. */
 export function isTooMuch(text: string): boolean {
   return text.length > MAX_READ_AT_ONCE || isCrowded(text)
 }
 
-/** Whether a text of a provider has so many values that reading it would hold up others. */
+/** True if a provider's text has so many values that reading it would block other requests. */
 export function isCrowded(text: string, scale = 1): boolean {
   return isLongText(text) && lookAtLongText(text, scale) === 'crowded'
 }
 
 /**
- * What a long text of a provider is, at a fraction of the cost of reading it: `crowded`, with so
- * many values that reading it would hold up others; `odd`, with names that have escapes or numbers
- * that a double may not hold; or `plain`. Strings are passed over. `scale`: how many times as many
- * values are not too many.
+ * Classifies a provider's long text at a fraction of the cost of reading it: `crowded` has so many
+ * values that reading it would block other requests, `odd` has escaped names or numbers that a
+ * double may not represent, all else is `plain`. Strings are skipped. `scale` multiplies the
+ * allowed number of values.
  */
 export function lookAtLongText(text: string, scale = 1): 'crowded' | 'odd' | 'plain' {
   const [maxParts, maxLooks] = [scale * MAX_PARTS, scale * MAX_LOOKS]
@@ -40,7 +40,7 @@ export function lookAtLongText(text: string, scale = 1): 'crowded' | 'odd' | 'pl
     if (code === 44 || code === 91 || code === 123) parts++
     if (parts > maxParts || ++looks > maxLooks) return 'crowded'
     const isDigit = (code >= 48 && code <= 57) || code === 46
-    // An `e` behind a digit is an exponent.
+    // An `e` after a digit is an exponent.
     if (digits > 0 && (code === 69 || code === 101)) isOdd = true
     digits = isDigit ? digits + 1 : 0
     if (digits > 15) isOdd = true
@@ -56,7 +56,7 @@ export function lookAtLongText(text: string, scale = 1): 'crowded' | 'odd' | 'pl
   return isOdd ? 'odd' : 'plain'
 }
 
-/** Of what is so long, letters alone are read in time, but not letters that are written as escapes. */
+/** In such a long text, plain characters can be read in time, but escaped ones cannot. */
 function hasManyEscapes(text: string, max: number): boolean {
   let count = 0
   for (let at = text.indexOf('\\'); at >= 0; at = text.indexOf('\\', at + 1)) {
@@ -71,7 +71,7 @@ function isEscaped(text: string, at: number): boolean {
   return (at - before) % 2 === 0
 }
 
-/** Whether a colon follows, perhaps behind white space. */
+/** True if a colon follows, perhaps after white space. */
 function isName(text: string, from: number): boolean {
   let at = from
   while (text.charCodeAt(at) <= 32) at++

@@ -1,28 +1,28 @@
 /** One event of a stream (WHATWG HTML, server-sent events). */
 export interface SseEvent {
-  /** Empty where the stream names none. */
+  /** Empty if the stream does not name it. */
   readonly event: string
   readonly data: string
   readonly id?: string | undefined
 }
 
-/** What one event may hold; a stream that never ends an event is not kept in memory. */
+/** The max length of one event; a stream that never ends an event is not kept in memory. */
 const MAX_SSE_EVENT = 16 * 1024 * 1024
 
-/** For pieces that end with a whole character, which most do: a decoder of its own costs a stream. */
+/** For pieces that end with a whole character, as most do: a decoder per stream is expensive. */
 const WHOLE_DECODER = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**
- * Events from bytes that may be split anywhere, inside a character too. Comments and unknown
+ * Reads events from bytes that may be split anywhere, even inside a character. Comments and unknown
  * fields are skipped, lines end with CR, LF or both, and a byte order mark at the start is skipped.
  */
 export class SseReader {
-  /** An event is too long: nothing is read any more. */
+  /** True if an event is too long: nothing more is read. */
   isTooLong = false
-  /** Lines that are not an event's fields have come: a comment, which keeps the connection alive. */
+  /** The number of comment lines, which keep the connection alive. */
   comments = 0
   #decoder: TextDecoder | undefined
-  /** The decoder may hold the beginning of a character. */
+  /** True if the decoder may hold the beginning of a character. */
   #isInsideCharacter = false
   #hasText = false
   readonly #max: number
@@ -37,12 +37,12 @@ export class SseReader {
     this.#max = max
   }
 
-  /** Has an event begun that has not ended? At the end of a stream it does not count. */
+  /** True if an event has begun and not ended. At the end of a stream, it does not count. */
   get isInsideEvent(): boolean {
     return this.#line !== '' || this.#data.length > 0 || this.#event !== ''
   }
 
-  /** Whatever comes next begins an event. */
+  /** True if the next byte begins an event. */
   get isBetweenEvents(): boolean {
     return !this.isInsideEvent && !this.#skipLineFeed && !this.#isInsideCharacter && this.#hasText
   }
@@ -51,7 +51,7 @@ export class SseReader {
     return this.#read(this.#decode(bytes))
   }
 
-  /** The body is over: half a character becomes its replacement, and no event ends by this. */
+  /** Ends the body: half a character is replaced, and no event ends by this. */
   end(): void {
     if (this.#isInsideCharacter) this.#read(this.#decoder?.decode() ?? '')
   }
@@ -73,7 +73,7 @@ export class SseReader {
   #read(text: string): readonly SseEvent[] {
     const events: SseEvent[] = []
     let at = 0
-    // Only what is new is searched: a long line in small pieces would be searched again and again.
+    // Only new text is searched: a long line in small pieces would be searched again and again.
     while (at < text.length && !this.isTooLong) {
       if (this.#skipLineFeed) {
         this.#skipLineFeed = false
@@ -149,7 +149,7 @@ export function writeSse(data: string, event?: string): Uint8Array {
   return ENCODER.encode(renderSse(data, event))
 }
 
-/** A line end inside `data` would end the field, so each line becomes one of its own. */
+/** A line end inside `data` would end the field, so each line becomes a separate field. */
 export function renderSse(data: string, event?: string): string {
   const lines = /[\r\n]/.test(data) ? data.split(/\r\n|\r|\n/).join('\ndata: ') : data
   return event === undefined ? `data: ${lines}\n\n` : `event: ${event}\ndata: ${lines}\n\n`

@@ -14,13 +14,13 @@ import type { ConnectionCounts } from './connection-counts.ts'
 import type { Load } from './load.ts'
 import type { Observer } from './port.ts'
 import type { PortPlan } from './port-plan.ts'
-import type { Rejection, RejectionWord } from './rejection.ts'
+import type { RejectedConnection, RejectionWord } from './rejection.ts'
 import type { ClosedWord, Serving, WireProtocol } from './serving.ts'
 import type { Streamed, StreamRouter } from './stream-types.ts'
 
 interface TlsObserver {
   secured(connection: Connection, listener: ListenerProgram, secured: Secured): void
-  /** Without a listener where not even a ClientHello came. */
+  /** Without a listener if not even a ClientHello arrived. */
   unsecured(
     connection: Connection,
     listener: ListenerProgram | undefined,
@@ -30,28 +30,28 @@ interface TlsObserver {
 }
 
 export interface AcceptObserver extends Observer, TlsObserver {
-  /** A connection is served from now on. */
+  /** Called when the gateway begins to serve a connection. */
   served?(listener: string, protocol: WireProtocol): Serving
-  rejected(rejection: Rejection): void
-  /** Network authorization decided something that is worth telling. */
+  rejected(rejection: RejectedConnection): void
+  /** Called when network authorization made a decision that is worth recording. */
   decided?(connection: Connection, listener: ListenerProgram, decision: Decision): void
   streamed(connection: Connection, listener: ListenerProgram, streamed: Streamed): void
 }
 
-/** Something that serves a connection and can be asked to come to an end. */
+/** Something that serves a connection and can be drained. */
 export interface Served {
-  /** Closes as soon as nothing is under way. */
+  /** Closes the connection as soon as nothing is in progress. */
   drain(): void
 }
 
-/** HTTP/2 on a socket, after ALPN chose it or a client began with its preface. */
+/** HTTP/2 on a socket, after ALPN selected it or a client sent its preface. */
 export interface Http2 {
-  /** Undefined: more bytes are needed to tell. */
+  /** Undefined if more bytes are needed. */
   isPreface(bytes: Buffer): boolean | undefined
   serve(socket: Socket, events: DownstreamEvents, plan: PortPlan, observer: Http2Observer): Served
 }
 
-/** An accepted socket, for whoever decides about it or takes its bytes on. */
+/** An accepted socket, for code that admits it or forwards its bytes. */
 export interface Accepted {
   readonly boundPort: {
     readonly acceptDeps: AcceptDeps
@@ -59,9 +59,9 @@ export interface Accepted {
     readonly observer: AcceptObserver
   }
   readonly plan: PortPlan
-  /** What its bytes are read from: the socket, or TLS on it. */
+  /** The stream that its bytes are read from: the socket, or TLS on it. */
   readonly carrier: Socket
-  /** As the rules saw it that let it in. */
+  /** The connection as the rules saw it when they admitted it. */
   readonly admitted: Connection | undefined
   readonly listener: ListenerProgram | undefined
   readonly isCut: boolean
@@ -75,7 +75,7 @@ export interface Accepted {
   broke(callOut: CallOutName, error: unknown): void
 }
 
-/** What all ports share. */
+/** Shared by all ports. */
 export interface AcceptDeps {
   readonly deadlines: Deadlines
   readonly counts: ConnectionCounts
@@ -84,6 +84,6 @@ export interface AcceptDeps {
   readonly nextId: () => RequestId
   readonly terminators: Terminators
   readonly load?: Load
-  /** Without it HTTP/2 is not offered. */
+  /** If undefined, HTTP/2 is not offered. */
   readonly http2: Http2 | undefined
 }

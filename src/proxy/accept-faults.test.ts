@@ -17,10 +17,10 @@ import { helloMessage, inRecords, realHello, serverName } from '../../test/tls/h
 const opened: { close: () => unknown }[] = []
 after(() => Promise.all(opened.map((own) => own.close())))
 
-/** Few where it is to be quick: the tiers that fuzz have the time. */
+/** Few in quick runs; fuzz runs have the time for many. */
 const MANY = process.env['FUZZ_RUNS'] === undefined ? 100 : 2_000
 
-/** A gateway with TLS whose handshakes may take so long. */
+/** Starts a gateway with TLS and this handshake timeout. */
 async function start(handshakeTimeout: number) {
   const authority = makeAuthority('authority')
   const pair = authority.issue({ names: ['DNS:a.test'] })
@@ -41,13 +41,13 @@ async function crowd(port: number, count: number, greet: (socket: Socket, at: nu
     socket.on('connect', () => greet(socket, at))
     socket.resume()
     sockets.push(socket)
-    // The queue of the operating system is not what is tested here.
+    // The accept queue of the operating system is not under test.
     if (at % 100 === 99) await new Promise((resolve) => socket.on('connect', resolve))
   }
   return sockets
 }
 
-/** Has its response, or hangs. */
+/** Receives its response, or hangs. */
 async function goodClient(port: number): Promise<void> {
   const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
   let text = ''
@@ -73,7 +73,7 @@ describe('bad clients', { skip: WITHOUT_OPENSSL }, () => {
     const own = await start(MANY * 2)
     const hello = await realHello({ servername: 'a.test' })
     const sockets = await crowd(own.port, MANY, (socket, at) => {
-      // Nothing, a part of the ClientHello, or all of it and then silence.
+      // Nothing, part of the ClientHello, or all of it followed by silence.
       if (at % 3 === 1) socket.write(hello.subarray(0, (at % 200) + 1))
       if (at % 3 === 2) socket.write(hello)
     })

@@ -29,7 +29,7 @@ after(() => Promise.all(opened.map((own) => own.close())))
 
 type Part = Partial<Listener> & { network?: NetworkDecision }
 
-/** Listeners that share one port. */
+/** Starts listeners that share one port. */
 async function start(parts: readonly Part[], options: AcceptingPortOptions = {}) {
   const own = await acceptingPort(options)
   opened.push(own)
@@ -46,7 +46,7 @@ async function start(parts: readonly Part[], options: AcceptingPortOptions = {})
   return { ...own, port, swap }
 }
 
-/** What comes back to a request over TLS; empty where the connection is closed before. */
+/** The response to a request over TLS; empty if the connection is closed before. */
 async function ask(port: number, options: ConnectionOptions, host = 'x'): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...options })
   let text = ''

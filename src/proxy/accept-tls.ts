@@ -13,7 +13,7 @@ import { SecuredPort } from './secured-port.ts'
 import type { StreamTarget } from './stream-types.ts'
 import { serveStream } from './tcp.ts'
 
-/** RFC 6066 §3: a fatal alert, so that a client of HTTPS can say what was wrong. */
+/** RFC 6066 §3: a fatal alert, so that an HTTPS client can report the cause. */
 const UNRECOGNIZED_NAME = Buffer.from([0x15, 3, 3, 0, 2, 2, 112])
 
 const ADVICE = 'This port requires TLS: use https://\n'
@@ -26,18 +26,18 @@ const SPEAKS_TLS = [
   ADVICE,
 ].join('\r\n')
 
-/** Whether somebody who may come in began a request, where requests are what TLS is for. */
+/** Whether an admitted client sent a plaintext request to a port that serves HTTPS. */
 function isPlainHttp({ plan, admittedBy }: DownstreamSocket, bytes: Buffer): boolean {
   if (admittedBy !== plan || !/^[A-Z]{3,16} \//.test(bytes.toString('latin1', 0, 18))) return false
   return servesHttps(plan)
 }
 
-/** Elsewhere TLS is between client and backend: the gateway says nothing in it of its own. */
+/** On other ports, TLS is between client and backend: the gateway itself sends nothing in it. */
 function servesHttps({ listeners }: PortPlan): boolean {
   return listeners.some(({ listener }) => listener.protocol === 'HTTPS')
 }
 
-/** A socket on which a ClientHello comes first. */
+/** Accepts a socket on which a ClientHello comes first. */
 export function acceptTls(accepted: DownstreamSocket, connection: Connection): void {
   const { socket, plan, boundPort } = accepted
   const startedAt = performance.now()
@@ -53,7 +53,7 @@ export function acceptTls(accepted: DownstreamSocket, connection: Connection): v
   }
   const read = (bytes: Buffer) => {
     const outcome = reader.read(bytes)
-    // TLS reads the bytes again, or the backend does: none are consumed here.
+    // TLS or the backend reads the bytes again, so none are consumed here.
     return outcome === 'more' ? undefined : { consumed: 0, next: () => greeted(outcome, bytes) }
   }
   const { handshakeTimeout } = plan.tls
@@ -67,11 +67,11 @@ function chooseListener(accepted: DownstreamSocket, { serverName }: ClientHello)
   const found = plan.names.forHost(serverName ?? '')
   const listener = found?.listener.protocol === 'Invalid' ? undefined : found
   accepted.listener = listener
-  // `destination.hostname` is set on listeners of protocol TLS alone, even if the client sent one.
+  // `destination.hostname` is only set on TLS listeners, even if the client sent a server name.
   const isStream = listener?.listener.protocol === 'TLS'
   const connection = accepted.connection(true, serverName, isStream ? serverName : undefined)
   if (listener === undefined) {
-    // Whoever is denied is told from whoever asks for what is not there.
+    // Evaluates the rules first, to distinguish denied clients from unknown server names.
     if (accepted.admittedBy === plan || admit(accepted, connection, plan.listeners)) {
       if (servesHttps(plan)) accepted.socket.write(UNRECOGNIZED_NAME)
       accepted.reject('no-route', 'no-listener', connection)
@@ -111,7 +111,7 @@ function terminate(
     source.certificate = secured.certificate
     boundPort.observer.secured(connection, listener, secured)
     const now = accepted.plan.listeners.find((own) => isAlike(own, listener))
-    // It may be another Program by now, and it is its rules that hold.
+    // The Program may have changed: the rules of the current one apply.
     if (now !== undefined && accepted.admittedBy !== accepted.plan) {
       accepted.permit = admit(accepted, connection, [now])
     }

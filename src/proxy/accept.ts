@@ -18,30 +18,30 @@ import type { BoundPort } from './bound-port.ts'
 import type { CallOutName } from './call-outs.ts'
 import { isAlike, type PortPlan, type ProxyProtocolPlan } from './port-plan.ts'
 import { Prelude, type PreludeFound } from './prelude.ts'
-import { type RejectionWord, rejectionOf } from './rejection.ts'
+import { type RejectionWord, rejectedConnection } from './rejection.ts'
 import { type Port, RequestLoop } from './request-loop.ts'
 import { CLOSED_BY, type ClosedWord, type Serving, type WireProtocol } from './serving.ts'
 import type { StreamTarget } from './stream-types.ts'
 import { serveStream } from './tcp.ts'
 
-/** One accepted socket, from its first byte until it is somebody else's. */
+/** One accepted socket, from its first byte until other code owns it. */
 export class DownstreamSocket implements Accepted, Http2Observer {
   readonly socket: Socket
-  /** What its bytes are read from: the socket, or TLS on it. */
+  /** The stream that its bytes are read from: the socket, or TLS on it. */
   carrier: Socket
   readonly boundPort: BoundPort
-  /** The plan whose rules let it in before anything was read of it but a ClientHello. */
+  /** The plan whose rules admitted it before anything but a ClientHello was read. */
   admittedBy: PortPlan | undefined = undefined
-  /** That they did. */
+  /** The permit from those rules. */
   permit: Permit<'connection'> | undefined = undefined
-  /** As the rules saw it that let it in. */
+  /** The connection as the rules saw it when they admitted it. */
   admitted: Connection | undefined = undefined
   readonly openedAt = Date.now()
   source: Source | undefined = undefined
   served: Served | undefined = undefined
-  /** Why it ends, where somebody knows better than the socket. */
+  /** Why it ends, if more is known than the socket shows. */
   closedBy: ClosedWord | undefined = undefined
-  /** What the connection was admitted to; requests for anything else are misdirected. */
+  /** The listener that it was admitted to; requests for any other are misdirected. */
   listener: ListenerProgram | undefined = undefined
   slot = -1
   readonly #kind: PortPlan['kind']
@@ -62,7 +62,7 @@ export class DownstreamSocket implements Accepted, Http2Observer {
     socket.on('close', () => this.#left())
   }
 
-  /** As it is now: who waits with a ClientHello until the rules have changed meets the new ones. */
+  /** The current plan: rules that change before a client sends its ClientHello apply to it. */
   get plan(): PortPlan {
     return this.boundPort.plan
   }
@@ -74,13 +74,13 @@ export class DownstreamSocket implements Accepted, Http2Observer {
     this.source = sourceOf(socket.remoteAddress ?? '', socket.remotePort ?? 0)
     this.#localAddress = socket.localAddress ?? ''
     this.#localPort = socket.localPort ?? 0
-    // A client that is gone already has no addresses any more.
+    // A client that has already disconnected has no addresses.
     if (this.source === undefined || this.#localAddress === '') socket.destroy()
     else if (plan.proxyProtocol !== undefined) this.#readProxyHeader(plan.proxyProtocol)
     else this.#sourced()
   }
 
-  /** What is spoken is known, and who serves it. */
+  /** Called once the protocol and its server are known. */
   serves(protocol: WireProtocol): void {
     const { listeners } = this.plan
     const listener = this.listener ?? (listeners.length === 1 ? listeners[0] : undefined)
@@ -91,7 +91,7 @@ export class DownstreamSocket implements Accepted, Http2Observer {
     this.#isHttp2 = protocol === 'http2'
   }
 
-  /** Bytes that came and went since it was asked last. */
+  /** Counts the bytes received and sent since the last call. */
   recordBytes(): void {
     const { bytesRead, bytesWritten } = this.carrier
     this.#serving?.moved(bytesRead - this.#received, bytesWritten - this.#sent)
@@ -118,14 +118,14 @@ export class DownstreamSocket implements Accepted, Http2Observer {
     else this.served.drain()
   }
 
-  /** Drains it, and cuts it off where that takes longer. */
+  /** Drains it, and cuts it off if that takes longer than `grace`. */
   end(grace: number): void {
     this.closedBy ??= 'removed'
     this.drain()
     this.#after(grace, () => this.cut())
   }
 
-  /** Whether the gateway cut it off while something was under way. */
+  /** Whether the gateway cut it off while something was in progress. */
   get isCut(): boolean {
     return this.#isCut
   }
@@ -135,7 +135,7 @@ export class DownstreamSocket implements Accepted, Http2Observer {
     this.carrier.destroy()
   }
 
-  /** Something threw: an error of ours, which nobody comes in by, and which costs this one alone. */
+  /** Something threw, which is a bug: it admits no one, and affects only this connection. */
   broke(callOut: CallOutName, error: unknown): void {
     this.closedBy ??= 'error'
     this.carrier.destroy()
@@ -154,21 +154,21 @@ export class DownstreamSocket implements Accepted, Http2Observer {
     }
   }
 
-  /** Whether it could have come in by this plan as it did by the one before. */
+  /** Whether this plan could have accepted it in the same way as the previous one. */
   fits(plan: PortPlan): boolean {
     if (plan.kind !== this.#kind) return false
     const { listener } = this
     return listener === undefined || plan.listeners.some((other) => isAlike(other, listener))
   }
 
-  /** Sends the client away without a byte. */
+  /** Closes the connection without sending a byte. */
   reject(word: RejectionWord, detail: string, connection: Connection | undefined): void {
     this.carrier.destroy()
-    const rejection = rejectionOf(word, detail, this.plan, this.listener, connection)
+    const rejection = rejectedConnection(word, detail, this.plan, this.listener, connection)
     this.boundPort.acceptDeps.observer.rejected(rejection)
   }
 
-  /** Where its bytes go; where nowhere, it is closed and said so. */
+  /** The target of its bytes; if there is none, closes the connection and reports it. */
   target(listener: ListenerProgram, connection: Connection): StreamTarget | undefined {
     try {
       const target = this.boundPort.acceptDeps.route(listener, connection, [])
@@ -187,7 +187,7 @@ export class DownstreamSocket implements Accepted, Http2Observer {
     return new Connection(source, destination, isEncrypted, sni, this.openedAt)
   }
 
-  /** Serves HTTP/1.1 or HTTP/2 on a socket whose bytes are those of HTTP. */
+  /** Serves HTTP/1.1 or HTTP/2 on a socket that carries HTTP. */
   serveHttp(
     permit: Permit<'connection'>,
     socket: Socket,
@@ -211,31 +211,31 @@ export class DownstreamSocket implements Accepted, Http2Observer {
     if (this.plan.longest > 0) this.#after(this.plan.longest, () => served.drain())
   }
 
-  /** Whoever is connected stands in front of the client and says who that is. */
+  /** The peer is a proxy in front of the client, and sends the client's address. */
   #readProxyHeader({ mode, version }: ProxyProtocolPlan): void {
-    const refuse = (detail: string) =>
+    const reject = (detail: string) =>
       this.reject('proxy-protocol', detail, this.connection(false, undefined, undefined))
     const read = (bytes: Buffer): PreludeFound | undefined => {
       const header = readProxyHeader(bytes, version)
       if (header === 'more') return undefined
       if (header === 'no-header' && mode === 'Optional')
         return { consumed: 0, next: () => this.#sourced() }
-      if (typeof header === 'string') return { consumed: 0, next: () => refuse(header) }
-      return { consumed: header.length, next: () => this.#moved(header, refuse) }
+      if (typeof header === 'string') return { consumed: 0, next: () => reject(header) }
+      return { consumed: header.length, next: () => this.#moved(header, reject) }
     }
     const { deadlines } = this.boundPort
     const broke = (error: unknown) => this.broke('accept', error)
-    new Prelude(this.socket, this.plan.tls.handshakeTimeout, deadlines, read, refuse, broke)
+    new Prelude(this.socket, this.plan.tls.handshakeTimeout, deadlines, read, reject, broke)
   }
 
-  #moved({ peers }: ProxyHeader, refuse: (detail: string) => void): void {
+  #moved({ peers }: ProxyHeader, reject: (detail: string) => void): void {
     const source = this.source as Source
     if (peers !== undefined && !moveSource(source, peers.source.address, peers.source.port))
-      refuse('bad-address')
+      reject('bad-address')
     else this.#sourced()
   }
 
-  /** The true source is known: who may come in comes in. */
+  /** The true source is known: counts it by address, then admits it if the rules allow. */
   #sourced(): void {
     const { counts } = this.boundPort.acceptDeps
     const key = counts.enterFrom(this.source as Source)
@@ -249,7 +249,7 @@ export class DownstreamSocket implements Accepted, Http2Observer {
     })
   }
 
-  /** `key`: of its address, of which there may be as many. */
+  /** `key` identifies its address in the counts; undefined if the limit is exceeded. */
   #entered(key: string | undefined): void {
     const { plan } = this
     const connection = this.connection(false, undefined, undefined)
@@ -260,7 +260,7 @@ export class DownstreamSocket implements Accepted, Http2Observer {
       return
     }
     const { kind, listeners } = plan
-    // Only a ClientHello tells more than the source: without one, nothing is worth waiting for.
+    // Only a ClientHello adds information to the source: without one, there is nothing to wait for.
     if (kind !== 'tls' || plan.admitsAtOnce) {
       this.permit = admit(this, connection, listeners)
       if (this.permit === undefined) return
@@ -316,12 +316,12 @@ export class DownstreamSocket implements Accepted, Http2Observer {
     if (this.#addressKey !== undefined) this.boundPort.acceptDeps.counts.leaveFrom(this.#addressKey)
     this.boundPort.left(this)
     this.guard('telemetry', () => {
-      // Who closes first is who had enough: a client that is gone, or the gateway when it is done.
+      // The side that closes first ended it: the client, or the gateway when it is done.
       const isClients = this.carrier.readableEnded || this.carrier.errored !== null
       this.recordBytes()
       const report = () =>
         this.#serving?.closed(this.closedBy ?? (isClients ? 'client' : 'finished'))
-      // HTTP/2 says a moment later why it closed.
+      // HTTP/2 reports a moment later why it closed.
       if (this.#isHttp2) setImmediate(() => this.guard('telemetry', report))
       else report()
     })

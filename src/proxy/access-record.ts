@@ -13,7 +13,7 @@ type Variables = Parameters<NonNullable<AccessLogProgram['filter']>>[0]
 /** Only fields that the reference lists. */
 export type AccessRecord = { readonly [name in LogFieldName]?: LogValue }
 
-/** Reasons of responses that turned somebody away: these are written whatever the share. */
+/** Reasons of responses that deny a request: these are logged regardless of sampling. */
 const DENIALS: ReadonlySet<string> = new Set([
   'authentication',
   'authorization',
@@ -23,10 +23,10 @@ const DENIALS: ReadonlySet<string> = new Set([
   'guardrail',
 ])
 
-/** Hands a record to a collector. */
+/** Sends a record to a collector. */
 export type SendRecord = (to: LogExport, fields: LogFields, trace: RequestState['trace']) => void
 
-/** Writes about a request what its listener wants to have written. */
+/** Logs a request as the access log policy of its listener requires. */
 export function logRequest(
   log: Logger,
   state: RequestState,
@@ -61,7 +61,7 @@ function write(
   if (policy.filter?.(variables) !== false) log.info('request', shaped(record, policy, variables))
 }
 
-/** The same for a connection that is none of HTTP: it has `source` and `destination` alone. */
+/** The same for a connection that is not HTTP: expressions only see `source` and `destination`. */
 export function logConnection(
   log: Logger,
   policy: AccessLogProgram | undefined,
@@ -82,12 +82,12 @@ export function logConnection(
   }
 }
 
-/** `response` in expressions, once there is nothing more to come. */
+/** Sets `response` for expressions, once the response is complete. */
 export function respond(exchange: Exchange, seconds: number): void {
   exchange.response ??= new ResponseAttributes(exchange, seconds * 1000)
 }
 
-/** An exchange has the variables of expressions as fields; the checker lets no other name pass. */
+/** An exchange has the variables of expressions as fields; the checker allows no other names. */
 export function variablesOf(exchange: StageVariables): Variables {
   return exchange
 }

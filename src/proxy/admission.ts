@@ -4,9 +4,9 @@ import type { ListenerProgram } from '../program/program.ts'
 import { ServerConnection } from '../wire/http1/server-connection.ts'
 import type { Accepted } from './accept-deps.ts'
 import { isAlike, type PortPlan } from './port-plan.ts'
-import { rejectionOf } from './rejection.ts'
+import { rejectedConnection } from './rejection.ts'
 
-/** A permit if the rules of all these listeners let it in; otherwise it is closed and said so. */
+/** Returns a permit if the rules of all listeners admit it; otherwise closes and reports it. */
 export function admit(
   accepted: Accepted,
   connection: Connection,
@@ -15,7 +15,7 @@ export function admit(
   const { observer } = accepted.boundPort.acceptDeps
   let isReported = false
   const permit = Permit.connection(listeners, connection, (listener, decision, isDenied) => {
-    // Listeners of a port usually have the same rules, and one of them has said it.
+    // Listeners of a port usually have the same rules: one report is enough.
     if (isDenied || !isReported) observer.decided?.(connection, listener, decision)
     isReported = true
   })
@@ -26,8 +26,8 @@ export function admit(
 const DENIED = 'authorization failed'
 
 /**
- * Asks the rules of a new plan about a connection that came in by those before: whom they keep out
- * takes no new request any more. What is under way finishes as it began, for as long as `grace`.
+ * Evaluates the rules of a new plan for a connection that earlier rules admitted. If they deny it,
+ * it accepts no new requests; requests in progress may finish within `grace`.
  */
 export function reauthorize(accepted: Accepted, plan: PortPlan, grace: number): void {
   const { listener, admitted } = accepted
@@ -36,7 +36,7 @@ export function reauthorize(accepted: Accepted, plan: PortPlan, grace: number): 
     closeIdle(accepted)
     return
   }
-  // Who is not in yet meets the new rules at the door.
+  // A connection that is not yet admitted is evaluated by the new rules anyway.
   if (admitted === undefined) return
   const { observer } = accepted.boundPort.acceptDeps
   for (const own of plan.listeners) {
@@ -44,7 +44,7 @@ export function reauthorize(accepted: Accepted, plan: PortPlan, grace: number): 
     const decision = own.network?.decide(admitted)
     if (decision === undefined || !decision.isEnforced || decision.isAllowed) continue
     observer.decided?.(admitted, own, decision)
-    observer.rejected(rejectionOf('authorization', DENIED, plan, listener, admitted))
+    observer.rejected(rejectedConnection('authorization', DENIED, plan, listener, admitted))
     accepted.end(grace)
     closeIdle(accepted)
     return
@@ -52,11 +52,11 @@ export function reauthorize(accepted: Accepted, plan: PortPlan, grace: number): 
 }
 
 /**
- * A request that came now would be one that nothing admits any more. HTTP/2 tells the client what
- * it will still respond to; HTTP/1.1 would take one request more.
+ * A request that arrives now is no longer admitted. HTTP/2 tells the client which requests it will
+ * still serve; HTTP/1.1 would accept one more request.
  */
 export function closeIdle({ served, carrier }: Accepted): void {
   const isIdle = served instanceof ServerConnection && served.exchange === undefined
-  // The end of a response may still be on its way.
+  // The end of a response may still be in transit.
   if (isIdle && carrier.writableLength === 0) carrier.destroy()
 }

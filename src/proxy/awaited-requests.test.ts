@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { NextTurn, TurnWrites } from '../wire/turn-writes.ts'
 import { AwaitedRequests } from './awaited-requests.ts'
 
-/** With turns of the event loop that end when they are told to. */
+/** With turns of the event loop that end on demand. */
 function counted() {
   const ends: (() => void)[] = []
   const endTurn = () => {

@@ -2,15 +2,15 @@
 
 import { type NextTurn, nextTurn } from '../wire/turn-writes.ts'
 
-/** Responses after which a moment without a request is told at the earliest. */
+/** Min number of responses between two calls of `onNone`. */
 const MIN_RESPONSES = 32
 
 /**
- * Requests whose response has not begun. What holds everybody up is best done while there are none;
- * streams that go on, as those of events, do not count.
+ * Counts requests whose response has not begun. Work that delays all requests is best done while
+ * there are none; ongoing streams, such as those of events, do not count.
  */
 export class AwaitedRequests {
-  /** Called when none was awaited at the end of a turn of the event loop, now and then. */
+  /** Called when no request was awaited at the end of a turn of the event loop, now and then. */
   onNone: (() => void) | undefined = undefined
   #awaited = 0
   #responses = 0
@@ -35,7 +35,7 @@ export class AwaitedRequests {
     if (--this.#awaited > 0 || this.#responses < MIN_RESPONSES) return
     if (this.#isLooking || this.onNone === undefined) return
     this.#isLooking = true
-    // The response has left by then, and what came meanwhile was read.
+    // By then the response is sent, and input that arrived meanwhile is read.
     this.#turns.add(this.#look)
   }
 
@@ -47,5 +47,5 @@ export class AwaitedRequests {
   }
 }
 
-/** Of all ports. */
+/** Shared by all ports. */
 export const awaitedRequests: AwaitedRequests = new AwaitedRequests()

@@ -7,13 +7,13 @@ import type { Room } from './kept-body.ts'
 import { KeptPieces } from './kept-pieces.ts'
 
 export interface ChainEvents {
-  /** Whoever sends the body may go on. */
+  /** The sender of the body may continue. */
   drained(): void
-  /** A transformer failed, or what it holds has no room: nothing more comes out. */
+  /** A transformer failed, or there is no room for what it holds: no more output follows. */
   failed(why: unknown): void
 }
 
-/** No room is left for what has to be held. */
+/** There is no room for bytes that must be held. */
 export const CROWDED_OUT: unique symbol = Symbol('crowded out')
 
 const NO_BYTES = Buffer.alloc(0)
@@ -24,8 +24,8 @@ interface Stage {
 }
 
 /**
- * A body on its way through transformers, which are added at its far end while what came out so far
- * is held there. Once it is connected, it flows, and back-pressure flows the other way.
+ * A body that flows through transformers, which are added at its far end while the output so far is
+ * held there. Once the chain is connected, the body flows, and back-pressure flows the other way.
  */
 export class BodyChain implements BodySink {
   readonly #events: ChainEvents
@@ -34,16 +34,16 @@ export class BodyChain implements BodySink {
   readonly #held = new KeptPieces()
   #size = 0
   #taken = 0
-  /** The end came out at the far end. */
+  /** The end has arrived at the far end. */
   #isEnded = false
   #trailers: Fields | undefined
   #sink: BodySink | undefined
-  /** Whoever sends the body waits. */
+  /** The sender of the body waits. */
   #isStopped = false
   #max = -1
   #collected: ((isWhole: boolean) => void) | undefined
   #isOver = false
-  /** What comes out may be of another length than what went in. */
+  /** The output may have another length than the input. */
   isChanged = false
 
   constructor(events: ChainEvents, room?: Room) {
@@ -51,7 +51,7 @@ export class BodyChain implements BodySink {
     this.#room = room
   }
 
-  /** All of it came out, and is held. */
+  /** The output is complete, and all of it is held. */
   get isWhole(): boolean {
     return this.#isEnded && this.#sink === undefined
   }
@@ -64,7 +64,7 @@ export class BodyChain implements BodySink {
     return this.#trailers
   }
 
-  /** What is held. */
+  /** The bytes that are held. */
   get bytes(): Buffer {
     const [first, ...others] = this.#held.all()
     if (first === undefined) return NO_BYTES
@@ -75,12 +75,12 @@ export class BodyChain implements BodySink {
     return bytes
   }
 
-  /** Nothing was done to it, so that pieces need not be owned. */
+  /** The body is unchanged, so that pieces do not need to be owned. */
   get isPlain(): boolean {
     return this.#stages.length === 0 && this.#sink !== undefined
   }
 
-  /** It has transformers, and more is to come. */
+  /** It has transformers, and more input follows. */
   get isPassing(): boolean {
     return this.#stages.length > 0 && !this.#isEnded
   }
@@ -89,9 +89,9 @@ export class BodyChain implements BodySink {
     return this.#sink !== undefined
   }
 
-  // Whoever sends the body.
+  // Called by the sender of the body.
 
-  /** Keeps the bytes: they must not be touched afterwards. */
+  /** Keeps the bytes: they must not be modified afterwards. */
   write(bytes: Buffer): boolean {
     if (this.#isOver || bytes.length === 0) return true
     const more = this.#into(0, bytes)
@@ -111,16 +111,16 @@ export class BodyChain implements BodySink {
     sink?.abort(reason)
   }
 
-  /** Nothing more is there for now. */
+  /** No more input is available for now. */
   flush(): void {
     if (this.#isOver) return
     for (const [i, { transformer }] of this.#stages.entries())
       this.#guard(i, () => transformer.flush?.())
   }
 
-  // Whoever decides about it.
+  // Called by the code that decides about the body.
 
-  /** Waits until it is whole, or until more than so many bytes are held. */
+  /** Waits until the body is complete, or until more than `max` bytes are held. */
   collect(max: number): boolean | Promise<boolean> {
     if (this.#isEnded || this.#size > max) return this.#size <= max
     this.#max = max
@@ -131,14 +131,14 @@ export class BodyChain implements BodySink {
     return collected
   }
 
-  /** Of what is whole and held. */
+  /** Replaces a body that is complete and held. */
   replace(bytes: Uint8Array): void {
     this.#release()
     this.isChanged = true
     this.#hold(asBuffer(bytes))
   }
 
-  /** What is held goes through it first. */
+  /** Adds a transformer; held bytes go through it first. */
   add(
     policy: PolicyPlace | undefined,
     open: (flow: BodyFlow) => BodyTransformer | undefined,
@@ -155,11 +155,11 @@ export class BodyChain implements BodySink {
     let more = true
     for (const bytes of held) more = this.#into(at, bytes)
     if (wasEnded) this.#endOf(at)
-    // Whoever was told to wait at this end waits for the transformer now, if for anything.
+    // If the sender had to wait at this end, it now waits for the transformer, if at all.
     else if (more) this.#resumeFrom(at - 1)
   }
 
-  /** From now on it flows. */
+  /** From now on the body flows to `sink`. */
   connect(sink: BodySink): void {
     if (this.#isOver) return
     this.#sink = sink
@@ -171,13 +171,13 @@ export class BodyChain implements BodySink {
     else if (more) this.#resumeFrom(this.#stages.length - 1)
   }
 
-  /** The sink takes more. */
+  /** The sink accepts more. */
   resume(): void {
     if (this.#isOver) return
     this.#resumeFrom(this.#stages.length - 1)
   }
 
-  /** Nobody wants it any more. */
+  /** The body is no longer needed. */
   drop(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -187,12 +187,12 @@ export class BodyChain implements BodySink {
       try {
         transformer.abort()
       } catch {
-        // It is given up.
+        // It is abandoned anyway.
       }
     }
   }
 
-  // The inside.
+  // Internals.
 
   #flow(at: number): BodyFlow {
     let isDone = false
@@ -225,7 +225,7 @@ export class BodyChain implements BodySink {
     else this.#guard(at, () => stage.transformer.end())
   }
 
-  /** Lets go on whoever feeds the stage behind `at`. */
+  /** Resumes stage `at`, or the sender of the body if there is no such stage. */
   #resumeFrom(at: number): void {
     const stage = this.#stages[at]
     if (stage !== undefined) this.#guard(at, () => stage.transformer.resume())

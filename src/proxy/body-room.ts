@@ -1,7 +1,7 @@
 import type { Room } from './kept-body.ts'
 import type { Load } from './load.ts'
 
-/** The longest bodies that a rule may read, of which so many may be in memory at once. */
+/** How many bodies of the max size that rules may read fit in memory at once. */
 export const MAX_BODIES = 128
 
 export function roomFor(load: Load | undefined, maxBody: number): Room | undefined {

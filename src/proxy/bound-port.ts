@@ -9,13 +9,13 @@ import type { HttpListeners } from './http-listeners.ts'
 import type { Load } from './load.ts'
 import type { PortPlan, RequestReading } from './port-plan.ts'
 import { TurnedAway } from './rejected-sockets.ts'
-import { rejectionOf } from './rejection.ts'
+import { rejectedConnection } from './rejection.ts'
 import type { Port } from './request-loop.ts'
 
-/** One port and the connections that came by it. */
+/** One port and the connections that it accepted. */
 export class BoundPort implements Port {
   readonly acceptDeps: AcceptDeps
-  /** Replaced whole when the Program is. */
+  /** Replaced as a whole with the Program. */
   plan: PortPlan
   readonly open = new SlotSet<DownstreamSocket>()
   readonly #turnedAway = new TurnedAway()
@@ -84,7 +84,7 @@ export class BoundPort implements Port {
   }
 
   #accept(socket: Socket): void {
-    // Without anybody to hear it an error would end the process.
+    // An error without a listener would end the process.
     socket.on('error', ignore)
     const entered = !this.isDraining && this.acceptDeps.counts.enter()
     if (entered instanceof Promise) {
@@ -100,7 +100,7 @@ export class BoundPort implements Port {
       const word = this.isDraining ? 'draining' : 'connections'
       if (word === 'connections' && this.plan.kind === 'http') this.#turnedAway.report(socket)
       else socket.destroy()
-      observer.rejected(rejectionOf(word, word, this.plan, undefined, undefined))
+      observer.rejected(rejectedConnection(word, word, this.plan, undefined, undefined))
       return
     }
     if (socket.destroyed) return
@@ -119,7 +119,7 @@ export class BoundPort implements Port {
     if (this.open.size === 0) this.#empty?.resolve()
   }
 
-  /** What came by a listener that is no longer there, or may not come now, ends within `grace`. */
+  /** Ends connections, within `grace`, whose listener is gone or that the new rules deny. */
   update(plan: PortPlan, grace: number): void {
     this.plan = plan
     for (const accepted of this.open.members())
@@ -127,8 +127,8 @@ export class BoundPort implements Port {
   }
 
   /**
-   * Idle connections close, the others are told to; resolves when none is left. `isAtOnce`: also
-   * those that a request may be on its way to.
+   * Closes idle connections and drains the others; resolves when none is left. `isAtOnce` also
+   * closes those to which a request may be in transit.
    */
   drain(isAtOnce = false): Promise<void> {
     if (this.#empty === undefined) {

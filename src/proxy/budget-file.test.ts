@@ -26,7 +26,7 @@ describe('the file of budgets', () => {
       key: fc.constantFrom('ann', 'ben'),
       amount: fc.integer({ min: 1, max: 60 }),
       used: fc.option(fc.integer({ min: 0, max: 80 }), { nil: undefined }),
-      // Nothing is closed: the process is gone.
+      // Nothing is closed, as when the process is killed.
       ends: fc.boolean(),
     })
     fc.assert(
@@ -40,7 +40,7 @@ describe('the file of budgets', () => {
           const isRoom = before + amount <= 100
           assert.equal(file.take(asked), isRoom ? undefined : 'used-up')
           if (isRoom) used.set(key, before + amount)
-          // One that was never settled stays what was reserved.
+          // A call that was never settled counts with its reservation.
           if (isRoom && exact !== undefined) {
             file.charge(asked, exact - amount)
             used.set(key, before + exact)
@@ -82,7 +82,7 @@ describe('the file of budgets', () => {
     const path = fresh()
     let failures = 0
     const file = new BudgetFile({ path, failed: () => failures++, now: () => NOW })
-    // The descriptor is gone, as with a disk that is full every write fails.
+    // The descriptor is closed: every write fails, as on a full disk.
     await file.close()
     assert.equal(file.take(take(60)), 'owner-away')
     assert.equal(file.take(take(60)), 'owner-away')

@@ -19,24 +19,24 @@ import {
 } from '../exchange/budget-store.ts'
 
 /*
- * What was used of budgets, in a file that outlives the process: one line for each amount that was
- * taken or given back, `<budget> <key> <end of the period> <amount>`. What is taken is written
- * before the call is made, so that whatever kills the process, no call is forgotten; one that was
- * never settled counts as what was reserved for it. Names and keys are digests: the file tells
- * nothing about callers. A line that was cut off at the end was never granted.
+ * The usage of budgets, in a file that outlives the process: one line for each amount that was
+ * taken or given back, `<budget> <key> <end of the period> <amount>`. An amount is written before
+ * the call is made, so that no call is lost, however the process ends; a call that was never
+ * settled counts with its reservation. Names and keys are digests: the file reveals nothing about
+ * callers. An incomplete last line was never granted.
  */
 
 const LINE = /^([\w-]{22}) ([\w-]{22}) (\d{1,16}) (-?\d{1,16})$/
-/** Lines after which the file is written anew, if most of them are history. */
+/** Lines after which the file is rewritten, if most of them are history. */
 const MAX_LINES = 200_000
-/** Milliseconds until what was written is on the disk, for the case that the machine fails. */
+/** Milliseconds until written data is synced to disk, in case the machine fails. */
 const SYNC = 1_000
-/** Periods that are over are still settled for so long, in milliseconds. */
+/** Calls of past periods can be settled for this long, in milliseconds. */
 const GRACE = 24 * 3_600_000
 
 export interface BudgetFileOptions {
   readonly path: string
-  /** What could not be written, once for each time that it begins to fail. */
+  /** Called with the error when writing begins to fail. */
   readonly failed: (error: string) => void
   readonly now?: () => number
 }
@@ -47,12 +47,12 @@ export class BudgetFile implements BudgetStore {
   readonly #memory: MemoryBudgets
   #file: number
   #lines = 0
-  /** What was given back or used and could not be written. */
+  /** Amounts given back or used that could not be written. */
   #unwritten = ''
   #isFailing = false
   #syncing: NodeJS.Timeout | undefined
 
-  /** Throws if the file cannot be read, is something else, or cannot be written. */
+  /** Throws if the file cannot be read or written, or has other content. */
   constructor(options: BudgetFileOptions) {
     this.#options = options
     this.#now = options.now ?? Date.now
@@ -118,13 +118,13 @@ export class BudgetFile implements BudgetStore {
       this.#file = this.#rewrite()
       closeSync(before)
     } catch (error) {
-      // The file as it is has everything, too.
+      // The existing file is complete, too.
       this.#lines = 0
       this.#options.failed(String(error))
     }
   }
 
-  /** One line for each account, in a file that takes the place of the other as a whole. */
+  /** Writes one line for each account, to a file that replaces the other one as a whole. */
   #rewrite(): number {
     const { path } = this.#options
     const next = `${path}.next`
@@ -160,7 +160,7 @@ function* linesOf(path: string, since: number): Generator<readonly [BudgetPlace,
     throw error
   }
   const lines = text.split('\n')
-  // What follows the last line end was cut off.
+  // Text after the last line end is incomplete.
   for (const [index, line] of lines.slice(0, -1).entries()) {
     const [, budget = '', key = '', ends, amount] = LINE.exec(line) ?? []
     if (ends === undefined) throw new Error(`line ${index + 1} of ${path} is not a budget record`)

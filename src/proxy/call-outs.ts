@@ -1,9 +1,9 @@
-/** One way in which the request path calls code that might throw. */
+/** One place at which the request path calls code that might throw. */
 export interface CallOut {
   readonly name: string
-  /** What runs there. */
+  /** The code that runs there. */
   readonly what: string
-  /** What becomes of the request or the connection where it throws. */
+  /** What happens to the request or the connection if it throws. */
   readonly happens: string
 }
 
@@ -12,8 +12,8 @@ const CLOSED = 'The connection is closed.'
 const CUT = 'If the response has not begun, the request gets 500; otherwise it is cut short.'
 
 /**
- * Every place at which the request path calls out, as metrics and the log name it. The reference
- * page is made of this list, and a test plants a throw at each.
+ * Every place at which the request path calls out, named as in metrics and the log. The reference
+ * page is generated from this list, and a test injects a throw at each place.
  */
 export const CALL_OUTS = [
   {

@@ -23,13 +23,13 @@ export interface CollectorOptions {
   readonly metrics: Metrics
   readonly log: Logger
   readonly version: string
-  /** Milliseconds that requests which began on a Program may take after it was replaced. */
+  /** Milliseconds that requests which began on a replaced Program may still take. */
   readonly grace: number
 }
 
-/** Milliseconds between two records of what was lost. */
+/** Min milliseconds between two log records about loss. */
 const QUIET = 10_000
-/** Milliseconds that the end of the process waits for a collector. */
+/** Max milliseconds that the end of the process waits for a collector. */
 const LONGEST_FLUSH = 5_000
 
 interface Sending {
@@ -37,7 +37,7 @@ interface Sending {
   readonly send: (span: Span) => void
 }
 
-/** Where spans and records go: one exporter for each collector that the Program names. */
+/** Exports spans and log records: one exporter for each collector that the Program names. */
 export class Collectors {
   readonly #options: CollectorOptions
   readonly #exporters = new Map<string, BatchExporter<Span>>()
@@ -59,7 +59,7 @@ export class Collectors {
     if (state.trace instanceof RequestTrace) state.trace.end(state, seconds)
   }
 
-  /** A record of the access log. */
+  /** Exports a record of the access log. */
   readonly record = (to: LogExport, fields: LogFields, trace: RequestState['trace']): void => {
     let exporter = this.#logs.get(to.collector)
     if (exporter === undefined) {
@@ -72,7 +72,7 @@ export class Collectors {
     exporter.export({ time: this.#clock(), body: 'request', traceId, spanId, attributes })
   }
 
-  /** Collectors that nothing names any more are told what is left, when the last request is over. */
+  /** Flushes collectors that are no longer named, once the last request on them is over. */
   swapped({ listeners }: Program): void {
     const named = new Set(
       listeners.flatMap(({ tracing, accessLog }) => [
@@ -89,7 +89,7 @@ export class Collectors {
     }
   }
 
-  /** Sends what there is, and waits for that only so long. */
+  /** Sends what is left, and waits only so long. */
   async stop(): Promise<void> {
     const exporters = [...this.#exporters.values(), ...this.#logs.values()]
     if (exporters.length === 0) return
@@ -109,7 +109,7 @@ export class Collectors {
     this.#exporters.set(policy.collector, exporter)
     const { randomSampling, clientSampling } = policy
     const tracer = createTracer({
-      // Shares that an expression says are asked for each request.
+      // Ratios that are expressions are evaluated for each request.
       sampling: {
         ratio: typeof randomSampling === 'number' ? randomSampling : 0,
         parentRatio: typeof clientSampling === 'number' ? clientSampling : 0,
@@ -173,7 +173,7 @@ export class Collectors {
   }
 }
 
-/** What is nested is told as JSON, but for lists of text. */
+/** Nested values are sent as JSON, except for lists of strings. */
 function loggedAttribute(value: LogValue): AttributeValue | undefined {
   if (value === undefined || value === null) return undefined
   if (typeof value !== 'object') return value

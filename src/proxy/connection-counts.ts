@@ -1,5 +1,5 @@
 import type { Source } from '../exchange/connection.ts'
-import type { QuotaLimit, QuotaRefusal, Quotas } from '../exchange/quota.ts'
+import type { QuotaLimit, QuotaRejection, Quotas } from '../exchange/quota.ts'
 import { descriptorLimit } from './descriptors.ts'
 
 export interface CountLimits {
@@ -10,13 +10,13 @@ export interface CountLimits {
 /** Descriptors for files, listeners, logs and the admin API. */
 const RESERVED = 64
 
-/** Of the limits that processes share. */
+/** The names of limits that processes share. */
 const ALL = 'connections'
 const BY_ADDRESS = 'connections-per-address'
 
 /**
- * How many connections there are, in all and from each address; shared by all ports, and by all
- * processes that serve the gateway.
+ * Counts connections, in total and by address; shared by all ports, and by all processes that serve
+ * the gateway.
  */
 export class ConnectionCounts {
   readonly limits: CountLimits
@@ -27,8 +27,8 @@ export class ConnectionCounts {
   readonly #byAddress = new Map<string, number>()
 
   /**
-   * No more than the process has descriptors for: a connection that is taken needs another one to
-   * its upstream, and without one it could only get an error.
+   * The limit never exceeds the available descriptors: an accepted connection needs another one to
+   * its upstream, and without it the client could only get an error.
    */
   constructor(limits: CountLimits, descriptors = descriptorLimit(), quotas?: Quotas) {
     const max = Math.max(1, Math.floor((descriptors - RESERVED) / 2))
@@ -46,14 +46,14 @@ export class ConnectionCounts {
     return this.#byAddress.size
   }
 
-  /** Counts one more, unless there are as many as there may be; later, where others must be asked. */
+  /** Counts a connection if the limit allows; asynchronous if other processes must be queried. */
   enter(): boolean | Promise<boolean> {
     if (this.#total >= this.limits.connections) return false
     this.#total++
     const taken = this.#quotas?.take([{ quota: ALL, limit: this.#all, key: '' }])
-    const isIn = (refusal: QuotaRefusal | undefined) => {
-      if (refusal !== undefined) this.#total--
-      return refusal === undefined
+    const isIn = (rejection: QuotaRejection | undefined) => {
+      if (rejection !== undefined) this.#total--
+      return rejection === undefined
     }
     return taken instanceof Promise ? taken.then(isIn) : isIn(taken)
   }
@@ -63,15 +63,15 @@ export class ConnectionCounts {
     this.#quotas?.give(ALL, '')
   }
 
-  /** The same for its address; returns the key to leave by, or undefined where it is too many. */
+  /** The same for its address; returns the key for `leaveFrom`, or undefined at the limit. */
   enterFrom(source: Source): string | undefined | Promise<string | undefined> {
     const key = keyOf(source)
     const count = this.#byAddress.get(key) ?? 0
     if (count >= this.limits.connectionsPerAddress) return undefined
     this.#byAddress.set(key, count + 1)
     const taken = this.#quotas?.take([{ quota: BY_ADDRESS, limit: this.#each, key }])
-    const isIn = (refusal: QuotaRefusal | undefined) => {
-      if (refusal === undefined) return key
+    const isIn = (rejection: QuotaRejection | undefined) => {
+      if (rejection === undefined) return key
       this.#left(key)
       return undefined
     }
@@ -90,13 +90,13 @@ export class ConnectionCounts {
   }
 }
 
-/** What is taken is given back: nothing is filled, and there are as many keys as connections. */
+/** Taken tokens are given back: nothing is refilled, and there are as many keys as connections. */
 function atOnce(capacity: number): QuotaLimit {
   const never = Number.POSITIVE_INFINITY
   return { capacity, refill: 0, interval: never, maxKeys: never }
 }
 
-/** Whoever has one address of IPv6 has the 2^64 beside it too: they count as one. */
+/** A client with an IPv6 address has all 2^64 addresses of its network: they count as one. */
 function keyOf({ address }: Source): string {
   return address.family === 4 ? address.text : `${address.w0}:${address.w1}`
 }

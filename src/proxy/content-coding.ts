@@ -22,21 +22,21 @@ const CODINGS: ReadonlyMap<string, Decompress> = new Map<string, Decompress>([
   ['zstd', zstdDecompress],
 ])
 
-/** RFC 9110 §15.5.16: with 415 comes what would be read. */
+/** RFC 9110 §15.5.16: a 415 response lists the codings that are accepted. */
 const ACCEPTED = new HeaderEdit([], [['accept-encoding', 'gzip, deflate, br, zstd']])
 const UNKNOWN = { ...reply(415, 'bad-request', '', ACCEPTED), detail: 'unknown-coding' }
 const BAD = { ...reply(400, 'bad-request'), detail: 'bad-coding' }
 const TOO_LARGE = { ...reply(413, 'too-large'), detail: 'buffer' }
 
-/** Is the content of a message other than what it stands for? */
+/** Whether a message has a content coding other than identity. */
 export function isCoded(contentEncoding: string | undefined): contentEncoding is string {
   return contentEncoding !== undefined && !/^(?:identity)?$/i.test(contentEncoding.trim())
 }
 
 /**
- * Rules read what a body stands for, beyond its Content-Encoding, up to `max` bytes. What cannot
- * be decoded is refused where it `mustDecode`: whoever may choose the coding could otherwise choose
- * one that hides from a rule what the backend will find. One coding is taken off, not several.
+ * Decodes a body for rules, up to `max` bytes. If it cannot be decoded, it is rejected if
+ * `mustDecode` is set: otherwise clients could choose a coding that hides from a rule what the
+ * backend will find. Only one coding is removed, not several.
  */
 export async function decodeBody(
   exchange: Exchange,
@@ -53,7 +53,7 @@ export async function decodeBody(
   return undefined
 }
 
-/** What a body stands for; undefined: that cannot be said. */
+/** The decoded body; undefined if it cannot be decoded. */
 export async function contentOf(
   bytes: Uint8Array,
   contentEncoding: string,
@@ -64,7 +64,7 @@ export async function contentOf(
   return content instanceof Uint8Array ? content : undefined
 }
 
-/** Not on this thread. */
+/** Runs on another thread. */
 function decoded(decompress: Decompress, bytes: Uint8Array, max: number): Promise<Buffer | Reply> {
   return new Promise((resolve) => {
     decompress(bytes, { maxOutputLength: max }, (error, content) => {

@@ -1,12 +1,12 @@
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
 
-/** Milliseconds that a record waits at most, and records that wait at most. */
+/** Max milliseconds that a record waits, and max number of records that wait. */
 const INTERVAL = 50
 const MAX_RECORDS = 2_000
 
 export interface Batch {
   readonly records: readonly DecisionRecord[]
-  /** What did not fit in between. */
+  /** Records that did not fit since the last batch. */
   readonly dropped: number
 }
 
@@ -18,7 +18,7 @@ export class DecisionBatch {
   #timer: NodeJS.Timeout | undefined
   #isSending = false
 
-  /** `send` says when the batch is gone: until then no other goes. */
+  /** `send` calls back when the batch is sent; no other batch is sent before. */
   constructor(send: (batch: Batch, sent: () => void) => void) {
     this.#send = send
   }
@@ -29,7 +29,7 @@ export class DecisionBatch {
     this.#timer ??= setTimeout(() => this.flush(), INTERVAL).unref()
   }
 
-  /** Calls back when all is gone. */
+  /** Calls back when everything is sent. */
   flush(done: () => void = () => {}): void {
     clearTimeout(this.#timer)
     this.#timer = undefined

@@ -22,7 +22,7 @@ function started() {
   const clock = { now: 0 }
   const metrics = createMetrics()
   const own = new MeteredSampler(metrics, 0, () => clock.now)
-  /** A search that takes so many milliseconds; whether it was let. */
+  /** Runs a search that takes this many milliseconds; returns whether it was allowed. */
   const spend = (milliseconds: number) =>
     own.search(() => {
       clock.now += milliseconds
@@ -37,7 +37,7 @@ describe('searches for the nearest miss', () => {
     const { spend, clock } = started()
     let searches = 0
     while (spend(10)) searches++
-    // 100 ms are saved at first, and each search of 10 ms earns half of one.
+    // 100 ms are saved at first, and each search of 10 ms earns half a millisecond.
     assert.equal(searches, 11)
     assert.equal(spend(1), false)
     clock.now += 1_000

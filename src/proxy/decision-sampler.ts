@@ -9,13 +9,13 @@ import type { ReportError } from './internal-errors.ts'
 
 type Variables = Parameters<DecisionSampler['broke']>[2]
 
-/** Milliseconds of each second that may go into searches, and how many may come at once. */
+/** Milliseconds of each second that searches may take, and how many may be saved up. */
 const ALLOWANCE = 50
 const MAX_SAVED = 100
-/** Decisions between two looks for rules that fail while others decide. */
+/** Decisions between two checks for rules that fail while others decide. */
 const EVERY = 16_384
 
-/** Counts what rules say, and sees to it that a storm of denials costs little more than itself. */
+/** Counts the decisions of rules, and limits what a burst of denials costs in addition. */
 export class MeteredSampler implements DecisionSampler {
   readonly share: number
   readonly #metrics: Metrics
@@ -74,7 +74,7 @@ export class MeteredSampler implements DecisionSampler {
   }
 }
 
-/** As metrics name a rule. */
+/** The labels of a rule in metrics. */
 export function labelsOf({ policy, kind, index }: RulePlace) {
   return { policy, rule: `${kind}[${index}]` }
 }

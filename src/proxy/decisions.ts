@@ -2,7 +2,7 @@ import { showValue } from '../exchange/attribute-value.ts'
 import type { Connection } from '../exchange/connection.ts'
 import type { Attribute, Decision, Failure, Judgement, RulePlace } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
-import type { Refusal } from '../exchange/refusal.ts'
+import type { Rejection } from '../exchange/rejection.ts'
 import type { PolicyPlace } from '../model/policy.ts'
 import type { DecisionSettings } from '../model/settings.ts'
 import type { ListenerProgram } from '../program/program.ts'
@@ -32,7 +32,7 @@ export interface DecisionOptions {
   readonly sensitiveHeaders: readonly string[]
   readonly metrics: Metrics
   readonly log: Logger
-  /** Where records go beside the ring: the file, or the process that writes it. */
+  /** Where records go in addition to the ring: the file, or the process that writes it. */
   readonly write?: ((record: DecisionRecord) => void) | undefined
 }
 
@@ -40,7 +40,7 @@ const LONGEST_EXPRESSION = 2_048
 const LONGEST_PATH = 1_024
 const LONGEST_DETAIL = 1_024
 
-/** Makes records of decisions, keeps the newest, and counts them. */
+/** Creates records of decisions, keeps the newest, and counts them. */
 export class Decisions {
   readonly #ring: DecisionRing
   readonly #isShown: IsShown
@@ -57,15 +57,15 @@ export class Decisions {
     return this.#ring.find(query)
   }
 
-  /** Told before a client has the response, so that whoever has the id finds the record. */
+  /** Called before a client has the response, so that the record can be found by the id. */
   request(run: RequestState, status: number): void {
-    const { request, decisions, refusal } = run.exchange
+    const { request, decisions, rejection } = run.exchange
     const place = placeOf(run, status)
     for (const decision of decisions) this.#decided(request.id, decision, place)
-    if (refusal !== undefined) this.#refused(request.id, refusal, place)
+    if (rejection !== undefined) this.#rejected(request.id, rejection, place)
   }
 
-  /** A connection has no id that a client knows, so it gets one of its own. */
+  /** Clients see no id of a connection, so it gets a new one. */
   connection(
     connection: Connection,
     { gateway, listener }: ListenerProgram,
@@ -102,7 +102,7 @@ export class Decisions {
     this.#keep(record)
     const { cause, failure } = decision
     if (cause === 'pin') {
-      // Somebody changed what was approved: that is for people, whether it is enforced or not.
+      // Approved content has changed: operators should know, whether it is enforced or not.
       this.#options.log.warn('decision', {
         'request.id': id,
         stage,
@@ -125,8 +125,8 @@ export class Decisions {
     }
   }
 
-  /** Authentication failed, or another site sent it: no rule was evaluated. */
-  #refused(id: string, { by, method, fault, detail }: Refusal, place: Place): void {
+  /** Authentication failed, or the request is cross-site: no rule was evaluated. */
+  #rejected(id: string, { by, method, fault, detail }: Rejection, place: Place): void {
     const { policy, section, level, kind } = by
     const isCsrf = method === 'csrf'
     this.#keep({
@@ -151,7 +151,7 @@ export class Decisions {
   }
 
   #count({ isAllowed, isEnforced, isSkipped, rule, invalid, cause }: Decision): void {
-    // What was allowed is counted where it is decided, sampled or not.
+    // Allowed requests are counted where they are decided, sampled or not.
     if (isAllowed) return
     const { metrics } = this.#options
     const by = { policy: invalid?.policy ?? 'none', rule: 'none' }
@@ -212,7 +212,7 @@ function placeOf(run: RequestState, status: number): Place {
   }
 }
 
-/** Names alone: what is known of whoever asks is among the attributes, as far as it is shown. */
+/** Only names: details of the identity are among the attributes, if they are shown. */
 function identifiedIn({ identity }: Exchange): readonly IdentifiedRecord[] {
   const found: IdentifiedRecord[] = []
   for (let own = identity; own !== undefined; own = own.earlier) {
@@ -271,7 +271,7 @@ function cut(text: string, longest: number): string {
   return text.length <= longest ? text : `${text.slice(0, longest)}…`.toWellFormed()
 }
 
-/** Without what there is not. */
+/** Omits undefined values. */
 function given<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
   const own = Object.entries(values).filter(([, value]) => value !== undefined)
   return Object.fromEntries(own) as { [K in keyof T]?: NonNullable<T[K]> }

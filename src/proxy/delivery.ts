@@ -18,20 +18,20 @@ import { causeOf, isFailure, isReset, restAfter, statusCause } from './provider-
 import type { ActiveDelivery, AttemptOutcome, Failover, RequestState } from './request-state.ts'
 import { withoutTrace } from './trace-headers.ts'
 
-/** One request to a backend, for the metrics. */
+/** One request to a backend, for metrics. */
 export interface Attempted {
   readonly outcome: AttemptOutcome
   readonly purpose: 'proxy' | 'retry' | 'mirror'
-  /** Milliseconds to the first byte of the response; -1: none came. */
+  /** Milliseconds until the first byte of the response; -1: there was none. */
   readonly firstByte: number
 }
 
 export type RetryReason = 'status' | 'condition' | 'connect' | 'reset' | 'timeout'
 
-/** Who gives the response where no backend did. */
+/** Provides the response if no backend does. */
 export interface DeliveryEvents {
   undelivered(state: RequestState, status: number, reason: string): void
-  /** Goes on once another provider may be tried; responds where none may. */
+  /** Calls `next` once another provider may be tried; responds if there is none. */
   select(
     state: RequestState,
     selection: Selection,
@@ -40,18 +40,18 @@ export interface DeliveryEvents {
   ): void
   attempted(backend: string, attempted: Attempted): void
   retried(backend: string, reason: RetryReason): void
-  /** Something threw on the way. */
+  /** Something threw during delivery. */
   broken(state: RequestState, error: unknown): void
-  /** The same where the request is none the worse for it. */
+  /** The same if it does not affect the request. */
   mirrorBroke(state: RequestState, error: unknown): void
 }
 
-/** Milliseconds for an attempt where nothing else is said. */
+/** Default timeout of an attempt, in milliseconds. */
 export const DEFAULT_TIMEOUT = 60_000
-/** A mirror gets bodies of any length, but they are not kept for it. */
+/** A mirror receives bodies of any length, but they are not kept for it. */
 const NOTHING_KEPT = 0
 
-/** A request on its way to a backend: attempts one after the other, mirrors beside. */
+/** Delivers a request to a backend: attempts one after another, mirrors in parallel. */
 export class Delivery implements ActiveDelivery, ForwardEvents {
   readonly #state: RequestState
   readonly #permit: Permit<'backend'>
@@ -65,16 +65,16 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
   #choice: Choice | undefined
   #attemptedAt = 0
   #firstByte = -1
-  /** What the backend said, whatever the client is told. */
+  /** The status that the backend sent, whatever the client receives. */
   #status = 0
   #timer: NodeJS.Timeout | undefined
   #isOver = false
-  /** No policy said which host the backend is asked for, so each endpoint says its own. */
+  /** No policy set the host for the backend, so each endpoint uses its own. */
   readonly #takesHost: boolean
-  /** Undefined where it is not to be tried again, whatever comes. */
+  /** Undefined if the request must not be retried in any case. */
   readonly #retry: Retry | undefined
 
-  /** `read`: the body, where an expression had it read already. */
+  /** `read`: the body, if it was already read for an expression. */
   constructor(
     state: RequestState,
     permit: Permit<'backend'>,
@@ -92,7 +92,7 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     this.#isBodyBegun = read !== undefined
   }
 
-  /** `permit`: of the backend, or of the provider that was chosen. */
+  /** `permit` is that of the backend, or of the selected provider. */
   start(permit: ForwardPermit): void {
     const { route, downstream, exchange } = this.#state
     this.#state.delivery = this
@@ -126,14 +126,14 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     this.#attempt(permit)
   }
 
-  /** Another provider is sent another body. */
+  /** Another provider receives another body. */
   replaceBody(body: KeptBody): void {
     this.#body = body
     this.#isDecoded = true
     this.#isBodyBegun = true
   }
 
-  /** With the provider that may be asked next, of a backend that has any. */
+  /** Tries the next available provider, if the backend has providers. */
   #attemptNext(reason: Failover['reason']): void {
     const state = this.#state
     const { selection } = state
@@ -160,35 +160,35 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     this.#leaveMirrors()
   }
 
-  /** The response is with the client, all of it. */
+  /** The client has received all of the response. */
   finish(): void {
     this.#isOver = true
-    // Nobody else's response may follow it.
+    // No other response may follow it.
     this.#forward?.stop()
     this.#settle('responded', outcomeOf(this.#status))
     this.#body?.abandon()
     this.#leaveMirrors()
   }
 
-  /** Those that wait for a body which nobody will send them any more. */
+  /** Aborts mirrors that wait for a body which will not arrive. */
   #leaveMirrors(): void {
     if (this.#state.downstream.head.framing !== 'none')
       for (const mirror of this.#mirrors) mirror.abort('abandoned')
     this.#mirrors = []
   }
 
-  /** The client takes more of the response. */
+  /** The client accepts more of the response. */
   resume(): void {
     if (this.#state.policies === undefined) this.#forward?.resume()
     else this.#state.policies.drained()
   }
 
-  /** The policies on the way back take more of it. */
+  /** The response policies accept more of the response. */
   proceed(): void {
     this.#forward?.resume()
   }
 
-  /** A response came, and another one takes its place. */
+  /** A response arrived, and is replaced with another one. */
   replaced(): void {
     this.#settle('responded', outcomeOf(this.#status))
     this.stop()
@@ -231,7 +231,7 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     this.#events.broken(this.#state, error)
   }
 
-  /** Nobody but one backend gets the body, and once. */
+  /** Whether the body goes to only one backend, and only once. */
   #isDirect(): boolean {
     return this.#body === undefined && this.#retry === undefined && this.#mirrors.length === 0
   }
@@ -295,7 +295,7 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     return true
   }
 
-  /** Whether this response is one to try again after. Its condition reads it as the backend gave it. */
+  /** Why to retry after this response, if at all. The condition reads it as the backend sent it. */
   #reasonToRetry(retry: Retry, head: ResponseHead): RetryReason | undefined {
     if (retry.statuses.has(head.status)) return 'status'
     if (retry.condition === undefined) return undefined
@@ -303,7 +303,7 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     const headers = new Http1Headers(head.fields)
     exchange.response = new ResponseAttributes(exchange, performance.now() - startedAt, headers)
     const isTrue = retry.condition(exchange)
-    // The one that the log tells of is made when all is over.
+    // The response that is logged is created when everything is over.
     exchange.response = undefined
     return isTrue ? 'condition' : undefined
   }
@@ -312,20 +312,20 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     const isConnect = status === 503 || reason === 'connect-timeout'
     const isOurs = reason === 'overloaded' || reason === 'pending-timeout'
     if (!isOurs) this.#state.selection?.responded(-1)
-    // Waiting in vain for a free connection says nothing of the endpoint.
+    // Waiting in vain for a free connection says nothing about the endpoint.
     if (isOurs) this.#settle('cancelled', 'shed')
     else if (reason === 'timeout') this.#settle('timeout', 'timeout')
     else if (isConnect) this.#settle('connect-failed', 'connect')
     else this.#settle('reset', isReset(reason) ? 'reset' : 'invalid')
     const retry = this.#retry
-    // An attempt that ran out of time is what the client would be told of as 504.
+    // The client would receive 504 for an attempt that timed out.
     const isTooLate = reason === 'timeout' && retry?.statuses.has(504) === true
     const isBroken = retry?.onConnectionError === true && (isUntouched || isConnect)
     if (retry !== undefined && (isTooLate || isBroken) && this.#mayRetry(retry)) {
       this.#again(retry, isConnect ? 'connect' : reason === 'timeout' ? 'timeout' : 'reset')
       return
     }
-    // What a model wrote and nobody read is no loss: a call may be made again elsewhere.
+    // Output of a model that no client has read is no loss: a call may be repeated elsewhere.
     if ((isConnect || this.#state.call !== undefined) && !isOurs && this.#mayFailOver()) {
       this.#failOver(isConnect ? 'connect' : reason === 'timeout' ? 'timeout' : 'reset')
       return
@@ -340,7 +340,7 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     this.#attemptNext(cause)
   }
 
-  /** Nothing was sent to the provider that was chosen, and there is another one. */
+  /** Whether there is another provider, and the body can still be sent to it. */
   #mayFailOver(): boolean {
     if (this.#isOver || this.#state.selection?.hasOther !== true) return false
     const isUnread = this.#state.downstream.head.framing === 'none' || !this.#isBodyBegun
@@ -360,7 +360,7 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     return this.#state.downstream.head.framing === 'none' || this.#body?.isReplayable === true
   }
 
-  /** Doubled each time, and never all at once. */
+  /** The delay doubles each time, with jitter, so that retries are not simultaneous. */
   #again(retry: Retry, reason: RetryReason, cause = causeOf(reason)): void {
     this.#state.retries++
     this.#events.retried(this.#clusterName(), reason)
@@ -383,7 +383,7 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     const choice = this.#choice
     if (choice === undefined) return
     this.#choice = undefined
-    // Where it is over at once, the event that brought it about began before it.
+    // If the attempt is over at once, the event that ended it began before it.
     const duration = Math.max(0, eventTime() - this.#attemptedAt)
     choice.done({ outcome, status: this.#status, duration })
     const purpose = this.#tried.length > 1 ? 'retry' : 'proxy'
@@ -393,7 +393,7 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
   }
 }
 
-/** HTTP/1.0 may say no host; in HTTP/1.1, which the backend is asked in, there must be one. */
+/** HTTP/1.0 requests may have no host; HTTP/1.1 requests, as to the backend, must have one. */
 function ownHost(asked: string, { endpoint }: Choice): string {
   if (asked !== '') return ''
   return endpoint.startsWith('unix:') ? 'localhost' : endpoint

@@ -11,7 +11,7 @@ import { ConnectionCounts } from './connection-counts.ts'
 const GET = 'GET /a HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
 const SCARCE = fileURLToPath(new URL('../../test/proxy/scarce.ts', import.meta.url))
 
-/** A gateway that may open so many files. */
+/** Starts a gateway that may open this many files. */
 async function start(descriptors: number, mode: 'bounded' | 'unbounded') {
   const command = `ulimit -n ${descriptors}; exec "$0" "$1" ${mode}`
   const child = spawn('sh', ['-c', command, process.execPath, SCARCE], {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Files and sockets that this process may have open; Infinity where that is not known. */
+/** The max number of open files and sockets of this process; Infinity if unknown. */
 export function descriptorLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8')

@@ -16,19 +16,21 @@ type Label = Place | 'backend' | 'route' | 'policy'
 type Clusters = ReadonlyMap<string, { readonly name: string }>
 type Places = Readonly<Record<Place, ReadonlySet<string>>>
 
-/** Series of what the configuration has no more go away. */
+/** Removes the series of things that are no longer configured. */
 export class Forgetting {
   readonly #metrics: Metrics
   #places: Places | undefined
   #madeOf: readonly unknown[] = []
-  /** Of what there may be thousands: counted by what changed. */
+  /** There may be thousands of these: only changes are counted. */
   readonly #routes = new CountedNames()
   readonly #policies = new CountedNames()
   readonly #backends = new CountedNames()
   #clusters: Clusters = new Map()
   #streamClusters: Clusters = new Map()
   #model: Pick<Model, 'frontend' | 'gateways' | 'routes' | 'backends'> = NO_PARTS
-  /** What left at the last swap: requests that outlive their Program are counted once they end. */
+  /**
+   * Names removed by the last swap: requests that outlive their Program are counted when they end.
+   */
   #left: readonly (readonly [Label, string])[] = []
 
   constructor(metrics: Metrics) {
@@ -55,7 +57,7 @@ export class Forgetting {
     this.#left = left
   }
 
-  /** The same where nothing is there but what was. */
+  /** Returns the same object if the listeners are the same. */
   #placesOf(program: Program): Places {
     const { state, listeners } = program
     const made = [state, listeners.length, ...listeners.map(({ listener }) => listener)]
@@ -92,7 +94,7 @@ export class Forgetting {
 
 const NO_PARTS = { frontend: [], gateways: [], routes: [], backends: [] }
 
-/** How many things have each name. */
+/** Counts how many things have each name. */
 class CountedNames {
   readonly #counts = new Map<string, number>()
   readonly #gone = new Set<string>()
@@ -101,7 +103,7 @@ class CountedNames {
     return this.#counts.has(name)
   }
 
-  /** Things of one list are those of another now. */
+  /** Counts the differences when one list replaces another. */
   change<T>(before: readonly T[], now: readonly T[], namesOf: (thing: T) => Iterable<string>) {
     if (before === now) return
     const { gone, come } = differenceOf(before, now)
@@ -109,7 +111,7 @@ class CountedNames {
     for (const thing of gone) this.#add(namesOf(thing), -1)
   }
 
-  /** The same of maps of things that have a name. */
+  /** The same for maps of named things. */
   changeEntries(before: Clusters, now: Clusters): void {
     for (const change of [...changesBetween(before, now)]) {
       if (change.after !== undefined) this.#add([change.after.name], 1)
@@ -128,7 +130,7 @@ class CountedNames {
     }
   }
 
-  /** Those that nothing has any more since they were asked for. */
+  /** Names that have disappeared since the last call. */
   takeGone(): readonly string[] {
     const gone = [...this.#gone].filter((name) => !this.#counts.has(name))
     this.#gone.clear()
@@ -139,7 +141,7 @@ class CountedNames {
 function placeNames(program: Program): Places {
   const { listeners } = program
   return {
-    // Connections that may ask for several listeners are counted by their gateway.
+    // Connections with requests for several listeners are counted by their gateway.
     listener: new Set(
       listeners.flatMap(({ gateway, listener }) => [gateway, `${gateway}/${listener.name}`]),
     ),
@@ -154,7 +156,7 @@ const NO_NAMES = new Set<string>()
 
 const named = new WeakMap<object, ReadonlySet<string>>()
 
-/** Of a thing and all that is within it. Most are those of the Model before: looked at once. */
+/** The policies of a thing and everything in it; cached, since consecutive Models share most. */
 function policiesOf(thing: Named): ReadonlySet<string> {
   const known = named.get(thing)
   if (known !== undefined) return known
@@ -170,7 +172,7 @@ function policiesOf(thing: Named): ReadonlySet<string> {
   return names
 }
 
-/** Without lists on the way: of routes there may be thousands. */
+/** Allocates no lists: there may be thousands of routes. */
 function addRules({ rules }: Route, names: Set<string>): void {
   for (let i = 0; i < rules.length; i++) {
     const { policies, action } = rules[i] as Route['rules'][number]

@@ -21,17 +21,17 @@ import { isRepeatable, MAX_REPEATS, UNSEEN } from './repeated-requests.ts'
 import { endBody, writeBody } from './request-body.ts'
 import { SentBody } from './sent-body.ts'
 
-/** Who decides about attempts: ./delivery.ts. */
+/** Decides about attempts: ./delivery.ts. */
 export interface ForwardEvents {
-  /** The head is sent: now the body may follow. */
+  /** The head is sent: the body may follow. */
   sent(forward: Forward): void
-  /** Whether this response goes to the client; else the attempt is over. */
+  /** Returns whether this response goes to the client; otherwise the attempt is over. */
   accepts(forward: Forward, head: ResponseHead): boolean
   /** There is no response yet. `isUntouched`: the upstream did not even begin to respond. */
   withoutResponse(forward: Forward, status: number, reason: string, isUntouched: boolean): void
   /** The response began, and was cut short. */
   cut(forward: Forward, reason: string): void
-  /** Something threw, whoever's event it was. */
+  /** Something threw, whatever the event. */
   broke(callOut: CallOutName, error: unknown): void
 }
 
@@ -39,9 +39,9 @@ export interface ForwardEvents {
 export class Forward implements ResponseEvents, BodySink, Waiting {
   readonly downstream: Downstream
   readonly exchange: Exchange
-  /** Set where the body comes without its chunk framing. */
+  /** Set if the body arrives without its chunk framing. */
   encodes = false
-  /** Set where the body goes nowhere else, so that it can come in the form that the upstream takes. */
+  /** Set if the body goes nowhere else, so that it can arrive in the form for the upstream. */
   isDirect = false
   readonly #pool: RequestPool
   readonly #timeout: number
@@ -54,9 +54,9 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   #repeats = 0
   #asWire = false
   #isTunnel = false
-  /** The upstream takes a chunked body without its framing. */
+  /** The upstream accepts a chunked body without its framing. */
   #takesPlain = false
-  /** What was sent of the body, as long as the upstream may say that it never looked at it. */
+  /** The body sent so far, as long as the upstream may report that it was not processed. */
   #sent: SentBody | undefined = undefined
   #isBodyBegun = false
 
@@ -76,7 +76,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     this.#events = events
   }
 
-  /** Whether a chunked body is to come with its framing, once the head is sent. */
+  /** Whether a chunked body must arrive with its framing, once the head is sent. */
   get takesFraming(): boolean {
     return !this.#takesPlain
   }
@@ -89,12 +89,12 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     else this.#lookFirst(connection)
   }
 
-  /** That the upstream has closed the connection may be known to the kernel and not yet to us. */
+  /** The kernel may know that the upstream closed the connection before this process does. */
   #lookFirst(connection: UpstreamConnection): void {
     nextTurn.add(() => this.connected(connection))
   }
 
-  /** The client went away, or somebody else responds. */
+  /** The client disconnected, or another response is sent. */
   stop(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -102,13 +102,13 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     this.#upstream?.abort()
   }
 
-  /** The client takes more of the response. */
+  /** The client accepts more of the response. */
   resume(): void {
     if (!this.#isOver) this.#upstream?.resume()
   }
 
-  // Events of two sockets: what throws below them is the affair of this request, and must not get to
-  // whoever reads the socket.
+  // Events of two sockets: an exception concerns only this request, and must not reach the code
+  // that reads the socket.
 
   connected(connection: UpstreamConnection): void {
     try {
@@ -133,7 +133,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     try {
       this.stop()
     } catch {
-      // The first one says more.
+      // The first error says more.
     }
     this.#events.broke(callOut, error)
   }
@@ -166,7 +166,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     } else if (head.framing !== 'none') this.#sendBody()
   }
 
-  /** It comes from the client, but for what was sent to a connection that did not look at it. */
+  /** Sends the client's body, after what was sent to a connection that did not process it. */
   #sendBody(): void {
     const isAgain = this.#isBodyBegun
     this.#isBodyBegun = true
@@ -192,7 +192,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     return true
   }
 
-  // The request's body on its way to the upstream.
+  // The request body, on its way to the upstream.
 
   write(bytes: Buffer): boolean {
     const isWaiting = this.#upstream === undefined
@@ -253,7 +253,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     }
   }
 
-  // The response on its way to the client.
+  // The response, on its way to the client.
 
   interim(head: ResponseHead): void {
     try {
@@ -276,7 +276,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   #respond(head: ResponseHead): boolean {
     const { downstream, exchange } = this
     exchange.status = head.status
-    // gRPC is spoken over HTTP/2 alone; a response without a body has its status in the head.
+    // gRPC is only used over HTTP/2; a response without a body has its status in the head.
     if (exchange.request.version === 'HTTP/2') exchange.grpcStatus = grpcStatusOf(head.fields)
     if (!this.#events.accepts(this, head)) {
       this.stop()
@@ -329,7 +329,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   }
 
   isWritten(): boolean {
-    // What was written for this request is with the client once the stream serves another one.
+    // Once the stream serves another request, everything of this one has been written.
     return this.downstream.uses !== this.#use || this.downstream.isWritten
   }
 
@@ -372,8 +372,8 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   }
 
   #failed(reason: string, isUntouched: boolean, isShared: boolean): void {
-    // An idle connection may be closed by the upstream in the moment that it is used again. One of
-    // HTTP/2 may be going away in the moment that it is opened: what was not looked at is sent again.
+    // The upstream may close an idle connection at the moment when it is reused. An HTTP/2
+    // connection may be going away when it is opened: unprocessed requests are sent again.
     const { head } = this.downstream
     const isWhole = head.framing === 'none' || this.#sent?.isWhole === true
     const isUnseen = isUntouched && UNSEEN.has(reason) && isWhole
@@ -391,7 +391,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   }
 }
 
-/** RFC 9110 §7.8: a server goes over to what the client named, and to nothing else. */
+/** RFC 9110 §7.8: a server only switches to protocols that the client named. */
 function isAsked(asked: string, chosen: string): boolean {
   const names = asked.split(', ')
   return chosen !== '' && chosen.split(', ').every((name) => names.includes(name))

@@ -45,18 +45,18 @@ import { recordCounts, upstreamObserver } from './observe-upstream.ts'
 import { ServedCluster } from './served-cluster.ts'
 import { streamRouter } from './stream-router.ts'
 
-/** Where name servers are named, nobody else is asked. */
+/** If name servers are configured, no others are queried. */
 function namesOf({ servers }: Settings['dns']): SystemNamesOptions {
   return servers === undefined ? {} : { servers, lookup: async () => [] }
 }
 
-/** As it is configured; else one that the workers of this gateway share until it ends. */
+/** The configured key; otherwise one that the workers of this gateway share until it ends. */
 function sealKeyOf({ session }: Settings, shared: Uint8Array = randomBytes(32)): Uint8Array {
   if (session !== undefined) return Buffer.from(session.key.secret, 'hex')
   return new Uint8Array(hkdfSync('sha256', shared, '', 'portcullis seal', 32))
 }
 
-/** What outlives the process, or is read by others, needs a key that does and that they have. */
+/** Data that outlives the process, or that others read, requires a configured key. */
 function keepsUnreadable({ session, database, userTokens }: Settings): boolean {
   return session === undefined && (database !== undefined || userTokens.file !== undefined)
 }
@@ -70,32 +70,32 @@ export interface GatewayOptions {
   readonly settings: Settings
   readonly log: Logger
   readonly metrics: Metrics
-  /** Several processes listen on the same ports. */
+  /** Whether several processes listen on the same ports. */
   readonly reusePort: boolean
-  /** Which of them this is, for limits that they share out among them. */
+  /** Which of them this is, for limits that are divided among them. */
   readonly worker?: WorkerPlace
-  /** What backends with shares are chosen by; from 0 to below 1. */
+  /** Selects among backends with weights; from 0 to below 1. */
   readonly random?: () => number
-  /** Shared by those processes, so that TLS sessions go on with any of them. */
+  /** Shared by those processes, so that any of them resumes TLS sessions. */
   readonly ticketSecret?: Uint8Array
-  /** Where records of decisions go beside memory. */
+  /** Where records of decisions go in addition to memory. */
   readonly writeDecision?: ((record: DecisionRecord) => void) | undefined
   /** Limits that this process shares with others. */
   readonly quotas?: Quotas | undefined
-  /** Streams of clients whose requests may come to other processes. */
+  /** Streams of clients whose requests may reach other processes. */
   readonly streams?: MessageStreams | undefined
-  /** Sessions of people who sign in on routes. */
+  /** Sessions of users who sign in on routes. */
   readonly signIn?: NonNullable<CompileDeps['policyDeps']>['signIn']
-  /** What was used of budgets, if it shares none; by default in memory. */
+  /** The usage of budgets, if it is not shared; by default in memory. */
   readonly budgets?: BudgetStore | undefined
-  /** Tokens of users for backends; `sealKey`: what they are sealed with. */
+  /** Tokens of users for backends; `sealKey` seals them. */
   readonly openUserTokens?: (
     store: UserTokenStore,
     sealKey: Uint8Array,
   ) => NonNullable<NonNullable<CompileDeps['policyDeps']>['userTokens']>
-  /** Where they are kept; by default in memory. */
+  /** Where these tokens are kept; by default in memory. */
   readonly userTokens?: UserTokenStore | undefined
-  /** Of the release, for traces. */
+  /** The version of the release, for traces. */
   readonly version?: string
 }
 
@@ -104,7 +104,7 @@ export interface Applied {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** What runs: one Program at a time, and the ports that serve it. */
+/** The running gateway: one Program at a time, and the ports that serve it. */
 export class Gateway {
   readonly #listeners: Listeners
   readonly #services: CompileDeps
@@ -114,7 +114,7 @@ export class Gateway {
   readonly #collectors: Collectors
   readonly #forgetting: Forgetting
   readonly #load: Load
-  /** Clusters that are open, for the gauges. */
+  /** Open clusters, for the gauges. */
   readonly #open = new Set<ServedCluster>()
   #program: Program | undefined
   #streams: Streams | undefined
@@ -217,17 +217,17 @@ export class Gateway {
     return this.#program
   }
 
-  /** The newest first, of those that this process still has. */
+  /** Decisions that this process still has, the newest first. */
   decisions(query: DecisionQuery): readonly DecisionRecord[] {
     return this.#decisions.find(query)
   }
 
-  /** Limits of the Program that runs which are shared with other processes. */
+  /** The limits of the running Program that are shared with other processes. */
   get quotas(): readonly string[] {
     return quotasOf(this.#program)
   }
 
-  /** The one part of the settings that a running process follows. */
+  /** Applies the only part of the settings that a running process follows. */
   updateCatalog({ modelCatalog }: Pick<Settings, 'modelCatalog'>): void {
     this.#prices.update(modelCatalog)
   }
@@ -237,9 +237,9 @@ export class Gateway {
   }
 
   /**
-   * Serves another Model from now on. Requests that are under way finish by what they began with.
-   * If it is strict, a Model with any error leaves all as it is; otherwise what is invalid fails
-   * closed, is reported, and the rest is in effect.
+   * Applies another Model. Requests in progress finish on the Program that they began with. In
+   * strict mode, a Model with any error changes nothing; otherwise invalid parts fail closed and
+   * are reported, and the rest takes effect.
    */
   apply(model: Model, isStrict = true): Promise<Applied> {
     const applied = this.#applying.then(() => this.#apply(model, isStrict))
@@ -270,7 +270,7 @@ export class Gateway {
         moves.undo()
         return { isApplied: false, diagnostics: failed }
       }
-      // Past its assignment it serves, whatever was left to do.
+      // Once assigned, it serves, even if the remaining work failed.
       if (this.#program === next) return { isApplied: true, diagnostics: next.diagnostics }
       return this.#giveUp(next, failed, moves)
     }
@@ -278,7 +278,7 @@ export class Gateway {
 
   #swap(next: Program, isStrict: boolean): Promise<readonly ListenFailure[]> {
     const commit = () => {
-      // All that may throw comes before the first assignment.
+      // Everything that may throw comes before the first assignment.
       const streams = new Streams(next.model, this.#services, this.#streams)
       this.#streams = streams
       this.#program = next
@@ -286,7 +286,7 @@ export class Gateway {
     return this.#listeners.swap(next, { commit, isStrict })
   }
 
-  /** It is in effect; what throws now is told, and changes nothing about that. */
+  /** The Program is in effect; an exception from here on is reported, and does not change that. */
   async #swapped(previous: Program | undefined, next: Program): Promise<void> {
     if (previous !== undefined) {
       for (const cluster of retiredClusters(previous, next)) this.#tidy(() => cluster.close())
@@ -294,7 +294,7 @@ export class Gateway {
     }
     this.#tidy(() => this.#observing.swapped())
     this.#tidy(() => this.#collectors.swapped(next))
-    // What is left to do can wait for the requests that have come meanwhile.
+    // The remaining work can wait for requests that have arrived meanwhile.
     await new Promise((resolve) => setImmediate(resolve))
     this.#tidy(() => this.#forgetting.swapped(next, this.#streams as Streams))
   }
@@ -307,9 +307,9 @@ export class Gateway {
     }
   }
 
-  /** Of a Program that will not be served goes what the one before does not have, too. */
+  /** A Program that is not served is closed, except for what it shares with the previous one. */
   #giveUp(next: Program, found: readonly Diagnostic[], moves: Moves): Applied {
-    // What is said is about what was written; what goes on is where it was.
+    // Diagnostics refer to the new configuration; the previous Model gets its lines back.
     const diagnostics = found.map((one) => ({ ...one, origin: { ...one.origin } }))
     moves.undo()
     const previous = this.#program
@@ -319,7 +319,7 @@ export class Gateway {
     return { isApplied: false, diagnostics }
   }
 
-  /** Takes no more connections, and resolves when the last one is over or the time is. */
+  /** Accepts no more connections; resolves when the last one is closed or the time is over. */
   async drain(): Promise<number> {
     await this.#applying
     const cut = await this.#listeners.drain(this.#settings.drain.max)

@@ -8,10 +8,10 @@ import type { Metrics } from '../telemetry/metrics.ts'
 
 type GenAiSeries = ReturnType<typeof makeSeries>
 
-/** By operation, vendor and model, of each of which few are known. */
+/** Keyed by operation, vendor and model; few of each are known. */
 const known = new WeakMap<Metrics, Map<string, GenAiSeries>>()
 
-/** Where calls are counted by OpenTelemetry's names: one look-up for each call. */
+/** The series of calls by OpenTelemetry's names: one lookup for each call. */
 export function genAiSeries(
   metrics: Metrics,
   operation: string,

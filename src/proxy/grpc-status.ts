@@ -2,7 +2,7 @@ import type { Exchange } from '../exchange/exchange.ts'
 import { isGrpcRequest } from '../exchange/grpc.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 
-/** The codes of gRPC for those of HTTP, as its specification has clients read them. */
+/** HTTP status → gRPC code, as the gRPC specification maps them for clients. */
 const CODES: Readonly<Record<number, number>> = {
   400: 13,
   401: 16,
@@ -16,13 +16,13 @@ const CODES: Readonly<Record<number, number>> = {
 }
 const UNKNOWN = 2
 
-/** The status that a client of gRPC is told for an error of ours; undefined: it speaks no gRPC. */
+/** The gRPC status for an error of the gateway; undefined if the client does not use gRPC. */
 export function grpcStatusFor(exchange: Exchange, status: number): number | undefined {
   if (status < 400 || !isGrpcRequest(exchange)) return undefined
   return CODES[status] ?? UNKNOWN
 }
 
-/** -1 where it is no response of gRPC. */
+/** Returns -1 if it is not a gRPC response. */
 export function grpcStatusOf(fields: Fields): number {
   const text = joinedValue(fields, 'grpc-status')
   return text !== undefined && /^[0-9]{1,3}$/.test(text) ? Number(text) : -1

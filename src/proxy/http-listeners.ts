@@ -2,14 +2,14 @@ import type { ListenerProgram } from '../program/program.ts'
 
 /** Finds the listener that a request is for. */
 export interface ListenerLookup {
-  /** The listener with the most specific name; undefined where none is for this host. */
+  /** The listener with the most specific name; undefined if none matches this host. */
   forHost(host: string): ListenerProgram | undefined
 }
 
-/** The listeners of one port, told apart by the host that a request asks for. */
+/** The listeners of one port, selected by the host of a request. */
 export class HttpListeners implements ListenerLookup {
   readonly #exact = new Map<string, ListenerProgram>()
-  /** Wildcards, the longest first. */
+  /** Wildcards, longest first. */
   readonly #wildcards: { readonly suffix: string; readonly program: ListenerProgram }[] = []
   #any: ListenerProgram | undefined
 
@@ -18,7 +18,7 @@ export class HttpListeners implements ListenerLookup {
       const { hostname } = program.listener
       if (hostname === undefined) this.#any ??= program
       else if (!hostname.startsWith('*.')) {
-        // Of two with one name the first has it: those that are invalid come last.
+        // If two have the same name, the first one wins: invalid ones come last.
         if (!this.#exact.has(hostname)) this.#exact.set(hostname, program)
       } else this.#wildcards.push({ suffix: hostname.slice(1), program })
     }

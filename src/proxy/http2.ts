@@ -3,7 +3,7 @@ import { isPreface } from '../wire/http2/preface.ts'
 import { ServerSession } from '../wire/http2/server.ts'
 import type { Http2 } from './accept-deps.ts'
 
-/** HTTP/2 on accepted sockets. */
+/** Serves HTTP/2 on accepted sockets. */
 export function http2Sessions(deadlines: Deadlines): Http2 {
   return {
     isPreface,

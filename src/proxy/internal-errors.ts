@@ -9,7 +9,7 @@ import { sourceOf } from './access-record.ts'
 import type { CallOutName } from './call-outs.ts'
 import type { RequestState } from './request-state.ts'
 
-/** What is known of the place where something threw. */
+/** What is known about the place where something threw. */
 export interface ErrorPlace {
   readonly state?: RequestState | undefined
   readonly requestId?: string | undefined
@@ -21,7 +21,7 @@ export interface ErrorPlace {
 
 export type ReportError = (callOut: CallOutName, error: unknown, place?: ErrorPlace) => void
 
-/** Errors of ours on the request path: each is one line of the log and one count. */
+/** Reports internal errors on the request path: each is one log record and one count. */
 export function errorReporter(log: Logger, metrics: Metrics): ReportError {
   const errors = metrics.counter(internalErrors).of({})
   return (callOut, error, place = {}) => {
@@ -29,7 +29,7 @@ export function errorReporter(log: Logger, metrics: Metrics): ReportError {
       errors.at(callOut).inc()
       log.error('internal', recordOf(callOut, error, place))
     } catch {
-      // The log itself: there is nobody left to tell, and the request must not pay for it.
+      // The log itself failed: the error cannot be reported, and must not affect the request.
     }
   }
 }

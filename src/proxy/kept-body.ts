@@ -2,16 +2,17 @@ import type { Fields } from '../wire/http1/fields.ts'
 import type { BodySink } from '../wire/streams.ts'
 import { KeptPieces } from './kept-pieces.ts'
 
-/** What the bodies of all requests together may take. */
+/** The memory that the bodies of all requests may take together. */
 export interface Room {
-  /** False where there is no room for so many bytes more. */
+  /** Returns false if there is no room for this many more bytes. */
   retain(byteCount: number): boolean
   release(byteCount: number): void
 }
 
 /**
- * A request's body on its way, kept as far as it may be needed again: for another attempt, for
- * mirrors, for an expression that reads it. Beyond `max` bytes it passes through and is forgotten.
+ * A request body in transit, kept as long as it may be needed again: for another attempt, for
+ * mirrors, or for an expression that reads it. Beyond `max` bytes it is forwarded and no longer
+ * kept.
  */
 export class KeptBody implements BodySink {
   readonly #max: number
@@ -30,8 +31,8 @@ export class KeptBody implements BodySink {
   #isCrowdedOut = false
 
   /**
-   * `onReady`: called once when the body is whole or no longer fits, or there is no room for it;
-   * until then it is only kept. Whoever gives `room` releases the body when all is over.
+   * `onReady` is called once, when the body is complete or no longer fits, or there is no room for
+   * it; until then it is only kept. A caller that passes `room` releases the body at the end.
    */
   constructor(max: number, onReady?: () => void, room?: Room) {
     this.#room = room
@@ -40,7 +41,7 @@ export class KeptBody implements BodySink {
     this.#isReady = onReady === undefined
   }
 
-  /** A body that is there already. */
+  /** A body that is already complete. */
   static of(bytes: Uint8Array): KeptBody {
     const body = new KeptBody(bytes.length)
     body.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
@@ -48,30 +49,30 @@ export class KeptBody implements BodySink {
     return body
   }
 
-  /** Others took all the room that there is. */
+  /** Whether other bodies take all the room. */
   get isCrowdedOut(): boolean {
     return this.#isCrowdedOut
   }
 
-  /** Can it be sent from its beginning? */
+  /** Whether it can be sent from its beginning. */
   get isReplayable(): boolean {
     return this.#size <= this.#max && this.#failure === undefined
   }
 
-  /** All of it, where it is whole and was kept. */
+  /** All of it, if it is complete and was kept. */
   get bytes(): Buffer | undefined {
     return this.#isWhole && this.#size <= this.#max ? Buffer.concat(this.#pieces.all()) : undefined
   }
 
-  /** What came so far of a body that is too long to be kept. */
+  /** The first bytes of a body that is too long to be kept. */
   get beginning(): Buffer | undefined {
     const isLonger = this.#size > this.#max && !this.#isForgotten
     return isLonger ? Buffer.concat(this.#pieces.all()).subarray(0, this.#max) : undefined
   }
 
   /**
-   * From now on the body goes to `first`, from its beginning, which sets the pace. The others get it
-   * once, whoever comes first after that.
+   * From now on the body goes to `first`, from its beginning; `first` sets the pace. The others
+   * receive it only once, whatever `first` is in later calls.
    */
   sendTo(first: BodySink, ...others: readonly BodySink[]): void {
     this.#followers = [...this.#followers, ...others]
@@ -84,7 +85,7 @@ export class KeptBody implements BodySink {
     this.#forget()
   }
 
-  /** False where the sender should wait; after `sendTo` it may go on. */
+  /** Returns false if the sender must wait; it may continue after `sendTo`. */
   write(bytes: Buffer): boolean {
     if (!this.#isForgotten) {
       if (this.#room?.retain(bytes.length) === false) return this.#crowdOut()
@@ -117,7 +118,7 @@ export class KeptBody implements BodySink {
     return true
   }
 
-  /** Counts bytes that were made of it, until it is released; false if there is no room for them. */
+  /** Counts bytes that were made of the body until it is released; false if there is no room. */
   retain(byteCount: number): boolean {
     if (this.#isForgotten) return true
     if (this.#room?.retain(byteCount) === false) return false
@@ -125,7 +126,7 @@ export class KeptBody implements BodySink {
     return true
   }
 
-  /** Nothing of it is needed again. */
+  /** No part of it is needed again. */
   release(): void {
     this.#isForgotten = true
     this.#pieces.clear()
@@ -145,7 +146,7 @@ export class KeptBody implements BodySink {
     for (const sink of this.#sinks) sink.abort(reason)
   }
 
-  /** What is missing will not come: the response is there already. */
+  /** The rest will not arrive: the response is already complete. */
   abandon(): void {
     if (!this.#isWhole && this.#failure === undefined) this.abort('abandoned')
   }

@@ -1,11 +1,11 @@
 import { HeldBytes } from '../wire/held-bytes.ts'
 
-/** Bytes up to which pieces are joined. */
+/** Pieces are joined up to this many bytes. */
 const SMALL = 8_192
 
 /**
- * Pieces of a body that wait in memory. What a client sends byte by byte, in chunks of one each,
- * is joined: every piece on its own costs a hundred times as much as there is in it.
+ * Pieces of a body that wait in memory. Tiny pieces, such as chunks of one byte each, are joined: a
+ * separate piece costs a hundred times as much as its content.
  */
 export class KeptPieces {
   #whole: Buffer[] = []

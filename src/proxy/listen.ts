@@ -9,7 +9,7 @@ import type { AcceptDeps } from './accept-deps.ts'
 import { BoundPort } from './bound-port.ts'
 import { type PortPlan, planPorts } from './port-plan.ts'
 
-/** A port that could not be had, or a listener's TLS: all of a Diagnostic but its code. */
+/** A port that cannot be opened, or unusable TLS of a listener: a Diagnostic without its code. */
 export interface ListenFailure {
   readonly port: number
   /** `EADDRINUSE`, `EACCES`, …, or `certificate`. */
@@ -21,19 +21,19 @@ export interface ListenFailure {
 }
 
 export interface ListenOptions {
-  /** `::` takes IPv4 too; `0.0.0.0` where the machine has no IPv6 or must not use it. */
+  /** `::` includes IPv4; `0.0.0.0` if the machine has no IPv6 or must not use it. */
   readonly host: string
   readonly backlog: number
-  /** Several processes listen on the same ports. */
+  /** Whether several processes listen on the same ports. */
   readonly reusePort: boolean
-  /** Milliseconds that connections of a port may go on when it is no longer there. */
+  /** Milliseconds that connections may stay open after their port is gone. */
   readonly grace: number
 }
 
 export interface SwapOptions {
-  /** Called once nothing can fail any more. */
+  /** Called once nothing can fail. */
   readonly commit?: () => void
-  /** Anything that fails leaves all as it is. */
+  /** Any failure leaves everything unchanged. */
   readonly isStrict?: boolean
 }
 
@@ -42,7 +42,7 @@ export class Listeners {
   readonly #acceptDeps: AcceptDeps
   readonly #options: ListenOptions
   readonly #ports = new Map<number, OpenPort>()
-  /** Bound ports that are gone, until their last connection is. */
+  /** Bound ports that are gone, until their last connection is closed. */
   readonly #leaving = new Set<BoundPort>()
   #swapping: Promise<unknown> = Promise.resolve()
   #isDraining = false
@@ -52,7 +52,7 @@ export class Listeners {
     this.#options = options
   }
 
-  /** How many connections are open, on whatever port. */
+  /** The number of open connections on all ports. */
   get connections(): number {
     let count = 0
     for (const { bound } of this.#ports.values()) count += bound.open.size
@@ -60,30 +60,30 @@ export class Listeners {
     return count
   }
 
-  /** Counts the bytes of connections that are open, which may be so for days. */
+  /** Counts the bytes of open connections, which may stay open for days. */
   recordBytes(): void {
     const boundPorts = [...this.#leaving, ...[...this.#ports.values()].map(({ bound }) => bound)]
     for (const { open } of boundPorts) for (const accepted of open.members()) accepted.recordBytes()
   }
 
-  /** The port that is really listened on, where the operating system was to choose one. */
+  /** The actual port, if the operating system chose it. */
   boundPort(port: number): number | undefined {
     const address = this.#ports.get(port)?.server.address()
     return typeof address === 'object' ? address?.port : undefined
   }
 
   /**
-   * Ports that stay keep their sockets and connections and go on by the new Program; new ones are
-   * opened, the others closed. Returns what could not be done. If it is strict, nothing is done
-   * then; otherwise a listener without usable certificates closes its connections, a port that
-   * cannot be had stays closed until the next swap, and all else is in effect.
+   * Ports that stay keep their sockets and connections, and use the new Program; new ports are
+   * opened, the others are closed. Returns the failures. In strict mode, a failure changes nothing;
+   * otherwise a listener without usable certificates closes its connections, a port that cannot be
+   * opened stays closed until the next swap, and everything else takes effect.
    */
   swap(
     program: Program,
     { commit = () => {}, isStrict = true }: SwapOptions = {},
   ): Promise<readonly ListenFailure[]> {
     const swapped = this.#swapping.then(() => this.#swap(program, commit, isStrict))
-    // One that throws is told of by whoever called; those after it are none of its business.
+    // The caller handles a failure; later swaps do not depend on it.
     this.#swapping = swapped.catch(() => {})
     return swapped
   }
@@ -126,8 +126,8 @@ export class Listeners {
   }
 
   /**
-   * Takes no more connections; idle ones close, the others are told to. Resolves when none is left,
-   * or at the deadline, when the rest is cut. Returns how many were.
+   * Accepts no more connections; closes idle ones and drains the others. Resolves when none is
+   * left, or at the deadline, when the rest is cut off. Returns the number of those.
    */
   async drain(milliseconds: number): Promise<number> {
     this.#isDraining = true
@@ -145,7 +145,7 @@ export class Listeners {
     this.#ports.delete(port)
     server.close()
     this.#leaving.add(bound)
-    // A process that ends serves what is on its way; nobody is to be served where no listener is.
+    // A process that ends serves requests in transit; a removed listener serves no more requests.
     const gone = within(bound.drain(!this.#isDraining), this.#options.grace)
     gone.then(() => {
       bound.destroy()
@@ -159,9 +159,10 @@ export class Listeners {
     const server = createServer({ allowHalfOpen: true, noDelay: true }, accept)
     const failed = await bind(server, plan.port, this.#options)
     if (failed !== undefined) return failureOf(plan, failed)
-    // Out of descriptors (EMFILE, ENFILE) libuv empties the queue of the operating system with one
-    // that it keeps for this, and closes what was in it; the next client finds things as they are
-    // then. What else accept(2) may say is about one client alone. Nothing of it ends the process.
+    // If descriptors run out (EMFILE, ENFILE), libuv empties the accept queue of the operating
+    // system with a spare descriptor, and closes what was in it; the next client is accepted if
+    // there are descriptors by then. Any other error of accept(2) concerns only one client. None of
+    // them ends the process.
     server.on('error', () => {})
     return { server, bound }
   }
@@ -179,8 +180,8 @@ async function bind(
 ): Promise<string | undefined> {
   const options = { port, backlog, reusePort }
   if (host !== EVERYWHERE) return listen(server, { ...options, host })
-  // Without a host Node listens on `::` and looks up nothing; to tell that `::` is an address takes
-  // it longer than all the rest. Where it cannot, it takes IPv4 alone and does not say why.
+  // Without a host, Node listens on `::` without a lookup; recognizing `::` as an address takes it
+  // longer than all the rest. If it cannot, it listens only on IPv4, and does not report why.
   const failed = await listen(server, options)
   const address = server.address()
   if (failed !== undefined || (typeof address === 'object' && address?.family === 'IPv6')) {

@@ -1,21 +1,21 @@
 export interface LoadLimits {
-  /** Requests under way at once. */
+  /** Max number of concurrent requests. */
   readonly requests: number
-  /** Milliseconds that the process may be late; 0: as late as it is. */
+  /** Max milliseconds that the process may be late; 0: no limit. */
   readonly delay: number
 }
 
-/** Why a request is not taken on. */
+/** Why a request is not accepted. */
 export type Shedding = 'requests' | 'delay'
 
-/** Milliseconds between two looks at the clock. */
+/** Milliseconds between two checks of the clock. */
 const PERIOD = 100
-/** One long turn, of a reload or the garbage collector, is no overload: all of these must be late. */
+/** One long turn, of a reload or the garbage collector, is no overload: all must be late. */
 const LOOKS = 4
 
 /**
- * How much the process has to do. Beyond its limits new requests get 503 at once, so
- * that those under way are served in time: of the later ones as many as make up for the delay.
+ * Measures the load of the process. Beyond its limits, new requests get 503 at once, so that those
+ * in progress are served in time: if the process is late, only as many as make up for the delay.
  */
 export class Load {
   readonly #limits: LoadLimits
@@ -33,7 +33,7 @@ export class Load {
     this.#random = random
   }
 
-  /** Requests that began and did not end. */
+  /** The number of requests in progress. */
   get underWay(): number {
     return this.#underWay
   }
@@ -53,13 +53,13 @@ export class Load {
     clearInterval(this.#timer)
   }
 
-  /** So late was the process just now. */
+  /** Records how late the process just was. */
   look(milliseconds: number): void {
     this.#late[this.#looks++ % LOOKS] = milliseconds
     this.#delay = Math.min(...this.#late)
   }
 
-  /** Whether bytes of a body that a rule waits for find room, where all may take `max`. */
+  /** Whether bytes of a body that a rule waits for have room, if all bodies may take `max`. */
   retain(bytes: number, max: number): boolean {
     if (this.#kept + bytes > max) return false
     this.#kept += bytes
@@ -70,7 +70,7 @@ export class Load {
     this.#kept -= bytes
   }
 
-  /** One more; whoever begins also ends, whatever the response. Undefined: it is taken on. */
+  /** Counts a request; each `begin` needs an `end`. Returns undefined if it is accepted. */
   begin(): Shedding | undefined {
     this.#underWay++
     const { requests, delay } = this.#limits

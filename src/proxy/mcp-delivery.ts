@@ -7,7 +7,7 @@ import { droppedWithId, linesWithId } from '../wire/http1/request-id-line.ts'
 import { ResponseHead, readResponseHead } from '../wire/http1/response-head.ts'
 import type { ActiveDelivery, RequestState } from './request-state.ts'
 
-/** Who gives responses that are not streams. */
+/** Sends responses that are not streams. */
 export interface McpDeliveryEvents {
   reject(state: RequestState, reply: Reply): void
   broken(state: RequestState, error: unknown): void
@@ -15,7 +15,7 @@ export interface McpDeliveryEvents {
 
 type Sending = ReturnType<McpUpstream['serve']>
 
-/** A message of MCP on its way to servers, and their messages on the way to the client. */
+/** Delivers an MCP message to servers, and their messages to the client. */
 export class McpDelivery implements ActiveDelivery {
   readonly #state: RequestState
   readonly #events: McpDeliveryEvents
@@ -34,7 +34,7 @@ export class McpDelivery implements ActiveDelivery {
     if (this.#isOver) sending.stop()
   }
 
-  // What becomes of the exchange.
+  // Events of the exchange.
 
   stop(): void {
     this.#isOver = true
@@ -65,7 +65,7 @@ export class McpDelivery implements ActiveDelivery {
     return false
   }
 
-  // The response. What throws is the affair of this request.
+  // The response. An exception concerns only this request.
 
   reply(reply: Reply): void {
     this.#guarded(() => {

@@ -9,7 +9,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import type { AccessRecord } from './access-record.ts'
 import type { RequestState } from './request-state.ts'
 
-/* What is counted and logged of messages of MCP, beside what is of all requests. */
+/* Metrics and log fields of MCP messages, in addition to those of all requests. */
 
 export function countMcp(
   metrics: Metrics,
@@ -41,12 +41,12 @@ function outcomeOf({ exchange }: RequestState, { outcome }: McpRecord) {
   return outcome ?? (exchange.reason === 'client-gone' ? 'cancelled' : 'error')
 }
 
-/** Names that clients make up are not told apart. */
+/** Names that clients make up share one label. */
 function toolOf({ tool, isListed }: McpRecord, outcome: string): string {
   return tool === 'none' || isListed || outcome === 'success' ? tool : 'other'
 }
 
-/** Of the access log. */
+/** The fields of the access log. */
 export function mcpFields(state: RequestState): AccessRecord {
   const record = state.exchange.mcpRecord
   if (record === undefined) return NO_FIELDS

@@ -15,17 +15,17 @@ import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connec
 import { KeptPieces } from './kept-pieces.ts'
 import { endBody, writeBody } from './request-body.ts'
 
-/** Bytes that wait for a mirror that is slower than the backend; beyond, it gets no more. */
+/** Max bytes that wait for a mirror that is slower than the backend; then it receives no more. */
 export const MAX_WAITING = 1 << 20
 const TIMEOUT = 30_000
 
-/** A copy of a request for a backend whose response nobody waits for, and which may not delay anybody. */
+/** A copy of a request for a backend whose response is ignored, and which must not cause delays. */
 export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
   readonly #method: string
   readonly #text: string
   readonly #dropped: NameSet
   readonly #hasBody: boolean
-  /** The body comes without its chunk framing. */
+  /** The body arrives without its chunk framing. */
   readonly #encodes: boolean
   readonly #pool: RequestPool
   readonly #done: (hasResponded: boolean, status: number) => void
@@ -59,8 +59,9 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
   }
 
   /**
-   * `isDecoded`: the body was read already, and comes without its chunk framing. `tell`: the status
-   * of the response, or 0 where none came. `broke`: told what threw; the copy is given up.
+   * `isDecoded`: the body was already read, and arrives without its chunk framing. `report`
+   * receives the status of the response, or 0 if there was none. `broke` receives an exception; the
+   * copy is then abandoned.
    */
   static send(
     _: ForwardPermit,
@@ -117,7 +118,7 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
     const hasBody = head.framing !== 'none'
     const { dropped } = rendered
     const copy = new MirrorCopy(head.method, text, dropped, hasBody, encodes, pool, done, broke)
-    // A path or a host that cannot be written: what is asked for nowhere is not copied either.
+    // The path or the host cannot be written: the request is not sent, so it is not copied either.
     if (text === '') {
       copy.abort()
       return undefined
@@ -143,7 +144,7 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
     })
   }
 
-  /** Nobody else pays for what throws here: neither the request nor the connection that it is on. */
+  /** An exception affects neither the request nor the connection that it is on. */
   #guard(work: () => void): void {
     try {
       work()

@@ -18,7 +18,7 @@ import type { AccessRecord } from './access-record.ts'
 import { genAiSeries } from './gen-ai-series.ts'
 import type { RequestState } from './request-state.ts'
 
-/* What is counted and logged of calls to models, beside what is of all requests. */
+/* Metrics and log fields of calls to models, in addition to those of all requests. */
 
 const OPERATIONS = {
   generate: 'chat',
@@ -31,7 +31,7 @@ const OPERATIONS = {
   state: 'state',
 } as const
 
-/** Counts a call that is over; one that reached no provider is a request like any other. */
+/** Counts a call that is over; a call that reached no provider counts only as a request. */
 export function countCall(metrics: Metrics, state: RequestState, now: number): void {
   const { call, selection, route, sentAt } = state
   const response = call?.response
@@ -67,7 +67,7 @@ export function countCall(metrics: Metrics, state: RequestState, now: number): v
   if (usage === undefined) return
   const tokens = metrics.counter(llmTokens).of(labels)
   const { input, output, cacheRead, cacheWrite } = usage
-  // Each token once, whatever the provider counts twice.
+  // Each token is counted once, even if the provider counts it twice.
   tokens.at('input', 'none').inc(Math.max(0, input - cacheRead - cacheWrite))
   if (cacheRead > 0) tokens.at('input', 'read').inc(cacheRead)
   if (cacheWrite > 0) tokens.at('input', 'write').inc(cacheWrite)
@@ -77,7 +77,7 @@ export function countCall(metrics: Metrics, state: RequestState, now: number): v
   countCost(metrics, labels, call)
 }
 
-/** Counts the providers that another one was asked instead of, be it for a call that is read or not. */
+/** Counts the providers that another one replaced, whether the gateway reads the call or not. */
 export function countFailovers(
   metrics: Metrics,
   { selection, exchange, failovers, route: own }: RequestState,
@@ -118,7 +118,7 @@ function outcomeOf({ exchange }: RequestState) {
   return status >= 400 ? 'refused' : 'success'
 }
 
-/** Of the access log. */
+/** The fields of the access log. */
 export function modelFields({ call, sentAt }: RequestState): AccessRecord {
   if (call === undefined) return NO_FIELDS
   const { response, providerName, endpoint, model, priced } = call

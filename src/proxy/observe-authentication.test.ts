@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { TOKEN_FAULTS } from '../policies/jwt-authentication/refusal.ts'
+import { TOKEN_FAULTS } from '../policies/jwt-authentication/rejection.ts'
 import { authenticationFailures } from '../telemetry/definitions/authorization.ts'
 
 describe('the metric of failed authentications', () => {

@@ -13,7 +13,7 @@ import { rateLimitKeys } from '../telemetry/definitions/limits.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 
-/** Whom authentication tells of its keys and tokens. */
+/** Reports on the keys and tokens of authentication. */
 export function authenticationDeps(
   metrics: Metrics,
   log: Logger,
@@ -27,13 +27,13 @@ export function authenticationDeps(
     refreshed: (provider, { outcome, trigger, detail }) => {
       refreshes.of({ provider }).at(outcome, trigger).inc()
       if (outcome === 'changed' || outcome === 'unchanged') return
-      // Keys that were fetched before go on being used: somebody must look, but nothing is broken.
+      // Earlier keys stay in use: operators should look into it, but nothing is broken.
       log.warn('keys', { provider, error: outcome, detail })
     },
   }
 }
 
-/** Before the metrics are read. */
+/** Called before metrics are read. */
 export function countKept(metrics: Metrics, program: Program | undefined): void {
   const { remembered, ages, keys } = keptFigures(program)
   metrics.gauge(tokenCacheEntries).of({}).at().set(remembered)
@@ -43,10 +43,10 @@ export function countKept(metrics: Metrics, program: Program | undefined): void 
   for (const [provider, seconds] of ages) metrics.gauge(jwksAge).of({ provider }).at().set(seconds)
 }
 
-/** A request that an authentication turned away. */
-export function countRefusal(metrics: Metrics, { refusal }: Exchange): void {
-  if (refusal === undefined || refusal.method === 'csrf') return
-  const { by, method, fault } = refusal
+/** Counts a request that failed authentication. */
+export function countRejection(metrics: Metrics, { rejection }: Exchange): void {
+  if (rejection === undefined || rejection.method === 'csrf') return
+  const { by, method, fault } = rejection
   metrics
     .counter(authenticationFailures)
     .of({ policy: by.policy })

@@ -17,7 +17,7 @@ import { sourceOf } from './access-record.ts'
 import type { ResetLog } from './reset-log.ts'
 import type { ClosedWord, Serving, WireProtocol } from './serving.ts'
 
-/** Floods by what was counted, as the two metrics that tell of them call it. */
+/** The labels of floods in the two metrics that count them. */
 const FLOODS = {
   'too-many-resets': ['resets', 'http2-resets'],
   'too-many-pings': ['pings', 'http2-control-frames'],
@@ -30,7 +30,7 @@ const FLOODS = {
   'too-much-unread': ['unread', 'http2-unread'],
 } as const satisfies { readonly [flood in Flood]: readonly [kind: string, limit: string] }
 
-/** Counts one connection of a client while it is served. */
+/** Counts one client connection while it is served. */
 export class ServedSeries implements Serving {
   readonly #metrics: Metrics
   readonly #labels: { readonly listener: string }

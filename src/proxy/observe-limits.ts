@@ -4,7 +4,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 
 type WatchStep = NonNullable<CompileDeps['watchStep']>
 
-/** Counts what rate limits say; of other policies nobody is told. */
+/** Counts the decisions of rate limits; other policies are not observed. */
 export function rateLimitCounter(
   metrics: Metrics,
   { kind, policy }: Parameters<WatchStep>[0],

@@ -18,7 +18,7 @@ import { failureClass } from '../upstream/connect-failure.ts'
 /** Counts what happens between the gateway and one backend. */
 export function upstreamObserver(metrics: Metrics, log: Logger, backend: string): ClusterObserver {
   const labels = { backend }
-  // Made with the first connection: of thousands of backends most have none for a long time.
+  // Created with the first connection: of thousands of backends most have none for a long time.
   let connections: ReturnType<typeof countConnections> | undefined
   const counted = () => (connections ??= countConnections(metrics, labels))
   return {
@@ -49,7 +49,7 @@ function countConnections(metrics: Metrics, labels: { readonly backend: string }
   }
 }
 
-/** How things are with a backend now; asked when metrics are read. */
+/** Records the current state of a backend; called when metrics are read. */
 export function recordCounts(metrics: Metrics, backend: string, counts: ClusterCounts): void {
   const labels = { backend }
   metrics

@@ -17,7 +17,7 @@ import {
   requestOverhead,
   requests,
   requestsActive,
-  requestsRefused,
+  requestsRejected,
   responseBytes,
 } from '../telemetry/definitions/requests.ts'
 import {
@@ -29,7 +29,7 @@ import type { Gauge } from '../telemetry/gauge.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { Milliseconds } from '../telemetry/time-text.ts'
-import type { Refusal } from '../wire/http1/rejections.ts'
+import type { Rejection } from '../wire/http1/rejections.ts'
 import type { HandshakeFailure } from '../wire/tls/handshake-failure.ts'
 import type { Secured } from '../wire/tls/terminate.ts'
 import type { AcceptObserver } from './accept-deps.ts'
@@ -40,9 +40,9 @@ import type { Attempted, RetryReason } from './delivery.ts'
 import { errorReporter, type ReportError } from './internal-errors.ts'
 import { countMcp } from './mcp-observed.ts'
 import { countCall, countFailovers } from './model-record.ts'
-import { countRefusal } from './observe-authentication.ts'
+import { countRejection } from './observe-authentication.ts'
 import { ServedSeries } from './observe-connections.ts'
-import type { Asked, Rejection } from './rejection.ts'
+import type { Asked, RejectedConnection } from './rejection.ts'
 import type { RequestState } from './request-state.ts'
 import { ResetLog } from './reset-log.ts'
 import type { Serving, WireProtocol } from './serving.ts'
@@ -57,9 +57,9 @@ interface DeniedConnection {
 
 const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const
 
-/** Refusals that are limits. */
-const LIMITS_OF_REFUSALS: {
-  readonly [word in Refusal['word']]?: 'head-size' | 'header-count' | 'header-timeout'
+/** Rejections caused by limits. */
+const LIMITS_OF_REJECTIONS: {
+  readonly [word in Rejection['word']]?: 'head-size' | 'header-count' | 'header-timeout'
 } = {
   'head-too-large': 'head-size',
   'target-too-long': 'head-size',
@@ -68,17 +68,17 @@ const LIMITS_OF_REFUSALS: {
   'head-timeout': 'header-timeout',
 }
 
-/** Counts and logs what happened; nothing on the request path waits for it. */
+/** Counts and logs events; nothing on the request path waits for it. */
 export class Observing implements AcceptObserver {
   readonly #metrics: Metrics
   readonly #log: Logger
   readonly #resetLog: ResetLog
-  /** By the parts of the Program that runs: found without building names for each request. */
+  /** Keyed by parts of the running Program: no names are built for each request. */
   readonly #series = new WeakMap<object, RouteSeries>()
   readonly #active = new WeakMap<ListenerProgram, Gauge>()
   readonly #backends = new Map<string, BackendSeries>()
 
-  /** Connections that were denied: the log names the decision, so that `why` can be asked. */
+  /** Denied connections: the log names the decision, so that `why` can look it up. */
   readonly #denied = new WeakMap<Connection, DeniedConnection>()
   readonly #collectors: Collectors
   readonly #decisions: Decisions
@@ -99,7 +99,7 @@ export class Observing implements AcceptObserver {
     this.#decisions = decisions
   }
 
-  /** Names of another Program: what is kept by name is looked up anew. */
+  /** The Program has changed: series kept by name are looked up again. */
   swapped(): void {
     this.#backends.clear()
   }
@@ -112,8 +112,8 @@ export class Observing implements AcceptObserver {
     return new ServedSeries(this.#metrics, listener, protocol, this.#resetLog)
   }
 
-  /** The record of the specification: a connection that network authorization refused. */
-  rejected({ word, detail, gateway, listener, connection }: Rejection): void {
+  /** Counts and logs a rejected connection; a denial is logged as the specification defines. */
+  rejected({ word, detail, gateway, listener, connection }: RejectedConnection): void {
     const name = listener === undefined ? gateway : `${gateway}/${listener.listener.name}`
     this.#metrics.counter(downstreamConnectionsRejected).of({ listener: name }).at(word).inc()
     if (word === 'connections' || word === 'connections-per-address')
@@ -123,7 +123,7 @@ export class Observing implements AcceptObserver {
     const own = reported?.listener ?? listener
     const record = {
       'src.addr': connection === undefined ? undefined : sourceOf(connection),
-      // Of a denial every field of the specification is there, be it empty.
+      // A denial has every field of the specification, even if it is empty.
       'tls.sni': connection?.sni ?? (isDenied ? '' : undefined),
       protocol: 'tcp',
       error: isDenied ? 'authorization failed' : word,
@@ -148,10 +148,10 @@ export class Observing implements AcceptObserver {
     this.#denied.set(connection, { id, listener, policy, rule: name })
   }
 
-  /** Whoever gets the id of a denial finds its record. */
+  /** Records a denial before the client receives its id. */
   responding(state: RequestState, { status }: Reply): void {
-    const { decisions, refusal } = state.exchange
-    if (state.isReported || (decisions === NO_DECISIONS && refusal === undefined)) return
+    const { decisions, rejection } = state.exchange
+    if (state.isReported || (decisions === NO_DECISIONS && rejection === undefined)) return
     state.isReported = true
     this.#decisions.request(state, status)
   }
@@ -212,7 +212,7 @@ export class Observing implements AcceptObserver {
       detail: reason,
       duration: new Milliseconds(Date.now() - connection.openedAt),
     }
-    // Whoever may not come in without a certificate is told of; that others fail is their own affair.
+    // A missing or invalid client certificate is reported; other failures concern only the client.
     if (reason.startsWith('client-certificate')) this.#log.warn('request', record)
     else this.#log.debug('request', record)
   }
@@ -224,9 +224,9 @@ export class Observing implements AcceptObserver {
     if (tracing !== undefined) this.#collectors.begin(state, tracing)
   }
 
-  refused(connection: Connection, { word, status }: Refusal, asked?: Asked): void {
-    this.#metrics.counter(requestsRefused).of({ listener: 'none', refusal: word }).at().inc()
-    const limit = LIMITS_OF_REFUSALS[word]
+  requestRejected(connection: Connection, { word, status }: Rejection, asked?: Asked): void {
+    this.#metrics.counter(requestsRejected).of({ listener: 'none', refusal: word }).at().inc()
+    const limit = LIMITS_OF_REJECTIONS[word]
     if (limit !== undefined)
       this.#metrics.counter(limitHits).of({ listener: 'none' }).at(limit).inc()
     this.#log.info('request', {
@@ -254,14 +254,14 @@ export class Observing implements AcceptObserver {
       .at(exchange.request.method as 'GET', status, exchange.reason || 'upstream')
       .inc()
     series.duration.at().observe(seconds)
-    // Responses of the gateway's own are written whole, and nobody was waited for.
+    // The gateway writes its own responses as a whole, without waiting for a backend.
     series.firstByte.at().observe(((respondedAt || now) - startedAt) / 1000)
     series.overhead.at().observe(((sentAt || now) - startedAt) / 1000)
     series.received.at().inc(exchange.bytesReceived)
     series.sent.at().inc(exchange.bytesSent)
     if (exchange.reason !== 'upstream') {
       this.#limited(state)
-      countRefusal(this.#metrics, exchange)
+      countRejection(this.#metrics, exchange)
     }
     if (exchange.decisions !== NO_DECISIONS && !state.isReported) {
       this.#decisions.request(state, exchange.status)
@@ -284,7 +284,7 @@ export class Observing implements AcceptObserver {
     this.#metrics.counter(upstreamRetries).of({ backend }).at(reason).inc()
   }
 
-  /** Limits that a request reached on its way. */
+  /** Counts the limit that a request reached, if any. */
   #limited(state: RequestState): void {
     const { reason, detail } = state.exchange
     const limit = limitOf(reason, detail)
@@ -339,7 +339,7 @@ function routeSeries(metrics: Metrics, listener: string, route: string) {
   }
 }
 
-/** With what the configuration wants requests told apart by. */
+/** Adds the labels that the configuration requires. */
 function labelled(
   series: RouteSeries,
   { listener, exchange }: RequestState,

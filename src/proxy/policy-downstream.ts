@@ -21,18 +21,18 @@ import { RequestTransform, type TransformLimits } from './request-transform.ts'
 import { ResponseDoubt } from './response-doubt.ts'
 import { changedHead, ResponsePass } from './response-pass.ts'
 
-/** Who decides about the exchange: ./request-loop.ts. */
+/** Decides about the exchange: ./request-loop.ts. */
 export interface PolicyEvents {
   broken(state: RequestState, error: unknown): void
-  /** The gateway responds by itself after all. */
+  /** The gateway itself responds after all. */
   reject(state: RequestState, response: Reply): void
 }
 
 const CROWDED = { ...reply(503, 'overload'), detail: 'buffers' }
 
 /**
- * A client's request and the way for its response, with the policies in between that act on
- * responses and bodies. Where there is none of them, there is none of this.
+ * A client's request and the path of its response, with the policies in between that act on
+ * responses and bodies. Only exists if there are such policies.
  */
 export class PolicyDownstream implements Downstream {
   head: RequestHead
@@ -45,9 +45,9 @@ export class PolicyDownstream implements Downstream {
   #response: ResponsePass | undefined = undefined
   /** Reads what the backend sends, and changes nothing. */
   #tap: ((bytes: Uint8Array) => void) | undefined = undefined
-  /** The response of a provider that no policy has a part in: it goes straight to the client. */
+  /** The response of a provider, if no policy acts on it: it goes straight to the client. */
   #passing: PassingBody | undefined = undefined
-  /** A response that may turn out to be an error: nothing of it was sent on. */
+  /** A response that may turn out to be an error: none of it was forwarded. */
   #doubt: ResponseDoubt | undefined = undefined
 
   constructor(state: RequestState, limits: TransformLimits, events: PolicyEvents) {
@@ -59,8 +59,9 @@ export class PolicyDownstream implements Downstream {
   }
 
   /**
-   * Has the policies look at the body, and goes on when all that wait for some of it have seen it.
-   * `read`: the body, as far as it was read before. `max`: bytes to keep for another attempt.
+   * Runs the policies that act on the body, and calls `next` once all that wait for some of it have
+   * seen it. `read`: the body, as far as it was read before. `max`: bytes to keep for another
+   * attempt.
    */
   transform(
     parts: readonly PlacedPart[],
@@ -71,7 +72,7 @@ export class PolicyDownstream implements Downstream {
     const client = this.#client
     const isGrpc = isGrpcRequest(this.#state.exchange)
     const own = parts.filter(({ body }) => body?.grpc === true || !isGrpc)
-    // What asks for an upgrade has no body, or one that is like any other.
+    // A request for an upgrade has no body, or an ordinary one.
     const isUpgrade = client.head.upgrade !== '' && client.head.framing === 'none'
     if (own.length === 0 || isUpgrade) {
       next(read)
@@ -99,7 +100,7 @@ export class PolicyDownstream implements Downstream {
       })
   }
 
-  /** The request is framed as what is sent to a provider of models; undefined: as it came. */
+  /** Frames the request with the body for a model provider; undefined: with the received body. */
   reframe(attempt: ModelAttempt | undefined): KeptBody | undefined {
     if (attempt === undefined) return undefined
     const { length } = attempt.body
@@ -126,7 +127,7 @@ export class PolicyDownstream implements Downstream {
     return true
   }
 
-  /** More of a response that may be an error; true: it is known not to be, or goes to the client. */
+  /** More of a response that may be an error; true if it is known not to be, or is sent. */
   #resolve(bytes: Buffer | undefined): boolean {
     const doubt = this.#doubt
     if (doubt === undefined) return true
@@ -137,7 +138,7 @@ export class PolicyDownstream implements Downstream {
     const { exchange, delivery } = this.#state
     const failed = told && copyResponseHead(head, told.status, this.head.method)
     if (failed !== undefined && delivery?.failedLate(failed) === true) return false
-    // A stream says it in its own way.
+    // A stream reports the error in its own format.
     const sent = isStream ? head : (failed ?? head)
     exchange.status = sent.status
     if (!this.#respond(sent, dropped, lines)) {
@@ -156,13 +157,13 @@ export class PolicyDownstream implements Downstream {
     return response.pass(head.status, (name) => joinedValue(head.fields, name), isChunked)
   }
 
-  /** In the order in which a response meets them. */
+  /** In the order in which they see a response. */
   get #parts(): readonly PlacedPart[] {
     const { backend, route } = this.#state
     return [...(backend?.responseParts ?? []), ...(route?.responseParts ?? [])]
   }
 
-  /** The gateway responds, instead of all that was there before. */
+  /** The gateway responds, instead of anything before. */
   respondInstead(response: Reply): void {
     this.#begin(response)
   }
@@ -181,7 +182,7 @@ export class PolicyDownstream implements Downstream {
     this.#tap = state.selection?.attempt?.response.tap
   }
 
-  /** A policy threw, or cannot go on: an error if nothing is sent yet, a cut if some is. */
+  /** A policy threw or cannot continue: sends an error, or cuts off a response that has begun. */
   #failed(callOut: CallOutName, why: unknown): void {
     const state = this.#state
     this.close()
@@ -203,7 +204,7 @@ export class PolicyDownstream implements Downstream {
     this.#client.abort()
   }
 
-  /** The exchange is over, whichever way. */
+  /** The exchange is over, for whatever reason. */
   close(): void {
     this.#doubt = undefined
     this.#request?.chain.drop()
@@ -211,7 +212,7 @@ export class PolicyDownstream implements Downstream {
     this.#response = undefined
   }
 
-  /** What came is read to a buffer that is used again, so that what is held is a copy. */
+  /** The buffer that was read to is reused, so bytes that are held are copied. */
   write(bytes: Buffer, asWire: boolean, byteCount: number): boolean {
     if (this.#doubt !== undefined && !this.#resolve(bytes)) return true
     return this.#pass(bytes, asWire, byteCount)
@@ -249,7 +250,7 @@ export class PolicyDownstream implements Downstream {
     this.#client.end(trailers, false)
   }
 
-  /** The client takes more of the response. */
+  /** The client accepts more of the response. */
   drained(): void {
     const chain = this.#response?.chain
     if (this.#passing !== undefined || chain?.isPlain === true) this.#state.delivery?.proceed()
@@ -266,7 +267,7 @@ export class PolicyDownstream implements Downstream {
     this.#client.abort()
   }
 
-  // The request's body, as it was changed.
+  // The request body, as changed by policies.
 
   readBody(sink: BodySink, asWire: boolean): void {
     this.#client.readBody(sink, asWire)
@@ -277,7 +278,7 @@ export class PolicyDownstream implements Downstream {
     else this.#request.chain.resume()
   }
 
-  // All else is the client's.
+  // The client handles everything else.
 
   get version(): string {
     return this.#client.version

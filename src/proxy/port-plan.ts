@@ -8,32 +8,32 @@ import { HTTP2_LIMITS, type Http2Limits, type Rate } from '../wire/http2/limits.
 import type { Terminator, TerminatorOptions } from '../wire/tls/terminate.ts'
 import { HttpListeners } from './http-listeners.ts'
 
-/** How connections of one port are taken, as the Program says; made once per swap. */
+/** How a port accepts connections, as the Program defines; created once per swap. */
 export interface PortPlan {
   readonly port: number
-  /** What comes first on the wire. `closed`: whoever comes is sent away. */
+  /** What comes first on the wire. `closed`: every connection is closed. */
   readonly kind: 'http' | 'tls' | 'tcp' | 'closed'
   readonly listeners: readonly ListenerProgram[]
-  /** The same by name: of the Host of a request, and of the ClientHello. */
+  /** The same by name: by the Host of a request, and the server name of the ClientHello. */
   readonly names: HttpListeners
-  /** Whether network authorization needs nothing but the source, whichever listener it will be. */
+  /** Whether network authorization only needs the source, whichever listener is selected. */
   readonly admitsAtOnce: boolean
-  /** Of listeners that end TLS; a text where their certificates cannot be used. */
+  /** For listeners that terminate TLS; a string if their certificates cannot be used. */
   readonly terminators: ReadonlyMap<ListenerProgram, Terminator | string>
   readonly proxyProtocol: ProxyProtocolPlan | undefined
   readonly http: ServerLimits
   readonly http2: Http2Limits
-  /** Bytes of a body that an expression may read. */
+  /** Max bytes of a body that an expression may read. */
   readonly maxBody: number
   readonly maxJson: number
-  /** Proxies in front whose entries in X-Forwarded-For are believed. */
+  /** The number of proxies in front whose entries in X-Forwarded-For are trusted. */
   readonly trustedHops: number
-  /** What becomes of paths and names before routes and rules see them. */
+  /** How paths and names are read before routes and rules see them. */
   readonly reading: RequestReading
-  /** Milliseconds after which a connection takes no more requests; 0: never. */
+  /** Milliseconds after which a connection accepts no more requests; 0: never. */
   readonly longest: number
   readonly tls: TlsDefaults
-  /** Milliseconds that nothing may pass on a connection that is not one of HTTP. */
+  /** Max milliseconds without bytes on a connection that is not HTTP. */
   readonly streamIdle: number
   readonly keepalive: KeepaliveSettings
 }
@@ -48,7 +48,7 @@ export interface ProxyProtocolPlan {
   readonly version: 'V1' | 'V2' | 'All'
 }
 
-/** Of all listeners, where they do not say otherwise. */
+/** Apply to all listeners that do not set these themselves. */
 export interface TlsDefaults {
   readonly handshakeTimeout: number
   readonly alpn?: readonly string[]
@@ -87,7 +87,7 @@ interface Http1Settings {
   readonly maxConnectionDuration?: number
 }
 
-/** Those of the schema, for listeners of which nothing was said. */
+/** Those of the schema, for listeners without a policy. */
 const HTTP_DEFAULTS: HttpSettings = {
   maxHeadSize: 65_536,
   http1MaxHeaders: 100,
@@ -117,7 +117,7 @@ const TCP_DEFAULTS: { readonly keepalives: KeepaliveSettings } = {
 export const LONGEST_TARGET = 8_192
 export const STREAM_IDLE = 3_600_000
 
-/** Returns the same for the same, so that what did not change goes on. */
+/** Returns the same terminator for the same options, so that unchanged listeners keep theirs. */
 export type MakeTerminator = (options: TerminatorOptions) => Terminator | string
 
 export function planPorts(
@@ -150,10 +150,10 @@ function planPort(
   port: number,
   own: readonly ListenerProgram[],
 ): Omit<PortPlan, 'terminators'> {
-  // One that is invalid and has no name must not stand before those that are whole.
+  // An invalid listener without a name must not come before valid ones.
   const isInvalid = ({ listener }: ListenerProgram) => listener.protocol === 'Invalid'
   const listeners = [...own.filter((one) => !isInvalid(one)), ...own.filter(isInvalid)]
-  // Listeners that share a port are of one gateway, and what is set for connections is set there.
+  // Listeners that share a port are of one gateway, and settings for connections are set there.
   const first = listeners[0] as ListenerProgram
   const http = { ...HTTP_DEFAULTS, ...setting<HttpSettings>(first, 'frontendHttp') }
   const http1 = http1Limits(http)
@@ -216,12 +216,12 @@ function http2Limits(http: HttpSettings, http1: ServerLimits): Http2Limits {
   }
 }
 
-/** Twice as much may come at once: clients do nothing evenly. */
+/** Twice as many may arrive at once, since clients do not send evenly. */
 function rate(perSecond: number): Rate {
   return { perSecond, burst: 2 * perSecond }
 }
 
-/** What network authorization of a listener has to wait for. */
+/** What network authorization of a listener must wait for. */
 export function admissionOf(program: ListenerProgram): 'source' | 'name' | 'certificate' {
   const { network } = program
   if (network === undefined) return 'source'
@@ -243,11 +243,11 @@ function terminatorOptions(
   return {
     certificates: tls.certificates.map(({ cert, key }) => ({
       cert: cert.text,
-      // What is no key fails when it is read, and is reported; no key at all would not be.
+      // An invalid key fails when it is read, and is reported; a missing key would not be.
       key: secretText(key) ?? '(missing)',
     })),
     clients: tls.clients && { ...tls.clients, ca: tls.clients.ca.text },
-    // The bytes of a TLS listener are the backend's: what they are in is not ours to promise.
+    // The bytes of a TLS listener are the backend's: the gateway cannot promise their protocol.
     alpn: isHttp && !hasHttp2 ? wanted.filter((name) => name !== 'h2') : wanted,
     minVersion: tls.minVersion ?? defaults.minVersion,
     maxVersion: tls.maxVersion ?? defaults.maxVersion,
@@ -257,8 +257,8 @@ function terminatorOptions(
 }
 
 /**
- * Whether two Programs mean the same listener, and ask clients for the same certificates: a
- * connection that came by the one may go on by the other.
+ * Whether two Programs mean the same listener, and request the same certificates from clients: a
+ * connection that one accepted may continue on the other.
  */
 export function isAlike(one: ListenerProgram, other: ListenerProgram): boolean {
   if (one === other) return true
@@ -276,7 +276,7 @@ function kindOf({ listener }: ListenerProgram): PortPlan['kind'] {
   return listener.protocol === 'Invalid' ? 'closed' : 'tls'
 }
 
-/** Schemas made sure of the shape when the configuration was read. */
+/** Schemas checked the shape when the configuration was read. */
 function setting<T>({ frontend }: ListenerProgram, kind: string): T | undefined {
   return frontend.find((policy) => policy.kind === kind)?.value as T | undefined
 }

@@ -1,21 +1,21 @@
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../wire/deadlines.ts'
 
-/** Why what had to come first never came whole. */
+/** Why the prelude was not complete. */
 export type PreludeEnd = 'timeout' | 'closed'
 
-/** How many bytes were read, and what to go on with. */
+/** How many bytes were consumed, and how to continue. */
 export interface PreludeFound {
   readonly consumed: number
   next(): void
 }
 
-/** Undefined: not enough yet. The reader bounds how much it asks for. */
+/** Undefined if more bytes are needed. The reader limits how many it requires. */
 export type ReadPrelude = (bytes: Buffer) => PreludeFound | undefined
 
 /**
- * Reads what stands before the protocol itself (a PROXY header, a ClientHello, a preface), then
- * gives the socket back, paused, with the bytes that were not consumed before all others.
+ * Reads what precedes the protocol itself (a PROXY header, a ClientHello, a preface), then returns
+ * the socket, paused, with the bytes that were not consumed before all others.
  */
 export class Prelude implements Timed {
   deadline: number
@@ -75,7 +75,7 @@ export class Prelude implements Timed {
     found.next()
   }
 
-  /** Grows by doubling: a client that sends byte by byte must not make us copy it all each time. */
+  /** Grows by doubling: a client that sends byte by byte must not cause a full copy each time. */
   #append(bytes: Buffer): Buffer {
     const length = this.#length + bytes.length
     if (length > this.#held.length) {

@@ -1,4 +1,4 @@
-import type { QuotaAsked, QuotaLimit, QuotaRefusal, Quotas } from '../exchange/quota.ts'
+import type { QuotaAsked, QuotaLimit, QuotaRejection, Quotas } from '../exchange/quota.ts'
 import {
   type Grant,
   machineTime,
@@ -9,20 +9,20 @@ import {
   type QuotaReturn,
 } from './quota-messages.ts'
 
-/** Milliseconds between two looks for what was lent and not used in time. */
+/** Milliseconds between two checks for tokens that were lent and not used in time. */
 const PERIOD = 250
-/** Milliseconds after which whoever waits for the owner is refused. */
+/** Milliseconds after which a request that waits for the owner is rejected. */
 const LONGEST_WAIT = 2_000
 
-/** What this process has of one key. */
+/** This process's share of one key. */
 interface Lease {
   readonly limit: QuotaLimit
   tokens: number
-  /** Of what was lent in advance, since it was reported last. */
+  /** Tokens lent in advance and used since the last report. */
   used: number
   epoch: number
   expires: number
-  /** Until then there is nothing to be had from anybody. */
+  /** Until then no tokens are available anywhere. */
   emptyUntil: number
 }
 
@@ -36,8 +36,8 @@ export interface LeasesOptions {
 }
 
 /**
- * A worker's part of limits that hold for the whole gateway. As long as there are tokens which the
- * owner lent it, or it is known that there are none, nobody is asked and nobody waits.
+ * A worker's part of limits for the whole gateway. As long as there are tokens that the owner lent
+ * it, or it is known that there are none, it sends no message and does not wait.
  */
 export class QuotaLeases implements Quotas {
   readonly #send: LeasesOptions['send']
@@ -61,7 +61,9 @@ export class QuotaLeases implements Quotas {
     return this.#quotas.get(quota)?.size ?? 0
   }
 
-  take(asked: readonly QuotaAsked[]): QuotaRefusal | undefined | Promise<QuotaRefusal | undefined> {
+  take(
+    asked: readonly QuotaAsked[],
+  ): QuotaRejection | undefined | Promise<QuotaRejection | undefined> {
     const now = this.#now()
     const leases = asked.map((one) => this.#leaseOf(one))
     const empty = emptiest(leases, now)
@@ -79,7 +81,7 @@ export class QuotaLeases implements Quotas {
     const lease = this.#quotas.get(quota)?.get(key)
     if (lease === undefined) return
     spend(lease, -1)
-    // Others may be waiting for it: it is kept for a moment, for whoever comes next.
+    // Others may be waiting for it: it is kept only for a moment, for the next request.
     lease.expires = Math.max(lease.expires, this.#now() + PERIOD)
     this.#watch()
   }
@@ -94,7 +96,7 @@ export class QuotaLeases implements Quotas {
     else this.#waiting.get(order.id)?.settle(order)
   }
 
-  /** Nobody will respond any more. */
+  /** No more responses will arrive. */
   close(): void {
     clearInterval(this.#timer)
     for (const { settle } of [...this.#waiting.values()]) settle(undefined)
@@ -104,7 +106,7 @@ export class QuotaLeases implements Quotas {
     asked: readonly QuotaAsked[],
     missing: readonly QuotaAsked[],
     held: readonly Lease[],
-  ): Promise<QuotaRefusal | undefined> {
+  ): Promise<QuotaRejection | undefined> {
     const id = ++this.#ids
     return new Promise((resolve) => {
       let isLate = false
@@ -122,20 +124,20 @@ export class QuotaLeases implements Quotas {
           return
         }
         if (order.kind === 'quota-granted') {
-          // What comes too late for the request is there for the next one.
+          // A grant that is too late for its request is used for the next one.
           const own = isLate ? 0 : 1
           for (const [i, grant] of order.granted.entries())
             this.#granted(missing[i] as QuotaAsked, grant, own)
           if (!isLate) resolve(undefined)
-        } else if (order.kind === 'quota-refused') {
-          const refused = missing[order.asked] as QuotaAsked
-          // That there are not so many does not say that there are none.
-          if (refused.amount === undefined) this.#leaseOf(refused).emptyUntil = order.until
+        } else if (order.kind === 'quota-rejected') {
+          const rejected = missing[order.asked] as QuotaAsked
+          // That there are fewer than requested does not mean that there are none.
+          if (rejected.amount === undefined) this.#leaseOf(rejected).emptyUntil = order.until
           this.#watch()
           if (isLate) return
           for (const lease of held) spend(lease, -1)
           const { wait, isAway = false } = order
-          resolve({ asked: asked.indexOf(refused), wait, isAway })
+          resolve({ asked: asked.indexOf(rejected), wait, isAway })
         }
       }
       this.#waiting.set(id, { settle })
@@ -145,7 +147,7 @@ export class QuotaLeases implements Quotas {
   }
 
   #granted(asked: QuotaAsked, { tokens, epoch, expires }: Grant, own: number): void {
-    // What is taken at once is used up, and comes back by `charge` if it was not.
+    // An amount taken at once is used up, and is given back by `charge` if it was not used.
     if (asked.amount !== undefined) {
       if (own === 0) this.charge(asked.quota, asked.key, -tokens)
       return
@@ -156,7 +158,7 @@ export class QuotaLeases implements Quotas {
     lease.expires = expires
     lease.emptyUntil = 0
     lease.tokens += tokens
-    // The owner knows that the request uses its own; only what is in use is kept account of.
+    // The owner has already counted the request's own token; only tokens in use are tracked here.
     if (asked.limit.refill === 0) spend(lease, own)
     else lease.tokens -= own
     this.#watch()
@@ -186,7 +188,7 @@ export class QuotaLeases implements Quotas {
 
   #return(quota: string, key: string, lease: Lease): void {
     const { tokens, epoch, limit } = lease
-    // What is in use of a limit without a refill is not used up.
+    // Tokens in use of a limit without a refill are not used up.
     const used = limit.refill === 0 ? 0 : lease.used
     if (tokens <= 0 && used <= 0) return
     this.#returns.push({ quota, key, epoch, used, unused: tokens })
@@ -218,7 +220,7 @@ export class QuotaLeases implements Quotas {
     this.#timer = undefined
   }
 
-  /** What comes up in one turn of the event loop is one message. */
+  /** Everything from one turn of the event loop is sent as one message. */
   #sendSoon(): void {
     if (this.#isSending) return
     this.#isSending = true
@@ -244,8 +246,8 @@ function spend(lease: Lease, tokens: number): void {
   lease.used += tokens
 }
 
-/** Of those that are known to be empty, the one that is so the longest. */
-function emptiest(leases: readonly Lease[], now: number): QuotaRefusal | undefined {
+/** Of those known to be empty, the one that stays empty the longest. */
+function emptiest(leases: readonly Lease[], now: number): QuotaRejection | undefined {
   let longest = now
   let asked = -1
   for (const [i, { emptyUntil }] of leases.entries()) {

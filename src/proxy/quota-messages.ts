@@ -1,13 +1,13 @@
 import type { QuotaAsked } from '../exchange/quota.ts'
 
-/** From a worker to the process that owns the quotas; all of one turn of its event loop. */
+/** From a worker to the owner of the quotas: everything from one turn of its event loop. */
 export interface QuotaReport {
   readonly kind: 'quota'
   readonly asks: readonly QuotaAsk[]
   readonly returns: readonly QuotaReturn[]
-  /** What turned out to be used beside what was asked for. */
+  /** Amounts used in addition to those requested. */
   readonly charges?: readonly QuotaCharge[]
-  /** Recalls that these returns belong to. */
+  /** Recalls that these returns respond to. */
   readonly recalled: readonly number[]
 }
 
@@ -19,11 +19,11 @@ export interface QuotaAsk {
 export interface QuotaCharge {
   readonly quota: string
   readonly key: string
-  /** Negative: they come back. */
+  /** Negative: tokens are given back. */
   readonly amount: number
 }
 
-/** What became of tokens that were lent since the last time. */
+/** Tokens that were lent, used or not, since the last report. */
 export interface QuotaReturn {
   readonly quota: string
   readonly key: string
@@ -36,14 +36,14 @@ export interface QuotaReturn {
 export type QuotaOrder =
   | { readonly kind: 'quota-granted'; readonly id: number; readonly granted: readonly Grant[] }
   | {
-      readonly kind: 'quota-refused'
+      readonly kind: 'quota-rejected'
       readonly id: number
       readonly asked: number
-      /** Milliseconds until it is filled again. */
+      /** Milliseconds until it is refilled. */
       readonly wait: number
-      /** On the clock that all processes of a machine share; before that nothing can be had. */
+      /** On the clock shared by all processes of a machine; before, no tokens are available. */
       readonly until: number
-      /** Whoever knows could not be asked. */
+      /** The process that knows could not be queried. */
       readonly isAway?: boolean
     }
   | {
@@ -53,7 +53,7 @@ export type QuotaOrder =
       readonly key: string
     }
 
-/** The token that was asked for, and some to go on with. */
+/** The token that was requested, and some in advance. */
 export interface Grant {
   readonly tokens: number
   readonly epoch: number
@@ -61,7 +61,7 @@ export interface Grant {
   readonly expires: number
 }
 
-/** Milliseconds on a clock that is the same in all processes of the machine, and is never set. */
+/** Milliseconds on a monotonic clock that is the same in all processes of the machine. */
 export function machineTime(): number {
   const [seconds, nanoseconds] = process.hrtime()
   return seconds * 1_000 + nanoseconds / 1_000_000

@@ -10,15 +10,17 @@ import {
   type QuotaReturn,
 } from './quota-messages.ts'
 
-/** Milliseconds after which what was lent and not used comes back. */
+/** Milliseconds after which unused tokens are returned. */
 const LONGEST_LEASE = 1_000
-/** Milliseconds that a worker may take to say what it has left. */
+/** Max milliseconds that a worker may take to report what it has left. */
 const LONGEST_RECALL = 1_000
-/** Of what is left a worker is lent this part of its share, so that the others find some too. */
+/** A worker is lent 1/LENT of its share of what is left, so that the others find some, too. */
 const LENT = 2
-/** Milliseconds; what is filled more often is not lent in advance, since it would be late at once. */
+/**
+ * Milliseconds; tokens that are refilled more often are not lent in advance: they would be late.
+ */
 const SHORTEST_LENT = 250
-/** Others may be lent what was called back for one. */
+/** Recalled tokens may be lent to others in the meantime. */
 const MAX_RECALLS = 3
 
 interface Quota {
@@ -31,39 +33,39 @@ interface Bucket {
   readonly key: string
   readonly limit: QuotaLimit
   left: number
-  /** When it was filled last, and how often that was. */
+  /** When it was last filled, and how often. */
   filledAt: number
   epoch: number
-  /** Of what was lent before the last fill, how much would have had room in the bucket then. */
+  /** Of the tokens lent before the last fill, how many would have fit into the bucket then. */
   headroom: number
   /**
-   * What workers may still have, by worker. The token that a request asks for is used by it at
-   * once, and belongs to this only where it comes back.
+   * What workers may still have, by worker. A request uses its own token at once, which only counts
+   * here if it is given back.
    */
   readonly lent: Map<number, number>
   recalling: Promise<void> | undefined
-  /** Requests that wait for what is called back. */
+  /** Requests that wait for recalled tokens. */
   waiting: number
 }
 
 export interface OwnerOptions {
-  /** How many workers there are. */
+  /** The number of workers. */
   readonly workers: () => number
-  /** False where the worker is gone. */
+  /** Returns false if the worker is gone. */
   readonly send: (worker: number, order: QuotaOrder) => boolean
   readonly now?: () => number
-  /** Who knows what was used of budgets; by default this process does. */
+  /** Knows the usage of budgets; by default this process does. */
   readonly budgets?: BudgetStore | undefined
 }
 
 /**
- * The one place that knows how much is left of limits which hold for the whole gateway. Workers are
- * lent tokens to go on with, and never more than there are: what is lent is taken from the bucket
- * first. Where there are none left, those that lie unused with others are called back before anyone
- * is refused, so that neither more nor fewer are admitted than the limit says.
+ * The only place that knows how much is left of limits for the whole gateway. Workers are lent
+ * tokens in advance, and never more than there are: tokens are taken from the bucket before they
+ * are lent. If none are left, unused tokens of other workers are recalled before a request is
+ * rejected, so that neither more nor fewer are admitted than the limit allows.
  *
- * What a worker had when it died counts as used, since it may have been; of limits on how many there
- * may be at once it is free again, since all that the worker had is gone with it.
+ * Tokens of a worker that died count as used, since they may have been; those of limits on
+ * concurrency become free again, since everything that the worker had is gone with it.
  */
 export class QuotaOwner {
   readonly #options: OwnerOptions
@@ -79,7 +81,7 @@ export class QuotaOwner {
     this.#now = options.now ?? machineTime
   }
 
-  /** Buckets that are kept. */
+  /** The number of buckets. */
   get size(): number {
     let size = 0
     for (const { buckets } of this.#quotas.values()) size += buckets.size
@@ -96,7 +98,7 @@ export class QuotaOwner {
     }
   }
 
-  /** A bucket may owe what was used: then it is empty until that much was filled. */
+  /** A bucket may be overdrawn: then it is empty until that much is refilled. */
   #charge({ quota, key, amount }: QuotaCharge): void {
     if (quota.startsWith(BUDGET)) {
       this.#budgets.charge({ budget: quota, ...readPeriodKey(key) }, amount)
@@ -108,7 +110,7 @@ export class QuotaOwner {
     bucket.left = Math.min(bucket.limit.capacity, bucket.left - amount)
   }
 
-  /** The worker is gone, with all that it had. */
+  /** The worker is gone, with everything that it had. */
   ended(worker: number): void {
     for (const recall of [...this.#recalls.values()]) if (recall.worker === worker) recall.done()
     for (const { limit, buckets } of this.#quotas.values()) {
@@ -122,14 +124,14 @@ export class QuotaOwner {
     }
   }
 
-  /** Of other quotas nobody will ask any more. */
+  /** Other quotas will not be requested again. */
   retain(quotas: ReadonlySet<string>): void {
     for (const [id, { limit }] of this.#quotas) {
       if (limit.refill > 0 && !quotas.has(id)) this.#quotas.delete(id)
     }
   }
 
-  /** A budget is not lent in advance, and asked for by itself. */
+  /** A budget is not lent in advance, and is requested separately. */
   async #decideBudget(worker: number, { id, asked }: QuotaAsk): Promise<void> {
     const [{ quota: budget, key, limit, amount = 1 }] = asked as readonly [QuotaAsked]
     const { capacity, maxKeys } = limit
@@ -138,13 +140,13 @@ export class QuotaOwner {
     const now = this.#now()
     if (shortage !== undefined) {
       const isAway = shortage === 'owner-away'
-      const order = { kind: 'quota-refused', id, asked: 0, wait: 0, until: now, isAway } as const
+      const order = { kind: 'quota-rejected', id, asked: 0, wait: 0, until: now, isAway } as const
       this.#options.send(worker, order)
       return
     }
     const granted = [{ tokens: amount, epoch: 0, expires: now }]
     const isThere = this.#options.send(worker, { kind: 'quota-granted', id, granted })
-    // Nobody was told, so that nothing is sent for it.
+    // The worker did not receive the grant, so no call is made for it.
     if (!isThere) this.#budgets.charge(place, -amount)
   }
 
@@ -166,14 +168,14 @@ export class QuotaOwner {
       }
       const out = short.filter(({ lent }) => lent.size > 0)
       if (out.length === 0 || recalls === MAX_RECALLS) {
-        // Where nothing is lent, nothing can come back before it is filled again.
+        // If nothing is lent, nothing can be returned before the next fill.
         const isSure = out.length === 0
         const until = short.map(({ filledAt, limit }) => filledAt + limit.interval)
         const latest = Math.max(...until)
         const place = buckets.indexOf(short[until.indexOf(latest)] as Bucket)
         const isFilled = latest < Number.POSITIVE_INFINITY
         const wait = isFilled ? latest - now : 0
-        const order = { kind: 'quota-refused', id, asked: place, wait } as const
+        const order = { kind: 'quota-rejected', id, asked: place, wait } as const
         this.#options.send(worker, { ...order, until: isSure && isFilled ? latest : now })
         return
       }
@@ -189,7 +191,7 @@ export class QuotaOwner {
     const { buckets } = known
     const bucket = buckets.get(key)
     if (bucket !== undefined) {
-      // A Map keeps the order of insertion: what is put in again goes to its end.
+      // A Map keeps the order of insertion: an entry that is inserted again moves to the end.
       buckets.delete(key)
       buckets.set(key, bucket)
       fill(bucket, now)
@@ -234,7 +236,7 @@ export class QuotaOwner {
     const lent = (bucket.lent.get(worker) ?? 0) - used - unused
     if (lent > 0) bucket.lent.set(worker, lent)
     else bucket.lent.delete(worker)
-    // What was lent before a fill had its part in it: the bucket never held more than it can.
+    // Tokens lent before a fill return only as far as it left room, up to the capacity.
     const age = bucket.epoch - epoch
     const back = age === 0 ? unused : age === 1 ? Math.min(unused, bucket.headroom) : 0
     if (age === 1) bucket.headroom -= back
@@ -248,13 +250,13 @@ export class QuotaOwner {
     this.#forgetFree(bucket)
   }
 
-  /** A limit on how many there are at once has as many keys as there are, and no more. */
+  /** A limit on concurrency has only as many keys as are in use. */
   #forgetFree({ quota, key, limit, left, lent }: Bucket): void {
     if (limit.refill > 0 || left < limit.capacity || lent.size > 0) return
     this.#quotas.get(quota)?.buckets.delete(key)
   }
 
-  /** Has all workers say what they used of a bucket, and give back the rest. */
+  /** Makes all workers report what they used of a bucket, and return the rest. */
   #recall(bucket: Bucket): Promise<void> {
     const { quota, key, lent } = bucket
     bucket.recalling ??= Promise.all(
@@ -267,7 +269,7 @@ export class QuotaOwner {
               this.#recalls.delete(recall)
               resolve()
             }
-            // It is busy: what it has counts as used until it says otherwise.
+            // The worker is busy: what it has counts as used until it reports otherwise.
             const timer = setTimeout(() => {
               if (bucket.limit.refill > 0) lent.delete(worker)
               done()

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { QuotaLimit, QuotaRefusal } from '../exchange/quota.ts'
+import type { QuotaLimit, QuotaRejection } from '../exchange/quota.ts'
 import { QuotaLeases } from './quota-leases.ts'
 import type { QuotaOrder, QuotaReport } from './quota-messages.ts'
 import { QuotaOwner } from './quota-owner.ts'
 
-/** Processes without processes: what they say to each other comes in order, and a turn later. */
+/** Simulates processes: messages between them arrive in order, one turn later. */
 class Processes {
   now = 0
   readonly #owner: QuotaOwner
@@ -59,7 +59,7 @@ const limitOf = (capacity: number, refill: number, interval: number): QuotaLimit
   maxKeys: 100,
 })
 
-const isTaken = (refusal: QuotaRefusal | undefined) => (refusal === undefined ? 1 : 0)
+const isTaken = (rejection: QuotaRejection | undefined) => (rejection === undefined ? 1 : 0)
 
 describe('a quota that processes share', () => {
   it('admits exactly as many as it holds, whoever is asked and however many at once', async () => {
@@ -121,7 +121,7 @@ describe('a quota that processes share', () => {
             processes.at(worker + i).charge('q', 'k', used - amount)
             left -= used
           }
-          // What was charged is on its way.
+          // The charges are in transit.
           for (let i = 0; i < 4; i++) await new Promise((done) => setImmediate(done))
         }
       },
@@ -188,7 +188,7 @@ describe('a quota that processes share', () => {
     assert.equal(processes.buckets, 0, 'nothing is kept of keys that nobody uses')
   })
 
-  it('is refused, and not for ever, where the owner does not respond', async (context) => {
+  it('is rejected, and not for ever, where the owner does not respond', async (context) => {
     context.mock.timers.enable({ apis: ['setTimeout'] })
     const leases = new QuotaLeases({ send: () => {}, now: () => 0 })
     const taken = leases.take([{ quota: 'q', limit: limitOf(1, 1, 1_000), key: '' }])

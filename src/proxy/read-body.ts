@@ -10,15 +10,15 @@ import { OVERLOADED } from './replies.ts'
 import type { RequestState } from './request-state.ts'
 
 export interface BodyNeeds {
-  /** All of it, so that one which does not fit is rejected. */
+  /** The body must be complete: one that does not fit is rejected. */
   readonly whole: boolean
-  /** What stands behind its Content-Encoding. */
+  /** The body is needed without its Content-Encoding. */
   readonly decoded: boolean
 }
 
-/** As far as it was kept. */
+/** As far as the body was kept. */
 interface TakenBody {
-  /** Undefined: it did not fit. */
+  /** Undefined if it did not fit. */
   readonly bytes: Uint8Array | undefined
   readonly beginning: Uint8Array | undefined
 }
@@ -27,8 +27,8 @@ const CROWDED = { ...OVERLOADED, detail: 'buffers' }
 const TOO_LARGE = { ...reply(413, 'too-large'), detail: 'buffer' }
 
 /**
- * Gives a body that was read to the expressions of the request; without bytes it did not fit. A
- * Reply says why it is not taken.
+ * Provides a body that was read to the expressions of the request; without bytes it did not fit.
+ * Returns a Reply if the body is rejected.
  */
 export function takeBody(
   exchange: Exchange,
@@ -46,9 +46,9 @@ export function takeBody(
 }
 
 /**
- * Has the body read before any rule asks for it. One that does not fit is refused: a rule that
- * cannot read what it guards against would not guard against it. `done` is called once it is there,
- * with what takes it over and says what else is to be said.
+ * Reads the body before any rule needs it. A body that does not fit is rejected: a rule that cannot
+ * read what it guards against would not guard against it. `done` is called once the body is read,
+ * with a function that provides it to expressions, or returns a Reply.
  */
 export function readBody(
   state: RequestState,
@@ -59,7 +59,7 @@ export function readBody(
   const { maxBody } = port
   const isLogged = state.listener.needs?.requestBody === true
   const { head } = state.downstream
-  // A client that waits to be told to send it is told not to.
+  // A client that waits for 100 (Continue) is rejected before it sends the body.
   if (needs.whole && head.framing === 'length' && head.length > maxBody) {
     head.keepAlive = false
     done(() => TOO_LARGE)
@@ -71,7 +71,7 @@ export function readBody(
       return CROWDED
     }
     const { bytes } = body
-    // Closes behind it: nobody wants what is still to come.
+    // The connection closes afterwards: the rest of the body is not needed.
     if (bytes === undefined && needs.whole) state.downstream.head.keepAlive = false
     const coding = joinedValue(state.downstream.head.fields, 'content-encoding')
     const taking = takeBody(state.exchange, body, coding, { ...needs, isLogged, max: maxBody })

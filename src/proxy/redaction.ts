@@ -1,7 +1,7 @@
-/** Which attributes of a request a record may show. */
+/** Whether a record may show this attribute of a request. */
 export type IsShown = (name: string) => boolean
 
-/** Known of every request, and in its record anyway. */
+/** Known for every request, and in its record anyway. */
 const ALWAYS: ReadonlySet<string> = new Set([
   'request.method',
   'request.path',
@@ -26,7 +26,7 @@ const ALWAYS: ReadonlySet<string> = new Set([
   'mcp.resource.name',
 ])
 
-/** May hold credentials, whatever anybody asks to have shown. */
+/** May hold credentials, whatever the configuration shows. */
 const NEVER: ReadonlySet<string> = new Set([
   'request',
   'request.headers',
@@ -46,7 +46,7 @@ const CREDENTIALS: readonly string[] = [
   'x-goog-api-key',
 ]
 
-/** What `show` names is shown, and what is below it; headers that carry secrets never are. */
+/** Shows what `show` names and everything below it; headers that carry secrets are never shown. */
 export function compileRedaction(
   show: readonly string[],
   sensitiveHeaders: readonly string[],
@@ -70,7 +70,7 @@ function isUnder(name: string, root: string): boolean {
   return name.startsWith(`${root}.`) || name.startsWith(`${root}[`)
 }
 
-/** In lower case. */
+/** The name of the header, in lower case. */
 function headerOf(name: string): string | undefined {
   const found = /^request\.headers(?:\.(\w+)|\['(.*)'\])$/.exec(name)
   return (found?.[1] ?? found?.[2])?.toLowerCase()

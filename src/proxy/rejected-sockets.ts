@@ -2,12 +2,12 @@ import type { Socket } from 'node:net'
 import { reasonOf } from '../wire/http1/reasons.ts'
 
 const BUSY = `HTTP/1.1 503 ${reasonOf(503)}\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`
-/** Clients that are told at the same time; there are descriptors in reserve for them. */
+/** Max number of clients that receive the response at once; descriptors are reserved for them. */
 const MAX_SOCKETS = 16
-/** Milliseconds that one may take to hear it. */
+/** Max milliseconds that a client may take to receive it. */
 const LONGEST = 500
 
-/** Clients of HTTP that came when there were too many: told so, as far as there is room for that. */
+/** HTTP clients over the connection limit: they receive 503, as far as there is room for that. */
 export class TurnedAway {
   #count = 0
 
@@ -22,7 +22,7 @@ export class TurnedAway {
       clearTimeout(timer)
       this.#count--
     })
-    // What it sends is taken: closing with bytes unread would take the response back.
+    // Input is read: closing with unread bytes would discard the response.
     socket.resume()
     socket.end(BUSY, 'latin1')
   }

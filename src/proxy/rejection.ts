@@ -11,7 +11,7 @@ export type RejectionWord =
   | 'no-route'
   | 'draining'
 
-/** Of a request that no listener takes. */
+/** A request that no listener accepts. */
 export interface Asked {
   readonly id: string
   readonly method: string
@@ -19,24 +19,24 @@ export interface Asked {
   readonly path: string
 }
 
-export interface Rejection {
+export interface RejectedConnection {
   readonly word: RejectionWord
-  /** What the rules, the reader or the router said of it. */
+  /** What the rules, the reader or the router reported. */
   readonly detail: string
   readonly port: number
   readonly gateway: string
   readonly listener: ListenerProgram | undefined
-  /** Undefined where it was over before anything was known of it. */
+  /** Undefined if it was closed before anything was known about it. */
   readonly connection: Connection | undefined
 }
 
-export function rejectionOf(
+export function rejectedConnection(
   word: RejectionWord,
   detail: string,
   plan: PortPlan,
   listener: ListenerProgram | undefined,
   connection: Connection | undefined,
-): Rejection {
+): RejectedConnection {
   const gateway = plan.listeners[0]?.gateway ?? ''
   return { word, detail, port: plan.port, gateway, listener, connection }
 }

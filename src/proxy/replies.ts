@@ -11,20 +11,20 @@ import { grpcStatusFor } from './grpc-status.ts'
 export const RETRY_AFTER = new HeaderEdit([], [['retry-after', '1']])
 export const OVERLOADED = reply(503, 'overload', '', RETRY_AFTER)
 
-/** A response of the gateway itself as the client gets it, but for what policies change. */
+/** A response of the gateway itself as the client receives it, apart from what policies change. */
 export interface OwnResponse {
   readonly reply: Reply
   readonly status: number
-  /** Its status in gRPC, if that is what the client speaks. */
+  /** Its gRPC status, if the client uses gRPC. */
   readonly grpc: number | undefined
   readonly body: Buffer
   readonly contentType: string
 }
 
-/** In the form that the client asked for. */
+/** In the format that the client requests. */
 export function ownResponse(exchange: Exchange, reply: Reply): OwnResponse {
   const grpc = grpcStatusFor(exchange, reply.status)
-  // What failed in gRPC is 200 in HTTP: its own status stands behind, or here where nothing is before.
+  // A gRPC error is 200 in HTTP: its own status is in the trailers, or in the head if that is all.
   const status = grpc === undefined ? reply.status : 200
   if (grpc !== undefined) {
     const [body, contentType] = GRPC_BODY
@@ -41,7 +41,7 @@ export function ownResponse(exchange: Exchange, reply: Reply): OwnResponse {
 }
 
 /**
- * Writes a response of the gateway's own, in the form that the client asked for. `keeps`: its
+ * Writes a response of the gateway itself, in the format that the client requests. `keeps`: its
  * headers are read when it is over.
  */
 export function writeReply(
@@ -55,7 +55,7 @@ export function writeReply(
   sendOwnResponse(connection, exchange, own, edit, keeps)
 }
 
-/** What the reply says itself goes before what its form says. */
+/** Headers of the reply itself take precedence over those of its format. */
 function withHeaders(reply: Reply, headers: readonly Header[]): HeaderEdit {
   return new HeaderEdit(
     headers.map(([name]) => name),
@@ -63,7 +63,7 @@ function withHeaders(reply: Reply, headers: readonly Header[]): HeaderEdit {
   ).with(reply.headers)
 }
 
-/** `edit`: all that policies change in its headers. */
+/** `edit` contains everything that policies change in its headers. */
 export function sendOwnResponse(
   connection: Downstream,
   exchange: Exchange,
@@ -108,7 +108,7 @@ function bodyOf(exchange: Exchange, reply: Reply): readonly [Buffer, string] {
   return problemOf(status, id, headers.get('accept'))
 }
 
-/** A request that no listener takes: there is no exchange of it, and an id all the same. */
+/** Rejects a request that no listener accepts: it has no exchange, but has an id nevertheless. */
 export function writeRejection(
   connection: Downstream,
   status: number,
@@ -121,7 +121,7 @@ export function writeRejection(
   connection.reply(status, lines, body)
 }
 
-/** RFC 9457 for clients that take JSON, a line of text for people; never why in detail. */
+/** RFC 9457 for clients that accept JSON, a line of text for humans; never the reason in detail. */
 function problemOf(
   status: number,
   id: string,

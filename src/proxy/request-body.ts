@@ -5,11 +5,11 @@ import type { Fields } from '../wire/http1/fields.ts'
 import type { UpstreamConnection } from '../wire/upstream-connection.ts'
 
 /*
- * An upstream takes chunked bodies with their framing. One that an expression had read comes
- * without: what the client wrote into its data must never become framing.
+ * An upstream receives chunked bodies with their framing. A body that was read for an expression
+ * arrives without it: data that the client wrote must never become framing.
  */
 
-/** `encodes`: the bytes come without the chunk framing that the head tells of. */
+/** `encodes`: the bytes arrive without the chunk framing that the head declares. */
 export function writeBody(upstream: UpstreamConnection, bytes: Buffer, encodes: boolean): boolean {
   if (!encodes) return upstream.write(bytes)
   return bytes.length === 0 || writeChunked(upstream, bytes)

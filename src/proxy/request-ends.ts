@@ -4,7 +4,7 @@ import { reply } from '../exchange/reply.ts'
 import type { Permit } from '../program/permit.ts'
 import type { ClosingWord, Downstream } from '../wire/downstream.ts'
 import { NO_LINES } from '../wire/http1/field-lines.ts'
-import type { Refusal } from '../wire/http1/rejections.ts'
+import type { Rejection } from '../wire/http1/rejections.ts'
 import type { CallOutName } from './call-outs.ts'
 import type { Port } from './port.ts'
 import { writeReply } from './replies.ts'
@@ -14,7 +14,7 @@ const INTERNAL = reply(500, 'internal')
 
 const never = () => false
 
-/** How the requests of a connection end: well, because somebody went away, or because we failed. */
+/** Ends the requests of a connection: properly, on a disconnect, or after an internal error. */
 export class RequestEnds {
   protected readonly permit: Permit<'connection'>
   protected readonly port: Port
@@ -23,8 +23,8 @@ export class RequestEnds {
   readonly #isCut: () => boolean
 
   /**
-   * `closing`: told why, where the connection is closed by this side. `isCut`: whether the gateway
-   * itself cut it off, since it waited long enough for what is under way.
+   * `closing` receives the reason if this side closes the connection. `isCut` returns whether the
+   * gateway itself cut it off, after waiting long enough for requests in progress.
    */
   constructor(
     permit: Permit<'connection'>,
@@ -41,15 +41,15 @@ export class RequestEnds {
     port.observer.opened(connection)
   }
 
-  refused(_: Downstream, refusal: Refusal): void {
+  rejected(_: Downstream, rejection: Rejection): void {
     try {
-      this.port.observer.refused(this.connection, refusal)
+      this.port.observer.requestRejected(this.connection, rejection)
     } catch (error) {
       this.#report('telemetry', error)
     }
   }
 
-  /** The client went away, or it was cut off. */
+  /** The client disconnected, or was cut off. */
   aborted(downstream: Downstream, reason: string): void {
     const state = downstream.exchange as RequestState | undefined
     if (state === undefined || state.isOver) return
@@ -85,7 +85,7 @@ export class RequestEnds {
     }
   }
 
-  /** The wire itself failed: whoever calls this closes the connection. */
+  /** The wire itself failed: the caller closes the connection. */
   broke(downstream: Downstream | undefined, error: unknown): void {
     const state = downstream?.exchange as RequestState | undefined
     if (state === undefined) this.#report('connection', error)
@@ -93,7 +93,7 @@ export class RequestEnds {
     if (state !== undefined) state.exchange.reason = INTERNAL.reason
   }
 
-  /** Too late to change anything for the client. */
+  /** Reports an error that is too late to change anything for the client. */
   #reported(state: RequestState, callOut: CallOutName, error: unknown): void {
     if (!state.isBroken) this.#report(callOut, error, state)
     state.isBroken = true
@@ -108,7 +108,7 @@ export class RequestEnds {
     try {
       state.exchange.onOver?.()
       state.call?.finish(state.exchange)
-      // Logs and traces are told the most specific of who asked.
+      // Logs and traces use the most specific identity.
       state.exchange.enter(undefined)
       state.exchange.bytesReceived = state.downstream.bytesReceived
       state.exchange.bytesSent = state.downstream.bytesSent
@@ -118,7 +118,7 @@ export class RequestEnds {
     }
   }
 
-  /** Something threw before there was a run, or within it. */
+  /** Something threw, before there was a RequestState or after. */
   protected brokenIn(downstream: Downstream, error: unknown): void {
     const state = downstream.exchange as RequestState | undefined
     if (state !== undefined) {
@@ -130,8 +130,8 @@ export class RequestEnds {
   }
 
   /**
-   * Something threw: a fault of ours, which must not let anybody through, and costs this request
-   * alone. What else throws while it comes to its end is not told again.
+   * Something threw, which is a bug: it must not allow the request, and affects only this one.
+   * Later exceptions, until its end, are not reported.
    */
   broken(state: RequestState, error: unknown): void {
     if (!state.isBroken) this.#report(state.callOut, error, state)
@@ -141,7 +141,7 @@ export class RequestEnds {
     try {
       state.delivery?.stop()
     } catch {
-      // It was told why it ends.
+      // The reason for its end is already reported.
     }
     exchange.responseEdit = NO_EDIT
     exchange.reason = INTERNAL.reason
@@ -155,8 +155,8 @@ export class RequestEnds {
 }
 
 /**
- * Ends an exchange of which nothing is sure any more: with a response, with one that nothing can be
- * wrong with, or by cutting it off, whichever does not throw.
+ * Ends an exchange in an unknown state: with the response, with a minimal one that cannot be wrong,
+ * or by cutting it off, whichever does not throw.
  */
 function endBroken(downstream: Downstream, response: () => void): void {
   downstream.head.keepAlive = false
@@ -167,7 +167,7 @@ function endBroken(downstream: Downstream, response: () => void): void {
       end()
       return
     } catch {
-      // Why it ends was told.
+      // The reason for its end is already reported.
     }
   }
 }

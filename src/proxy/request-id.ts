@@ -2,8 +2,8 @@ import { type RequestId, requestIdOf } from '../telemetry/request-id.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 
 /**
- * An id of the gateway's own: a client that could choose it could have its request taken for
- * another one. Trusted proxies in front may, so that their records and ours can be joined.
+ * The gateway's own id: a client that could choose it could pass its request off as another one.
+ * Trusted proxies in front may choose it, so that their records can be joined with the gateway's.
  */
 export function idOf(
   fields: Fields,

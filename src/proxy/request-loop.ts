@@ -20,7 +20,7 @@ import { fieldLine, NO_LINES } from '../wire/http1/field-lines.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { normalisePath } from '../wire/http1/path.ts'
-import { type Refusal, refusalOf, refuse } from '../wire/http1/rejections.ts'
+import { type Rejection, reject, rejectionOf } from '../wire/http1/rejections.ts'
 import { RequestNames } from '../wire/http1/request-names.ts'
 import { roomFor } from './body-room.ts'
 import { type Attempted, Delivery, type DeliveryEvents, type RetryReason } from './delivery.ts'
@@ -42,12 +42,12 @@ const DEFAULT_READING: RequestReading = {
   names: new RequestNames({ underscores: 'Auto', forwardsTrailers: false }),
 }
 
-/** RFC 9110 §15.5.6: with 405 comes what would be. */
+/** RFC 9110 §15.5.6: a 405 response lists the allowed methods. */
 const ALLOW = fieldLine('allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE') ?? NO_LINES
 
 export class RequestLoop extends RequestEnds implements DownstreamEvents, DeliveryEvents {
-  // Whatever throws below one of these events is the affair of one request: nothing of it gets to
-  // whoever read the socket, where it would end the process.
+  // An exception below one of these events concerns one request: it must not reach the code that
+  // read the socket, where it would end the process.
 
   request(downstream: Downstream): void {
     try {
@@ -63,17 +63,17 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     const path = head.form === 'authority' ? '' : normalisePath(head.path, keepsSlashes)
     const listener = this.port.listeners.forHost(head.host)
     if (typeof path === 'number' || path === '' || listener === undefined) {
-      this.#refuse(downstream, this.#refusalOf(path, head.host))
+      this.#reject(downstream, this.#rejectionOf(path, head.host))
       return
     }
     const source = this.#sourceOf(head.fields)
     if (source === undefined) {
-      this.#refuse(downstream, refusalOf(refuse('bad-forwarded-for')))
+      this.#reject(downstream, rejectionOf(reject('bad-forwarded-for')))
       return
     }
     const verdict = names.checkHeaders(head.fields)
     if (verdict < 0) {
-      this.#refuse(downstream, refusalOf(verdict))
+      this.#reject(downstream, rejectionOf(verdict))
       return
     }
     head.filterTrailers = names.filterTrailers
@@ -117,7 +117,7 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     } else this.#policies(state)
   }
 
-  /** Who asks; undefined where those in front, who should know, do not say it. */
+  /** The source; undefined if the proxies in front, which should know it, do not send it. */
   #sourceOf(fields: Fields): Source | undefined {
     const { source } = this.connection
     const { trustedHops } = this.port
@@ -125,24 +125,24 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     return forwardedSource(source, joinedValue(fields, 'x-forwarded-for'), trustedHops)
   }
 
-  #refuse(downstream: Downstream, refusal: Refusal): void {
-    // What follows may not be meant as a request: bytes of a tunnel that was refused, for one.
+  #reject(downstream: Downstream, rejection: Rejection): void {
+    // What follows may not be meant as a request: for example, bytes of a rejected tunnel.
     const { head } = downstream
     head.keepAlive = false
     const id = idOf(head.fields, this.port)
-    const more = refusal.status === 405 ? ALLOW : NO_LINES
-    writeRejection(downstream, refusal.status, id, joinedValue(head.fields, 'accept'), more)
+    const more = rejection.status === 405 ? ALLOW : NO_LINES
+    writeRejection(downstream, rejection.status, id, joinedValue(head.fields, 'accept'), more)
     const { method, host, path } = head
-    this.port.observer.refused(this.connection, refusal, { id, method, host, path })
+    this.port.observer.requestRejected(this.connection, rejection, { id, method, host, path })
   }
 
-  #refusalOf(path: string | number, host: string): Refusal {
-    if (typeof path === 'number') return refusalOf(path)
+  #rejectionOf(path: string | number, host: string): Rejection {
+    if (typeof path === 'number') return rejectionOf(path)
     if (path === '') return { word: 'bad-target', status: 405 }
     return { word: 'bad-host', status: this.port.isMisdirected?.(host) ? 421 : 404 }
   }
 
-  /** The route's time for the whole exchange begins. */
+  /** Starts the route's timeout for the whole exchange. */
   #limit(state: RequestState, route: RouteProgram): void {
     if (route.timeouts.request === 0) return
     state.deadline = state.startedAt + route.timeouts.request
@@ -166,13 +166,13 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     }
   }
 
-  /** Closes behind it: nobody wants what is still to come. */
+  /** The connection closes afterwards: the rest of the body is not needed. */
   #tooLarge(state: RequestState, detail: string): void {
     state.downstream.head.keepAlive = false
     this.#reply(state, { ...reply(413, 'too-large'), detail })
   }
 
-  /** Has the body read before anything that needs it. */
+  /** Reads the body before anything that needs it. */
   #readFirst(state: RequestState, needs: BodyNeeds, next: () => void): void {
     readBody(state, this.port, needs, (take) => {
       if (hasResponded(state)) return
@@ -207,7 +207,7 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     })
   }
 
-  /** A call to a model is read before a provider is chosen, since rules read it. */
+  /** A model call is read before a provider is selected, since rules read it. */
   #call(state: RequestState, upstream: AiUpstream, permit: Permit<'backend'>): void {
     const { exchange, downstream } = state
     const call = upstream.open(exchange)
@@ -224,7 +224,7 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     else this.#readFirst(state, { whole: true, decoded: true }, ready)
   }
 
-  /** A message of MCP is read before anything is sent, since rules read it. */
+  /** An MCP message is read before anything is sent, since rules read it. */
   #serveMcp(state: RequestState, upstream: McpUpstream, permit: Permit<'backend'>): void {
     const { downstream, route, backend } = state
     const ready = () => {
@@ -267,7 +267,7 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     policies.transform(parts, read, route?.retry?.maxBody ?? 0, start)
   }
 
-  /** What stands between the request and its client, from now on. */
+  /** The policies between the request and its client, from now on. */
   #policiesOf(state: RequestState): PolicyDownstream {
     if (state.policies === undefined) {
       const { maxBody, load } = this.port
@@ -294,7 +294,7 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
       const isOther = before !== undefined && before !== chosen
       const body = isOther && !isChanged ? state.policies?.reframe(selection.attempt) : undefined
       if (body !== undefined) state.delivery?.replaceBody(body)
-      // The body is what the policies of another provider made of it.
+      // The policies of another provider changed the body.
       if (isOther && isChanged && (before.requestBodies || chosen?.requestBodies || state.call)) {
         state.delivery?.stop()
         this.#reply(state, { ...reply(503, 'no-backend'), detail: 'changed-body' })
@@ -302,7 +302,7 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     })
   }
 
-  /** Goes on where no step replied; at once where none has to be waited for. */
+  /** Continues if no step replied; at once if there is nothing to wait for. */
   #when<P extends Permit | undefined>(
     state: RequestState,
     outcome: P | Reply | Promise<P | Reply>,
@@ -363,18 +363,18 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     this.port.observer.retried?.(backend, reason)
   }
 
-  unreadable(downstream: Downstream, refusal: Refusal): void {
+  unreadable(downstream: Downstream, rejection: Rejection): void {
     const state = downstream.exchange as RequestState | undefined
     if (state === undefined || state.isOver) return
     state.callOut = 'body'
     try {
-      this.#unreadable(state, refusal)
+      this.#unreadable(state, rejection)
     } catch (error) {
       this.broken(state, error)
     }
   }
 
-  #unreadable(state: RequestState, { word, status }: Refusal): void {
+  #unreadable(state: RequestState, { word, status }: Rejection): void {
     const { downstream } = state
     state.delivery?.stop()
     const reason = status === 413 ? 'too-large' : status === 408 ? 'body-timeout' : 'bad-request'

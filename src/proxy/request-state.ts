@@ -15,7 +15,7 @@ import type { CallOutName } from './call-outs.ts'
 import type { KeptBody } from './kept-body.ts'
 import type { PolicyDownstream } from './policy-downstream.ts'
 
-/** How an attempt to have a backend response ended, in the words of the metrics. */
+/** How an attempt to get a response from a backend ended, as labeled in metrics. */
 export type AttemptOutcome =
   | '1xx'
   | '2xx'
@@ -29,7 +29,7 @@ export type AttemptOutcome =
   | 'cancelled'
   | 'shed'
 
-/** A provider that was not the one to respond, in the words of the metrics. */
+/** A provider that another one replaced, and why, as labeled in metrics. */
 export interface Failover {
   readonly provider: string
   readonly reason: 'connect' | 'timeout' | 'reset' | 'rate-limited' | 'status' | 'unhealthy'
@@ -40,73 +40,73 @@ const NO_FAILOVERS: readonly Failover[] = []
 /** The trace that a request is part of. */
 export interface ActiveTrace {
   readonly traceId: string
-  /** Undefined where it is not sampled: then the gateway has no span of it. */
+  /** Undefined if it is not sampled: then the gateway has no span for it. */
   readonly spanId: string | undefined
-  /** A request goes out: the backend is told of the trace. */
+  /** A request is about to be sent: the trace is added to its headers. */
   attempting(state: RequestState): void
   attempted(state: RequestState, outcome: AttemptOutcome): void
-  /** The headers of a copy: whoever gets one is another child of this trace, not the same span. */
+  /** The headers of a copy: its recipient is another child of this trace, not the same span. */
   mirroring(state: RequestState): HeaderEdit
 }
 
-/** A request on its way to whoever responds to it: ./delivery.ts, ./mcp-delivery.ts. */
+/** A request on its way to a backend: ./delivery.ts, ./mcp-delivery.ts. */
 export interface ActiveDelivery {
   stop(): void
-  /** The response is with the client, all of it. */
+  /** The client has received all of the response. */
   finish(): void
-  /** The client takes more of the response. */
+  /** The client accepts more of the response. */
   resume(): void
-  /** The policies on the way back take more of it. */
+  /** The response policies accept more of the response. */
   proceed(): void
-  /** A response came, and another one takes its place. */
+  /** A response arrived, and is replaced with another one. */
   replaced(): void
   /**
-   * The response says that it is an error, before any of it was sent on: `head` has the status that
-   * it should have had. True: another attempt is made.
+   * The response turns out to be an error, before any of it was forwarded: `head` has the status
+   * that it should have had. Returns true if another attempt is made.
    */
   failedLate(head: ResponseHead): boolean
-  /** Another provider is sent another body. */
+  /** Another provider receives another body. */
   replaceBody(body: KeptBody): void
 }
 
-/** One exchange under way, and how far it has come. */
+/** One exchange in progress, and its current state. */
 export class RequestState implements Timed {
-  /** With the policies in between that act on responses and bodies, where there are any. */
+  /** With the policies in between that act on responses and bodies, if there are any. */
   downstream: Downstream
   policies: PolicyDownstream | undefined = undefined
   readonly exchange: Exchange
   readonly listener: ListenerProgram
   route: RouteProgram | undefined = undefined
-  /** Of an AI backend, the provider that was chosen. */
+  /** For an AI backend, the selected provider. */
   backend: BackendProgram | undefined = undefined
   selection: Selection | undefined = undefined
-  /** Of an AI backend, if it is a call to a model that is read. */
+  /** For an AI backend, if it is a call to a model that is read. */
   call: ModelCall | undefined = undefined
   delivery: ActiveDelivery | undefined = undefined
-  /** Read before its time, for an expression. */
+  /** The body, if an expression required it early. */
   body: KeptBody | undefined = undefined
-  /** The address that was asked last. */
+  /** The address that was tried last. */
   endpoint = ''
   readonly startedAt: number
-  /** When the first attempt began, and when the response that the client gets did; 0: never. */
+  /** When the first attempt began, and when the response to the client did; 0: never. */
   sentAt = 0
   respondedAt = 0
   retries = 0
-  /** Providers that another one was asked instead of. */
+  /** Providers that another one replaced. */
   failovers: readonly Failover[] = NO_FAILOVERS
   trace: ActiveTrace | undefined = undefined
   isOver = false
-  /** What it calls now, for whoever has to say where something threw. */
+  /** The current call-out, to report where something threw. */
   callOut: CallOutName = 'request'
-  /** Something threw, and it was told. */
+  /** Something threw, and was reported. */
   isBroken = false
-  /** It counts among the requests that are under way. */
+  /** It counts as a request in progress. */
   isCounted = false
-  /** It counts among those of the metrics. */
+  /** It counts as an active request in metrics. */
   isActive = false
-  /** Its decisions are on record. */
+  /** Its decisions are recorded. */
   isReported = false
-  /** Of the route's request timeout. */
+  /** The deadline of the route's request timeout. */
   deadline = Number.POSITIVE_INFINITY
   slot = -1
   onExpired: (state: RequestState) => void = () => {}
@@ -124,7 +124,7 @@ export class RequestState implements Timed {
     awaitedRequests.began()
   }
 
-  /** The response that the client gets begins. */
+  /** The response to the client begins. */
   responded(at: number): void {
     if (this.respondedAt === 0) awaitedRequests.responded()
     this.respondedAt = at
@@ -141,9 +141,9 @@ export class RequestState implements Timed {
 }
 
 /**
- * Its time may run out while something is waited for, and what the client still sends is read after
- * that: a request which then went on would get two responses, and the second time in place of the
- * next one.
+ * The timeout may expire while something is awaited, and later input of the client is still read: a
+ * request that continued then would get two responses, the second one in place of that of the next
+ * request.
  */
 export function hasResponded(state: RequestState): boolean {
   return state.isOver || state.downstream.isResponding

@@ -12,7 +12,7 @@ import type { KeptBody, Room } from './kept-body.ts'
 const TOO_LARGE = { ...reply(413, 'too-large'), detail: 'buffer' }
 
 export interface TransformLimits {
-  /** Bytes of a body that may be held, if a policy does not say how many. */
+  /** Max bytes of a body that may be held, if a policy does not set a limit. */
   readonly maxBody: number
   readonly room: Room | undefined
 }
@@ -20,7 +20,7 @@ export interface TransformLimits {
 /** A transformed body: what to send, and how it is framed. */
 export interface Transformed {
   readonly head: RequestHead
-  /** Undefined: there is none. */
+  /** Undefined if there is none. */
   readonly body: BodyChain | undefined
 }
 
@@ -44,8 +44,8 @@ export class RequestTransform {
   }
 
   /**
-   * Goes on when every policy that waits for some of the body has seen it. `read`: the body, as far
-   * as it was read before. Throws what a policy throws.
+   * Resolves when every policy that waits for some of the body has seen it. `read`: the body, as
+   * far as it was read before. Throws the errors of policies.
    */
   async run(
     parts: readonly PlacedPart[],
@@ -63,7 +63,7 @@ export class RequestTransform {
       client.resumeBody()
     }
     for (const { body, policy } of parts) {
-      // Of nothing there are no pieces.
+      // An empty body has no pieces.
       if (wasEmpty && body?.mode === 'stream') continue
       try {
         const response = body && (await this.#change(body, policy, isOver))
@@ -76,7 +76,7 @@ export class RequestTransform {
     return { head: this.#framed(), body: chain }
   }
 
-  /** Known before any of it came: a client that waits to be told to send it is told not to. */
+  /** Checked before the body arrives: a client that waits for 100 (Continue) never sends it. */
   #isTooLong(parts: readonly PlacedPart[]): boolean {
     const { framing, length } = this.#client.head
     if (framing !== 'length') return false
@@ -84,7 +84,7 @@ export class RequestTransform {
       const isWhole = body?.mode === 'whole'
       const max = isWhole ? (body.maxBytes ?? this.#limits.maxBody) : Number.POSITIVE_INFINITY
       if (isWhole && length > max) return body.whenLonger === 'reject'
-      // Behind it the body may be of another length.
+      // After this policy, the body may have another length.
       if (body?.mode === 'stream' || (isWhole && body.change)) return false
     }
     return false
@@ -113,7 +113,7 @@ export class RequestTransform {
     return undefined
   }
 
-  /** What is whole has a length; what was changed on the way has none. */
+  /** A complete body has a length; a body that is changed while it flows has none. */
   #framed(): RequestHead {
     const { chain } = this
     const received = this.#client.head

@@ -1,14 +1,13 @@
 import type { Logger } from '../telemetry/log.ts'
 import type { ResetReason } from '../wire/http2/limits.ts'
 
-/** Milliseconds between two records of the same sort. */
+/** Milliseconds between two records of the same kind. */
 const PERIOD = 1_000
 
 /**
- * Says in the log which streams the gateway reset, and which connections it ended, as floods or
- * because of an error: the
- * first at once, then one record a second of each sort at most, which says how many there were since
- * the one before.
+ * Logs streams that the gateway reset, and connections that it ended because of a flood or an
+ * error: the first one at once, then at most one record of each kind per second, with the number
+ * since the previous one.
  */
 export class ResetLog {
   readonly #log: Logger
@@ -21,16 +20,16 @@ export class ResetLog {
   }
 
   note(listener: string, reason: ResetReason): void {
-    // The response went out whole, and the log of requests has it.
+    // The response was sent completely, and is in the request log.
     if (reason !== 'complete') this.#note({ listener, error: 'stream-reset', reason })
   }
 
-  /** A connection ended because of what its client did too much of; `address` is the last one's. */
+  /** A connection ended because its client exceeded a limit; `address` is that of the last one. */
   flooded(listener: string, kind: string, address: string | undefined): void {
     this.#note({ listener, error: 'flood', kind }, { 'src.addr': address })
   }
 
-  /** The same because of what HTTP/2 does not allow. */
+  /** The same for a violation of HTTP/2. */
   failed(listener: string, code: string, address: string | undefined): void {
     this.#note({ listener, error: 'connection-error', code }, { 'src.addr': address })
   }

@@ -8,13 +8,13 @@ import type { FieldLines, NameSet } from '../wire/http1/field-lines.ts'
 import { joinedValue } from '../wire/http1/fields.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 
-/** What is written before a response with a status of success is known to be one. */
+/** Holds a response with a success status until it is known to be one. */
 export class ResponseDoubt {
   readonly head: ResponseHead
   readonly dropped: NameSet
   readonly lines: FieldLines
   readonly isStream: boolean
-  /** Without what it was decided by last. */
+  /** Without the bytes that decided last. */
   held: Buffer[] = []
 
   constructor(head: ResponseHead, written: { dropped: NameSet; lines: FieldLines }) {
@@ -24,7 +24,7 @@ export class ResponseDoubt {
     this.isStream = /^text\/event-stream\b/i.test(joinedValue(head.fields, 'content-type') ?? '')
   }
 
-  /** `bytes`: undefined: there are no more. */
+  /** `bytes` is undefined if there are no more. */
   look(bytes: Buffer | undefined): ToldError {
     const isWhole = bytes === undefined
     if (!isWhole && this.held.length === 0 && bytes.length > TOLD_BEGINNING) {
@@ -34,7 +34,7 @@ export class ResponseDoubt {
     const all = isWhole ? this.held : [...this.held, bytes]
     const text = all.length === 1 ? textOf(all[0] as Buffer) : textOf(Buffer.concat(all))
     const told = toldError(text, this.isStream, isWhole)
-    // What is read is read to a buffer that is used again.
+    // The buffer that was read to is reused.
     if (told === 'more' && bytes !== undefined) this.held.push(Buffer.from(bytes))
     return told
   }

@@ -24,7 +24,7 @@ const TOO_LONG = { ...reply(502, 'upstream-invalid'), detail: 'response-too-larg
 const NO_CONTENT = Buffer.alloc(0)
 const UNWRITABLE = { ...reply(502, 'upstream-invalid'), detail: 'bad-response' }
 
-/** The request that is responded to. */
+/** The request that this is the response to. */
 export interface RespondedRequest {
   readonly exchange: Exchange
   readonly listener: ListenerProgram
@@ -32,15 +32,15 @@ export interface RespondedRequest {
   readonly delivery: { proceed(): void; replaced(): void } | undefined
 }
 
-/** One response, of a backend or of the gateway itself, on its way through the policies. */
+/** One response, from a backend or from the gateway itself, on its way through the policies. */
 export class ResponsePass {
   #chain: BodyChain
   #draft: ResponseDraft
   #own: OwnResponse | undefined
   #isOver = false
-  /** All of the body is there for the policy whose turn it is. */
+  /** The body is complete for the policy whose turn it is. */
   #isWhole = false
-  /** What was decoded last, and what of. */
+  /** The content that was decoded last, and the bytes that it was decoded from. */
   #coded: Buffer | undefined = undefined
   #content: Uint8Array | undefined = undefined
   #retained = 0
@@ -53,7 +53,7 @@ export class ResponsePass {
   readonly #edit: HeaderEdit
   readonly #failed: ChainEvents['failed']
 
-  /** `source`: the head of a backend's response, or what the gateway says. */
+  /** `source`: the head of a backend's response, or the gateway's own reply. */
   constructor(
     state: RespondedRequest,
     client: Downstream,
@@ -119,7 +119,7 @@ export class ResponsePass {
     }
   }
 
-  /** Something else takes its place, or it is over. */
+  /** Another response replaces it, or it is over. */
   drop(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -134,18 +134,18 @@ export class ResponsePass {
     return this.#isOver || this.#state.isOver || this.#client.isResponding
   }
 
-  /** A client that only says that it speaks gRPC gets what all others get. */
+  /** A client that only claims to use gRPC receives what all others receive. */
   #concerns({ grpc = false }: BodyPart): boolean {
     return grpc || !isGrpcResponse(this.#state.exchange, this.#draft)
   }
 
-  /** Waits for what the policy has to see; false if there is too much of it. */
+  /** Waits for what the policy must see; false if it is too long. */
   #collect(body: BodyPart | undefined): boolean | Promise<boolean> {
     const draft = this.#draft
     if (body === undefined || body.mode === 'stream' || !draft.hasBody || !this.#concerns(body))
       return true
     const chain = this.#chain
-    // What the gateway says is whole, and short.
+    // The gateway's own responses are complete, and short.
     const max = draft.isOwn ? Number.POSITIVE_INFINITY : (body.maxBytes ?? this.#limits.maxBody)
     const isWhole = chain.collect(max)
     const seen = (whole: boolean): boolean | Promise<boolean> => {
@@ -159,7 +159,7 @@ export class ResponsePass {
     return isWhole instanceof Promise ? isWhole.then(seen) : seen(isWhole)
   }
 
-  /** What cannot be decoded is not there for expressions, so that what reads it fails. */
+  /** A body that cannot be decoded is absent for expressions, so that those that read it fail. */
   async #decode(coding: string): Promise<true> {
     const draft = this.#draft
     const { bytes } = this.#chain
@@ -186,7 +186,7 @@ export class ResponsePass {
     const { exchange } = this.#state
     if (body === undefined || !this.#concerns(body)) return undefined
     if (!draft.hasBody) {
-      // The length that HEAD tells would be another one.
+      // The length in a response to HEAD would be another one.
       if (body.mode === 'stream' || (body.mode === 'whole' && body.change)) chain.isChanged = true
       return undefined
     }
@@ -209,7 +209,7 @@ export class ResponsePass {
     return outcome instanceof Promise ? outcome.then(changed) : changed(outcome)
   }
 
-  /** Another response takes its place; the policies that are left see that one. */
+  /** Another response replaces this one; the remaining policies see that response. */
   #replace(made: Reply): void {
     const { exchange, delivery } = this.#state
     this.#chain.drop()
@@ -224,7 +224,7 @@ export class ResponsePass {
   #ownDraft({ reply, status, contentType, body, grpc }: OwnResponse): ResponseDraft {
     const headers = new KeptHeaders(undefined, NO_EDIT)
     if (contentType !== '') headers.set('content-type', contentType)
-    // HEAD is told of the body that GET would get: it is there, and the wire leaves it out.
+    // A response to HEAD describes the body of GET: the body is set here, and the wire omits it.
     const hasBody = grpc === undefined && mayHaveBody(status, 'GET')
     const edit = reply.headers.with(this.#edit)
     const about = { isOwn: true, hasBody, length: body.length }
@@ -267,7 +267,7 @@ export class ResponsePass {
     }
     const hasBody = head.framing !== 'none'
     if (isSent && !hasBody && !chain.isWhole) {
-      // Nobody wants what the backend still sends, however much that is.
+      // The rest of the backend's response is not needed, however long it is.
       if (begin()) client.end(undefined, false)
       return
     }
@@ -279,7 +279,7 @@ export class ResponsePass {
         return !hasBody || client.write(bytes, false, bytes.length)
       },
       end: (trailers) => {
-        // Those that came before it was known what is removed.
+        // These arrived before it was known which ones are removed.
         if (trailers !== undefined) hideOfSet(edit.dropped, trailers)
         if (this.#begin?.() !== false) client.end(trailers, false)
       },
@@ -288,8 +288,8 @@ export class ResponsePass {
   }
 
   /**
-   * Nothing more is there for now. A head whose body is transformed waits for the first byte that
-   * comes out, since what fails before it can still be told by another; but not for long.
+   * No more input is available for now. A head whose body is transformed waits for the first byte
+   * of output, since another response can still report an earlier failure; but not for long.
    */
   flush(): void {
     const chain = this.#chain
@@ -302,7 +302,7 @@ export class ResponsePass {
       })
   }
 
-  /** Whole, as all responses of the gateway are. */
+  /** Complete, as all responses of the gateway are. */
   async #sendOwn(own: OwnResponse): Promise<void> {
     const chain = this.#chain
     const collecting = chain.collect(Number.POSITIVE_INFINITY)
@@ -322,13 +322,13 @@ function mayHaveBody(status: number, method: string): boolean {
   return method !== 'HEAD' && status !== 204 && status !== 304
 }
 
-/** From what the body will really be. */
+/** Frames the head by the actual body. */
 function frame(head: ResponseHead, draft: ResponseDraft, chain: BodyChain, method: string): void {
   if (!mayHaveBody(draft.status, method)) {
     if (draft.hasBody || chain.isChanged) head.length = -1
     head.framing = 'none'
   } else if (!draft.hasBody || draft.status === 205) {
-    // It has no content (RFC 9110 §15.3.6), or had none as another status: that must be said.
+    // It has no content (RFC 9110 §15.3.6), or had none as another status: the head must say so.
     head.length = 0
     head.framing = 'none'
   } else if (chain.isWhole && chain.trailers === undefined) {
@@ -340,7 +340,7 @@ function frame(head: ResponseHead, draft: ResponseDraft, chain: BodyChain, metho
   }
 }
 
-/** What policies change in a head that is not the response: 103, or 101. Undefined: nothing. */
+/** What policies change in a head that is not the response: 103 or 101. Undefined: nothing. */
 export function changedHead(
   { exchange }: RespondedRequest,
   parts: readonly PlacedPart[],

@@ -1,13 +1,13 @@
-/** Sessions that are over though their cookies still open, by the keys that they are known by. */
+/** Sessions that ended although their cookies can still be opened, identified by their keys. */
 export interface Revoked {
   readonly keys: readonly string[]
-  /** Only sessions of tokens that were issued until then, in seconds since 1970. */
+  /** Only sessions whose tokens were issued until then, in seconds since 1970. */
   readonly before: number
-  /** Seconds since 1970; it need not be remembered longer. */
+  /** Seconds since 1970; it can be forgotten afterwards. */
   readonly until: number
 }
 
-/** Keys in all: what is over by itself goes first, then the oldest. */
+/** Max number of keys: expired ones are removed first, then the oldest. */
 const MAX = 100_000
 
 export class RevokedKeys {
@@ -40,7 +40,7 @@ export class RevokedKeys {
     })
   }
 
-  /** All that is remembered, for a process that begins later. */
+  /** All known revocations, for a process that starts later. */
   all(): readonly Revoked[] {
     return [...this.#known].map(([key, one]) => ({ keys: [key], ...one }))
   }

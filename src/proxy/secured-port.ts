@@ -7,8 +7,8 @@ import { isAlike, type RequestReading } from './port-plan.ts'
 import type { Observer, Port } from './request-loop.ts'
 
 /**
- * A port as a connection sees it that came by the listener of its server name. Requests for another
- * listener are misdirected (421, RFC 9110 §15.5.20): that one may ask for another certificate.
+ * A port as a connection sees it that was accepted on the listener of its server name. Requests for
+ * another listener are misdirected (421, RFC 9110 §15.5.20): it may require another certificate.
  */
 export class SecuredPort implements Port {
   readonly listeners: SecuredListeners
@@ -55,7 +55,7 @@ export class SecuredPort implements Port {
     return this.#port.nextId()
   }
 
-  /** Whether somebody else on this port would serve it: 421, not 404. */
+  /** Whether another listener on this port would serve it: 421, not 404. */
   isMisdirected(host: string): boolean {
     return (
       this.listeners.forHost(host) === undefined && this.#port.listeners.forHost(host) !== undefined
@@ -66,7 +66,7 @@ export class SecuredPort implements Port {
 class SecuredListeners implements ListenerLookup {
   readonly #port: Port
   readonly #listener: ListenerProgram
-  /** The one that was found to be alike before: it is again, until the Program is another. */
+  /** The listener that was last found to be alike: it still is, until the Program changes. */
   #alike: ListenerProgram
 
   constructor(port: Port, listener: ListenerProgram) {

@@ -1,14 +1,14 @@
-// HOT PATH: what has to be sent once more where a backend never looked at it. Guarded by
-// bench/proxy.ts. Liberties: one piece needs no list.
+// HOT PATH: what must be sent again if a backend did not process it. Guarded by bench/proxy.ts.
+// Liberties: one piece needs no list.
 
 import type { Fields } from '../wire/http1/fields.ts'
 
-/** Bytes of a body that are kept until the response begins; a longer one cannot be sent again. */
+/** Bytes of a body kept until the response begins; a longer one cannot be sent again. */
 const MAX_KEPT = 16_384
 
 /**
- * HTTP/2 tells which requests were not even looked at, also when the first bytes of their body were
- * on their way. Calls of gRPC always have a body, and mostly a short one: it is kept, so that such a
+ * HTTP/2 reports which requests were not processed, even if the first bytes of their body were in
+ * transit. gRPC calls always have a body, and usually a short one: it is kept, so that such a
  * request is not lost with its connection.
  */
 export class SentBody {
@@ -17,10 +17,10 @@ export class SentBody {
   #size = 0
   #isEnded = false
   #trailers: Fields | undefined = undefined
-  /** Whether all of it is here, so that it can be sent again. */
+  /** Whether all of it is kept, so that it can be sent again. */
   isWhole = true
 
-  /** `isWaiting`: it was not sent to anybody yet, and must not be lost. */
+  /** `isWaiting`: it has not been sent yet, and must not be lost. */
   add(bytes: Buffer, isWaiting: boolean): void {
     if (!this.isWhole) return
     this.#size += bytes.length
@@ -37,14 +37,14 @@ export class SentBody {
     this.#trailers = trailers
   }
 
-  /** Nobody will want it again. */
+  /** It is not needed again. */
   drop(): void {
     this.isWhole = false
     this.#first = undefined
     this.#others = undefined
   }
 
-  /** Whether whoever gets it wants more. */
+  /** Returns whether the recipient accepts more. */
   sendTo(write: (bytes: Buffer) => boolean, end: (trailers: Fields | undefined) => void): boolean {
     let takesMore = this.#first === undefined || write(this.#first)
     for (const bytes of this.#others ?? []) takesMore = write(bytes)

@@ -5,13 +5,12 @@ import type { Choice } from '../upstream/cluster.ts'
 import type { ClusterCounts, OpenCluster } from '../upstream/clusters.ts'
 
 /**
- * The cluster of a backend in a running gateway. One that no policy says anything about does
- * nothing before its first request, so that it is opened by that: of thousands of backends most
- * have none for a long time.
+ * The cluster of a backend in a running gateway. A cluster without any policy does nothing before
+ * its first request, which opens it: of thousands of backends most have none for a long time.
  */
 export class ServedCluster implements OpenCluster {
   readonly name: string
-  /** How many endpoints it has; undefined if it must be open from the start, to probe them. */
+  /** The number of endpoints; undefined if it must be open from the start, to probe them. */
   readonly #endpoints: number | undefined
   readonly #open: () => OpenCluster
   readonly #closed: (cluster: ServedCluster) => void
@@ -56,7 +55,7 @@ export class ServedCluster implements OpenCluster {
   #openLate(): OpenCluster {
     const opened = this.#open()
     this.#opened = opened
-    // A request that began on the Program before: it is served, and nothing is kept after it.
+    // A request that began on the previous Program: it is served, and nothing is kept afterwards.
     if (this.#isClosed) opened.close()
     return opened
   }
@@ -64,7 +63,7 @@ export class ServedCluster implements OpenCluster {
 
 const UNUSED = { open: 0, idle: 0, waiting: 0, unhealthy: 0, ejected: 0 } as const
 
-/** Undefined for kinds whose endpoints are not known beforehand. */
+/** Undefined for kinds whose endpoints are not known in advance. */
 function endpointsOf(backend: Backend): number | undefined {
   if (backend.kind === 'unix') return 1
   if (backend.kind !== 'host' || backend.policies.length > 0) return undefined

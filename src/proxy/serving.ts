@@ -5,20 +5,20 @@ import type { StreamEnd } from './stream-types.ts'
 
 export type WireProtocol = 'http1' | 'http2' | 'tls' | 'tcp'
 
-/** Why a connection ended that was served. */
+/** Why a connection that was served ended. */
 export type ClosedWord = StreamEnd | ClosingWord | 'drain' | 'removed' | 'limit'
 
-/** Who counts what happens on a connection while it is served. */
+/** Counts what happens on a connection while it is served. */
 export interface Serving extends Http2Observer {
-  /** Bytes since the last time, without those of TLS. */
+  /** Bytes since the last call, without those of TLS. */
   moved(received: number, sent: number): void
   closed(reason: ClosedWord): void
-  /** `source`: the client, where it is known. */
+  /** `source`: the client, if it is known. */
   counted(what: Http2Count, source?: Source): void
   failed(error: ConnectionError, source?: Source): void
 }
 
-/** What of HTTP/2 ends the connection. */
+/** HTTP/2 events that end the connection. */
 export const CLOSED_BY: { readonly [what in Http2Count]?: ClosedWord } = {
   'too-many-resets': 'limit',
   'too-many-pings': 'limit',

@@ -2,7 +2,7 @@ import type { Revoked } from './revoked-keys.ts'
 import { RevokedKeys } from './revoked-keys.ts'
 import type { SignInOrder, SignInReport } from './sign-in-messages.ts'
 
-/** Milliseconds for which what was done once is known: requests with the old cookies are on their way. */
+/** Milliseconds to remember an outcome: requests with the old cookies are in transit. */
 const REMEMBERED = 30_000
 
 interface Claim {
@@ -12,16 +12,16 @@ interface Claim {
 }
 
 export interface SignInOwnerOptions {
-  /** To one worker; false where it is gone. */
+  /** Sends to one worker; returns false if it is gone. */
   readonly send: (worker: number, order: SignInOrder) => boolean
-  /** To all of them; resolves when each has it, or did not say so in time. */
+  /** Sends to all workers; resolves when each has acknowledged it, or the time is over. */
   readonly sendAll: (revoked: readonly Revoked[]) => Promise<void>
 }
 
-/** Where revocations are known to other replicas, too. */
+/** Shares revocations with other replicas. */
 export type ShareRevoked = (revoked: Revoked) => Promise<void>
 
-/** What workers know together of people who sign in: one process has it, and tells the others. */
+/** The state of sign-ins that workers share: one process owns it, and notifies the others. */
 export class SignInOwner {
   readonly #options: SignInOwnerOptions
   readonly #revoked = new RevokedKeys()
@@ -32,12 +32,12 @@ export class SignInOwner {
     this.#options = options
   }
 
-  /** All that a worker has to know when it begins. */
+  /** Everything that a worker must know when it starts. */
   revoked(): readonly Revoked[] {
     return this.#revoked.all()
   }
 
-  /** Heard of from another replica. */
+  /** Adds revocations from another replica. */
   async learn(revoked: readonly Revoked[]): Promise<void> {
     for (const one of revoked) this.#revoked.add(one)
     if (revoked.length > 0) await this.#options.sendAll(revoked)
@@ -49,7 +49,7 @@ export class SignInOwner {
     else this.#settle(report.key, report.value)
   }
 
-  /** What it was to do, nobody does any more. */
+  /** No worker continues what this one had claimed. */
   ended(worker: number): void {
     for (const [key, claim] of this.#claims) {
       if (claim.worker === worker && claim.settled === undefined) this.#settle(key, undefined)

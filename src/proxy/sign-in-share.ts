@@ -1,16 +1,16 @@
 import { type Revoked, RevokedKeys } from './revoked-keys.ts'
 import type { SignInOrder, SignInReport } from './sign-in-messages.ts'
 
-/** What processes that serve the same sessions have to know together. */
+/** The state of sign-ins, shared by processes that serve the same sessions. */
 export interface SharedSignIn {
-  /** Resolves when every process knows. */
+  /** Resolves when every process knows about it. */
   revoke(revoked: Revoked): Promise<void>
   isRevoked(keys: readonly string[], issued: number): boolean
-  /** The outcome of what one process does for all; it fails where that one did. */
+  /** The outcome of work that one process does for all; fails if that process failed. */
   once<T>(key: string, work: () => Promise<T>): Promise<T>
 }
 
-/** For a process that serves alone; `share` tells other replicas. */
+/** For a process that serves alone; `share` notifies other replicas. */
 export function ownSignIn(share: () => ((revoked: Revoked) => Promise<void>) | undefined) {
   const known = new RevokedKeys()
   const shared: SharedSignIn = {
@@ -29,7 +29,7 @@ export function ownSignIn(share: () => ((revoked: Revoked) => Promise<void>) | u
   }
 }
 
-/** A worker's part of it: its parent has the whole. */
+/** A worker's part; its parent has the whole. */
 export class WorkerSignIn implements SharedSignIn {
   readonly #send: (report: SignInReport) => void
   readonly #known = new RevokedKeys()
@@ -65,7 +65,7 @@ export class WorkerSignIn implements SharedSignIn {
     }
   }
 
-  /** `acknowledge`: told that this worker knows. */
+  /** `acknowledge` reports that this worker has applied it. */
   receive(order: SignInOrder, acknowledge: (id: number) => void): void {
     if (order.kind !== 'sign-in-revoked') {
       this.#waiting.get(order.id)?.(order)

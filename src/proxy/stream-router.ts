@@ -1,7 +1,7 @@
 import type { Streams } from '../program/streams.ts'
 import type { StreamRouter } from './stream-types.ts'
 
-/** Where connections of TCP and TLS listeners go: by the configuration that runs now. */
+/** Routes connections of TCP and TLS listeners by the running configuration. */
 export function streamRouter(streams: () => Streams | undefined): StreamRouter {
   return (listener, connection, tried) => {
     const chosen = streams()?.choose(listener, connection, tried) ?? 'no-route'

@@ -4,19 +4,19 @@ import type { ListenerProgram } from '../program/program.ts'
 import type { Attempt } from '../upstream/cluster.ts'
 import type { Dial, Dialing } from '../upstream/connect.ts'
 
-/** The endpoint that was chosen for the bytes of one connection. */
+/** The endpoint that was selected for the bytes of one connection. */
 export interface StreamTarget {
   readonly backend: string
   readonly endpoint: string
-  /** Only for a connection that was let in. */
+  /** Only for an admitted connection. */
   dial(permit: Permit<'connection'>, events: Parameters<Dial>[0]): Dialing
-  /** Called once, when it is over. */
+  /** Called once, when the connection is over. */
   done(attempt: Attempt): void
 }
 
 /**
- * Where the bytes of a connection go that is not one of HTTP; a word where nowhere. `tried` are
- * endpoints that could not be reached.
+ * Selects the target for the bytes of a connection that is not HTTP; returns a word if there is
+ * none. `tried` are endpoints that could not be reached.
  */
 export type StreamRouter = (
   listener: ListenerProgram,
@@ -24,13 +24,13 @@ export type StreamRouter = (
   tried: readonly string[],
 ) => StreamTarget | string
 
-/** What became of it, in the words of the metrics. */
+/** The outcome, as labeled in metrics. */
 export type StreamEnd = 'finished' | 'client' | 'upstream' | 'idle' | 'error'
 
 export interface Streamed {
-  /** `draining`: the gateway cut it off, since it waited long enough. */
+  /** `draining`: the gateway cut it off, after waiting long enough. */
   readonly reason: StreamEnd | 'draining'
-  /** More of it, for the log. */
+  /** Details for the log. */
   readonly detail: string
   readonly backend: string
   readonly endpoint: string

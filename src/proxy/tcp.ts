@@ -11,7 +11,7 @@ import type { StreamEnd, Streamed, StreamTarget } from './stream-types.ts'
 
 const MAX_ATTEMPTS = 3
 
-/** Takes the bytes of a client to a backend and back, as they are. */
+/** Forwards the bytes of a client to a backend and back, unchanged. */
 export function serveStream(
   permit: Permit<'connection'>,
   accepted: Accepted,
@@ -56,7 +56,7 @@ class Stream implements Timed {
   #dialing: Dialing | undefined = undefined
   #received = 0
   #sent = 0
-  /** Sides that came to a good end. */
+  /** The number of sides that ended properly. */
   #whole = 0
   #isOver = false
 
@@ -85,14 +85,14 @@ class Stream implements Timed {
     this.#dial()
   }
 
-  /** Nothing on the wire says that it should end: it has until the grace period is over. */
+  /** The protocol has no way to request an end: it may continue until the grace period is over. */
   drain(): void {}
 
   expire(): void {
     this.#end('idle', 'idle', 'responded')
   }
 
-  /** What throws in an event of either socket ends this stream, and nothing else. */
+  /** An exception in an event of either socket ends only this stream. */
   #guard(work: () => void): void {
     try {
       work()
@@ -139,7 +139,7 @@ class Stream implements Timed {
     })
   }
 
-  /** One way. What the one end has not taken yet keeps the other from being read. */
+  /** Forwards one direction. While one end does not accept more, the other one is not read. */
   #carry(from: Socket, to: Socket, count: (length: number) => void): void {
     from.on('data', (bytes: Buffer) => {
       count(bytes.length)
@@ -150,13 +150,13 @@ class Stream implements Timed {
       this.#touch()
       from.resume()
     })
-    // A half that is closed is closed on the other side too; the other half goes on.
+    // A half that is closed is closed on the other side, too; the other half continues.
     if (from.readableEnded) to.end()
     else from.on('end', () => to.end())
     from.resume()
   }
 
-  /** It is over when both sides said all that they had to say and it was sent, or one breaks. */
+  /** Ends the stream when both sides are finished and everything was sent, or when one breaks. */
   #watch(socket: Socket, who: 'client' | 'upstream', outcome: Attempt['outcome']): void {
     socket.on('error', (error: NodeJS.ErrnoException) => {
       this.#end(who, error.code ?? 'error', outcome)
@@ -204,7 +204,7 @@ class Stream implements Timed {
   }
 }
 
-/** What is not whole must not look as if it were: a reset, not an end. */
+/** An incomplete stream must not look complete: it is reset, not ended. */
 function cut(socket: Socket): void {
   if (socket instanceof TLSSocket || socket.remoteAddress === undefined) socket.destroy()
   else socket.resetAndDestroy()

@@ -10,12 +10,12 @@ import { REQUEST_ID, type RenderedEdit, renderedEdit } from '../wire/http1/rende
 
 const NAMES: readonly string[] = ['traceparent', 'tracestate']
 
-/** What is the same for all requests with the same edit: null where a policy sets it itself. */
+/** The same part of all requests with the same edit; null if a policy sets the header itself. */
 const bases = new WeakMap<HeaderEdit, RenderedEdit | null>()
 
 /**
- * An edit that also tells of the trace. Of the edit beneath, which is mostly one for all requests
- * of a route, nothing is rendered again.
+ * An edit that also adds the trace. The underlying edit, usually one for all requests of a route,
+ * is not rendered again.
  */
 export function withTrace(edit: HeaderEdit, traceparent: string, tracestate: string): HeaderEdit {
   let base = bases.get(edit)
@@ -35,7 +35,7 @@ export function withTrace(edit: HeaderEdit, traceparent: string, tracestate: str
   return traced
 }
 
-/** An edit under which nothing is told of any trace, unless a policy tells of one itself. */
+/** An edit that sends no trace, unless a policy sets one itself. */
 export function withoutTrace(edit: HeaderEdit): HeaderEdit {
   let known = bare.get(edit)
   if (known === undefined) {

@@ -20,28 +20,28 @@ import { respond, variablesOf } from './access-record.ts'
 import type { ActiveTrace, AttemptOutcome, RequestState } from './request-state.ts'
 import { withTrace } from './trace-headers.ts'
 
-/** The trace of one request: from the client, through the gateway, to whoever is asked. */
+/** The trace of one request: from the client, through the gateway, to the backend. */
 export class RequestTrace implements ActiveTrace {
   readonly #tracer: Tracer
   readonly #send: Send
   readonly #policy: TracingProgram
   readonly #joined: Joined
   readonly #tracestate: string
-  /** Undefined where nobody wants it. */
+  /** Undefined if it is not sampled. */
   readonly #server: Span | undefined
   #client: Span | undefined = undefined
-  /** What policies made of the headers, before the trace is told. */
+  /** The headers after policies, before the trace is added. */
   #edit: HeaderEdit = NO_EDIT
-  /** The same with it, as the attempt before sent them. */
+  /** The same with the trace, as the previous attempt sent them. */
   #traced: HeaderEdit | undefined = undefined
-  /** Held until it is known whether any of it is wanted. */
+  /** Held until it is known whether they are exported. */
   readonly #ended: Span[] = []
 
-  /** The tracer is one that sends nothing by itself. */
+  /** The tracer must not export anything itself. */
   constructor(tracer: Tracer, send: Send, policy: TracingProgram, exchange: Exchange) {
     const { headers, method } = exchange.request
     const parent = parseTraceparent(headers.get('traceparent'))
-    // Without a parent that can be trusted, its state means nothing.
+    // Without a valid parent, its state means nothing.
     const state = parent && parseTracestate(headers.get('tracestate'))
     this.#tracer = tracer
     this.#send = send
@@ -63,7 +63,7 @@ export class RequestTrace implements ActiveTrace {
 
   attempting(run: RequestState): void {
     const { exchange } = run
-    // Another provider has headers of its own: those of the one before are not sent to it.
+    // Another provider has its own headers: those of the previous one are not sent to it.
     if (exchange.requestEdit !== this.#traced) this.#edit = exchange.requestEdit
     if (this.#server !== undefined) {
       this.#client = this.#tracer.beginWithin(this.#server, 'client', exchange.request.method)
@@ -98,7 +98,7 @@ export class RequestTrace implements ActiveTrace {
     this.#ended.push(span)
   }
 
-  /** All is over: what is wanted is sent. */
+  /** Everything is over: the spans are exported, if the filter allows it. */
   end(run: RequestState, seconds: number): void {
     const span = this.#server
     if (span === undefined) return
@@ -136,7 +136,7 @@ type Send = (span: Span) => void
 
 type Attributes = { [name: string]: AttributeValue | undefined }
 
-/** Undefined: by the shares of the tracer, which are constant. */
+/** Undefined: the ratios of the tracer apply, which are constant. */
 function samplingOf(
   { randomSampling, clientSampling }: TracingProgram,
   parent: TraceContext | undefined,
@@ -151,7 +151,7 @@ function samplingOf(
   return isAsked && isWithin(parent.traceId, clientSampling(variablesOf(exchange)))
 }
 
-/** The names of OpenTelemetry where it has one; never the query, which may hold what is secret. */
+/** OpenTelemetry's names if there is one; never the query, which may contain secrets. */
 function attributesOf(run: RequestState): Attributes {
   const { exchange, listener } = run
   const { request } = exchange
@@ -179,7 +179,7 @@ function attributesOf(run: RequestState): Attributes {
 
 type Computed = ReturnType<TracingProgram['fields'][number]['valueIn']>
 
-/** Lists of text are lists; what else is nested is told as JSON. */
+/** Lists of strings stay lists; other nested values are sent as JSON. */
 export function attributeOf(value: Computed): AttributeValue | undefined {
   if (value === undefined || value === null) return undefined
   if (typeof value !== 'object') return value
@@ -187,7 +187,7 @@ export function attributeOf(value: Computed): AttributeValue | undefined {
   return isTexts ? (value as readonly string[]) : JSON.stringify(value)
 }
 
-/** `10.0.3.7:8080` as OpenTelemetry has it: an address, and a port apart. */
+/** `10.0.3.7:8080` in OpenTelemetry's form: an address, and a separate port. */
 function endpointAttributes(endpoint: string) {
   const [, address = endpoint, port] = /^\[?(.*?)\]?:(\d+)$/.exec(endpoint) ?? []
   return { 'server.address': address, 'server.port': port === undefined ? undefined : Number(port) }

@@ -4,7 +4,7 @@ import type { Reason } from '../telemetry/definitions/labels.ts'
 import { isReset } from './provider-failure.ts'
 import { RETRY_AFTER } from './replies.ts'
 
-/** The word of the metrics for a backend that did not respond. */
+/** The label in metrics of a backend that did not respond. */
 function undeliveredReason(status: number, reason: string): Reason {
   if (reason === 'bad-rewrite') return 'invalid-configuration'
   if (reason === 'no-endpoint' || reason === 'unhealthy') return 'no-backend'
@@ -14,7 +14,7 @@ function undeliveredReason(status: number, reason: string): Reason {
   return isReset(reason) ? 'upstream-reset' : 'upstream-invalid'
 }
 
-/** What the client is told. `tries`: of a call to a model, how often it was tried again. */
+/** The response to the client. `tries`: for a call to a model, how often it was retried. */
 export function undeliveredReply(status: number, reason: string, tries = 0): Reply {
   const isBusy = reason === 'overloaded' || reason === 'pending-timeout'
   const headers = isBusy ? RETRY_AFTER : NO_EDIT

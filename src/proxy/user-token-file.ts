@@ -15,14 +15,15 @@ import {
 } from '../exchange/user-token-store.ts'
 
 /*
- * Tokens of users in a file that outlives the process: one line for each that was stored or removed,
- * `<key> <version> <sealed>` or `<key> - -`. Keys are digests and tokens are sealed: the file tells
- * nothing without the key of the gateway. What follows the last line end was never acknowledged.
+ * Tokens of users, in a file that outlives the process: one line for each token that was stored or
+ * removed, `<key> <version> <sealed>` or `<key> - -`. Keys are digests and tokens are sealed: the
+ * file reveals nothing without the key of the gateway. Text after the last line end was never
+ * acknowledged.
  */
 
 const LINE = /^([\w-]{43}) ([\w-]{1,64}) ([\w-]{1,100000})$/
 const REMOVED = '-'
-/** Lines of history after which the file is written anew. */
+/** Lines of history after which the file is rewritten. */
 const MAX_HISTORY = 1_000
 
 export class UserTokenFile implements UserTokenStore {
@@ -31,11 +32,11 @@ export class UserTokenFile implements UserTokenStore {
   #file: number
   #lines = 0
 
-  /** Throws if the file cannot be read, is something else, or cannot be written. */
+  /** Throws if the file cannot be read or written, or has other content. */
   constructor(path: string) {
     this.#path = path
     for (const [key, token] of linesOf(path)) {
-      // In memory it is done at once.
+      // In memory it completes at once.
       if (token === undefined) void this.#memory.remove(key)
       else void this.#memory.write(key, token)
     }
@@ -53,7 +54,7 @@ export class UserTokenFile implements UserTokenStore {
 
   async replace(key: string, version: string, token: StoredToken): Promise<boolean> {
     if ((await this.#memory.read(key))?.version !== version) return false
-    // What was renewed is used up at the server: it counts, whether or not it can be written.
+    // The old token is used up at the server: the new one counts, whether or not it can be written.
     await this.#memory.write(key, token)
     await this.#append(key, token)
     return true
@@ -84,7 +85,7 @@ export class UserTokenFile implements UserTokenStore {
       const before = this.#file
       this.#file = this.#rewrite()
       closeSync(before)
-      // The rewritten file lacks what is only being stored.
+      // The rewritten file lacks the token that is being stored.
       writeSync(this.#file, lineOf(key, token))
     }
     await new Promise<void>((resolve, reject) =>
@@ -92,7 +93,7 @@ export class UserTokenFile implements UserTokenStore {
     )
   }
 
-  /** One line for each token, in a file that takes the place of the other as a whole. */
+  /** Writes one line for each token, to a file that replaces the other one as a whole. */
   #rewrite(): number {
     const next = `${this.#path}.next`
     const all = [...this.#memory.entries()]

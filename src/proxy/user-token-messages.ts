@@ -24,6 +24,6 @@ export interface UserTokenOrder {
   readonly kind: 'user-token-response'
   readonly id: number
   readonly value: unknown
-  /** Why it could not be done. */
+  /** Why it failed. */
   readonly error: string | undefined
 }

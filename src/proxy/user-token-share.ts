@@ -1,10 +1,10 @@
 import type { StoredToken, UserTokenStore } from '../exchange/user-token-store.ts'
 import type { UserTokenCall, UserTokenOrder, UserTokenReport } from './user-token-messages.ts'
 
-/** Milliseconds that a worker waits for its parent. */
+/** Max milliseconds that a worker waits for its parent. */
 const TIMEOUT_MS = 10_000
 
-/** A worker's way to the tokens that its parent keeps. */
+/** A worker's access to the tokens that its parent keeps. */
 export class WorkerUserTokens implements UserTokenStore {
   readonly #send: (report: UserTokenReport) => void
   readonly #waiting = new Map<number, (order: UserTokenOrder) => void>()
@@ -56,7 +56,7 @@ export class WorkerUserTokens implements UserTokenStore {
   }
 }
 
-/** The parent's side of it. */
+/** The parent's side. */
 export async function serveUserTokens(
   store: UserTokenStore,
   { id, asks }: UserTokenReport,

@@ -20,18 +20,18 @@ export type Order =
   | {
       readonly kind: 'apply'
       readonly id: number
-      /** Read when it begins, but for the model catalog, which is followed. */
+      /** Read at startup, except for the model catalog, which is followed. */
       readonly settings: Settings
-      /** From the Model of the order before, whatever became of it; of the first, from none. */
+      /** From the Model of the previous order, whatever its outcome; initially from none. */
       readonly patch: ModelPatch
-      /** What the new parts of the Model refer to. */
+      /** The secrets that the new parts of the Model refer to. */
       readonly secrets: Secrets
       readonly isStrict: boolean
-      /** TLS sessions that began with one worker go on with any. */
+      /** Any worker resumes TLS sessions that began with another one. */
       readonly ticketSecret: Uint8Array
-      /** Set while it runs; absent: as the settings say. */
+      /** Set while the process runs; if absent, the settings apply. */
       readonly logLevel?: LogLevel
-      /** Sessions that are over. */
+      /** Sessions that are revoked. */
       readonly revoked: readonly Revoked[]
     }
   | { readonly kind: 'log-level'; readonly level: LogLevel }
@@ -43,24 +43,24 @@ export type Order =
   | SignInOrder
   | UserTokenOrder
 
-/** From a worker to all others, by their parent: what belongs to a stream of a client. */
+/** From a worker to all others, via their parent: a message for the stream of a client. */
 export interface Streamed {
   readonly kind: 'streamed'
   readonly message: StreamMessage
 }
 
-/** From a worker to its parent, by itself: records for the file that the parent writes. */
+/** From a worker to its parent, unsolicited: records for the file that the parent writes. */
 export interface Decided extends Batch {
   readonly kind: 'decided'
 }
 
-/** From a worker to its parent, when it was asked. */
+/** From a worker to its parent, on request. */
 export type Report =
   | {
       readonly kind: 'applied'
       readonly id: number
       readonly applied: Applied
-      /** Limits of what it serves now that it shares with the others. */
+      /** The limits of what it serves now that it shares with the others. */
       readonly quotas: readonly string[]
     }
   | {

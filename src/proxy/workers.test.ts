@@ -13,7 +13,7 @@ import { Workers } from './workers.ts'
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-workers-'))
 after(() => rmSync(folder, { recursive: true }))
 
-/** A worker that serves nothing, and says what it was sent. */
+/** A worker that serves nothing, and reports what it was sent. */
 const ENTRY = join(folder, 'worker.mjs')
 writeFileSync(
   ENTRY,
@@ -26,7 +26,7 @@ writeFileSync(
 })`,
 )
 
-/** Exits by a route called `exits`, and by one called `exits once` if none did before. */
+/** Exits on a route called `exits`, and on one called `exits once` if no worker did before. */
 const MORTAL = join(folder, 'mortal.mjs')
 writeFileSync(
   MORTAL,
@@ -46,7 +46,10 @@ process.on('message', (order) => {
 })`,
 )
 
-/** The first one applies a route called `slow` when there is a file `go`; the others write what they have. */
+/**
+ * The first one applies the route `slow` once the file `go` exists; the others write what they
+ * have.
+ */
 const SLOW = join(folder, 'slow.mjs')
 writeFileSync(
   SLOW,
@@ -72,7 +75,7 @@ process.on('message', (order) => {
 function begin(entry: string, count: number) {
   const log = createLogger({ format: 'text', level: 'off', write: () => {} })
   const workers = new Workers([entry], { modelCatalog: [] } as unknown as Settings, count, log)
-  // A worker is a process like any other, not one of the test runner.
+  // A worker is an ordinary process, not one of the test runner.
   const options = process.execArgv.splice(0)
   const end = async () => {
     process.execArgv.push(...options)

@@ -22,31 +22,31 @@ import type { Decided, LogLevel, Order, Report, Streamed } from './worker-messag
 
 /** A worker that keeps crashing is not started more often than this. */
 const SHORTEST_LIFE = 1_000
-/** A change that so many exit by, one after the other, is what ends them. */
+/** If this many workers exit on a change, one after another, the change is the cause. */
 const MAX_EXITS = 3
-/** How long a scrape waits for a worker that is busy. */
+/** Milliseconds that a scrape waits for a busy worker. */
 const TIMEOUT_MS = 1_000
 
 interface Worker {
   readonly number: number
-  /** Never that of another one, as its number may be. */
+  /** Never that of another worker, unlike its number. */
   readonly serial: number
   readonly child: ChildProcess
   readonly startedAt: number
-  /** It serves the configuration that runs. */
+  /** It serves the running configuration. */
   isServing: boolean
-  /** What was sent to it last: the next patch has what is different from that. */
+  /** What was sent to it last: the next patch contains the difference. */
   delivered: Model | undefined
-  /** How many things had been moved in their files then. */
+  /** How many things had been moved in their files by then. */
   moves: number
 }
 
-/** How a worker ended: asked to, by itself, or because it could not apply the configuration. */
+/** How a worker ended: on request, by itself, or because it could not apply the configuration. */
 export type WorkerEnd = 'stopped' | 'crashed' | 'not-applied'
 
 /**
- * Processes that share the ports. The parent reads the configuration and tells them; one that
- * crashes costs its own connections alone, and is replaced.
+ * Processes that share the ports. The parent reads the configuration and sends it to them; a crash
+ * affects only the worker's own connections, and the worker is replaced.
  */
 export class Workers {
   readonly #entry: readonly [string, ...string[]]
@@ -60,14 +60,14 @@ export class Workers {
   readonly #ticketSecret = randomBytes(32)
   readonly #quotas: QuotaOwner
   readonly #userTokens: UserTokenStore
-  /** What they know together of people who sign in. */
+  /** The state of sign-ins that the workers share. */
   readonly signIn = new SignInOwner({
     send: (serial, order) => this.#sendTo(serial, order),
     sendAll: async (revoked) => {
       await this.#askAll((id) => ({ kind: 'sign-in-revoked', id, revoked }))
     },
   })
-  /** Workers that are ended since they could not apply the configuration. */
+  /** Workers that are killed because they could not apply the configuration. */
   readonly #rejected = new Set<number>()
   #serials = 0
   #model: Model | undefined
@@ -104,7 +104,7 @@ export class Workers {
     this.#onDecided = onDecided
   }
 
-  /** How many of them serve the configuration that runs. */
+  /** How many of them serve the running configuration. */
   get serving(): number {
     let count = 0
     for (const { isServing } of this.#workers.values()) if (isServing) count++
@@ -112,14 +112,14 @@ export class Workers {
   }
 
   /**
-   * All of them, or none: what the first one refuses the others are not told. One of the others that
-   * does not apply it after all is replaced: it would go on by rules that do not hold any more.
-   * Throws if one after the other exits while it applies it.
+   * Applies to all of them or none: if the first one rejects a change, the others do not receive
+   * it. Another worker that does not apply it after all is replaced: it would use rules that are no
+   * longer in effect. Throws if workers exit, one after another, while they apply it.
    */
   async apply(model: Model, isStrict = true, written?: Settings): Promise<Applied> {
     let first = this.#first()
     const before = this.#settings
-    // All else that was written takes effect after a restart.
+    // All other settings take effect after a restart.
     const { modelCatalog } = written ?? before
     this.#settings = { ...before, modelCatalog }
     let applied = await this.#apply(first, model, isStrict)
@@ -137,27 +137,27 @@ export class Workers {
     }
     this.#model = model
     this.#isStrict = isStrict
-    // Those that are there now: one that began meanwhile was sent what was served before.
+    // Those that exist now: one that started meanwhile was sent the previous configuration.
     const others = [...this.#workers.values()].filter((worker) => worker !== first)
     const all = await Promise.all(others.map((worker) => this.#applyOrEnd(worker, model)))
     this.#quotas.retain(new Set([applied, ...all].flatMap(({ quotas }) => quotas)))
     return applied
   }
 
-  /** Of as many as there should be. */
+  /** Starts missing workers, and returns the first. */
   #first(): Worker {
     while (this.#workers.size < this.#count) this.#start(this.#freeNumber())
     const [first] = this.#workers.values()
     return first as Worker
   }
 
-  /** What each worker counted; one that does not respond in time is left out. */
+  /** The metrics of each worker, without those that do not respond in time. */
   async snapshots(): Promise<readonly Snapshot[]> {
     const reports = await this.#askAll((id) => ({ kind: 'snapshot', id }))
     return reports.flatMap((report) => (report?.kind === 'snapshot' ? [report.snapshot] : []))
   }
 
-  /** What any of them decided. */
+  /** The decisions of all workers. */
   async decisions(query: DecisionQuery): Promise<readonly DecisionRecord[]> {
     const reports = await this.#askAll((id) => ({ kind: 'decisions', id, query }))
     const records = reports.flatMap((report) =>
@@ -176,13 +176,13 @@ export class Workers {
     return Promise.all(workers.map((worker) => this.#ask(worker, order, TIMEOUT_MS)))
   }
 
-  /** Until they stop; also of workers that begin later. */
+  /** In effect until they stop; also for workers that start later. */
   setLogLevel(level: LogLevel): void {
     this.#logLevel = level
     for (const { child } of this.#workers.values()) send(child, { kind: 'log-level', level })
   }
 
-  /** Lets every worker finish what it has; resolves when all are gone. */
+  /** Lets every worker finish its requests; resolves when all have exited. */
   async drain(): Promise<void> {
     this.#isDraining = true
     const gone = [...this.#workers.values()].map(
@@ -268,7 +268,7 @@ export class Workers {
     )
   }
 
-  /** A worker that cannot apply what the others serve is of no use: it is said, and it is replaced. */
+  /** A worker that cannot apply what the others serve is of no use: it is reported and replaced. */
   async #applyOrEnd(worker: Worker, model: Model): Promise<AppliedBy> {
     const applied = await this.#apply(worker, model, this.#isStrict)
     const isThere = this.#workers.get(worker.number) === worker
@@ -300,12 +300,12 @@ export class Workers {
     if (report?.kind !== 'applied') {
       return { isApplied: false, diagnostics: [], quotas: [], hasExited: true }
     }
-    // One that rejects a change goes on with what it has, as all of them do.
+    // A worker that rejects a change keeps the previous configuration, as all of them do.
     worker.isServing ||= report.applied.isApplied
     return { ...report.applied, quotas: report.quotas }
   }
 
-  /** undefined: the worker exited, or did not respond in time. */
+  /** Undefined: the worker exited, or did not respond in time. */
   #ask(
     worker: Worker,
     order: (id: number) => Order,
@@ -332,11 +332,11 @@ type FromWorker = Report | Decided | Streamed | QuotaReport | SignInReport | Use
 
 interface AppliedBy extends Applied {
   readonly quotas: readonly string[]
-  /** Whoever was asked, which says nothing about the change. */
+  /** The worker exited, which says nothing about the change. */
   readonly hasExited?: boolean
 }
 
-/** False where nobody is there any more. */
+/** Returns false if the worker is gone. */
 function send(child: ChildProcess, order: Order): boolean {
   if (child.connected) child.send(order, () => {})
   return child.connected

@@ -5,8 +5,8 @@ import type { Route, RouteAction, RouteRule } from '../model/route.ts'
 import type { Layer } from './layers.ts'
 
 /**
- * The same without names, for whoever looks at all of them after every change: there may be
- * thousands, and nearly all that have policies are routes.
+ * Like `layersOf`, but without names, for callers that visit everything after every change: there
+ * may be thousands of places, and nearly all that have policies are routes.
  */
 export function visitPolicies(model: Model, visit: Visit): void {
   const at = (policies: readonly Attached[]) => {
@@ -46,7 +46,7 @@ function visitAction(action: RouteAction, visit: Visit): void {
 
 type Change = (policies: readonly Attached[]) => readonly Attached[]
 
-/** The Model with every list of policies replaced, wherever there may be one. */
+/** Returns the Model with every list of policies replaced, at every place that may have one. */
 export function withPolicies(model: Model, change: Change): Model {
   const at = <T extends { readonly policies: readonly Attached[] }>(place: T): T => ({
     ...place,
@@ -79,7 +79,7 @@ export function withPolicies(model: Model, change: Change): Model {
 
 /**
  * Every place of a Model that has policies, whether or not anything reaches it, under the names
- * that `Reach` gives them.
+ * that `Reach` uses.
  */
 export function* layersOf(model: Model): Generator<Layer> {
   const { gateways, routes, tcpRoutes, backends, frontend } = model

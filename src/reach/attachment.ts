@@ -5,8 +5,8 @@ import type { Route } from '../model/route.ts'
 type Attachable = Pick<Route, 'parents' | 'hostnames'>
 
 /**
- * The hostnames by which requests or connections of a listener come to a route; none: by every name
- * that the listener serves. Undefined where nothing can come to it.
+ * The hostnames under which requests or connections of a listener reach a route; empty means every
+ * name that the listener serves. Undefined if nothing can reach it.
  */
 export function hostnamesOn(
   { parents, hostnames }: Attachable,
@@ -21,7 +21,7 @@ export function hostnamesOn(
   return undefined
 }
 
-/** Whether requests or connections of the listener can come to the route. */
+/** Whether requests or connections of the listener can reach the route. */
 export function isAttached(
   route: Attachable,
   gateway: Pick<Gateway, 'name'>,
@@ -30,7 +30,7 @@ export function isAttached(
   return hostnamesOn(route, gateway, listener) !== undefined
 }
 
-/** The name that a listener serves; undefined: any. */
+/** The name that a listener serves; undefined means any. */
 export function nameOf({ hostname }: Pick<Listener, 'hostname'>): string | undefined {
   return hostname === '*' ? undefined : hostname
 }

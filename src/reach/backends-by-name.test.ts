@@ -13,7 +13,7 @@ const backend = (name: string): Backend => ({
   endpoints: [],
 })
 
-/** Where, how many go, and the names of those that come. */
+/** The position, the number of removed backends, and the names of the added ones. */
 const edit = fc.tuple(
   fc.nat(12),
   fc.nat(3),
@@ -26,7 +26,7 @@ it('backends by name are the same whether they go on from a list before or not',
       let list: readonly Backend[] = []
       for (const [at, count, names] of edits) {
         const next = list.toSpliced(Math.min(at, list.length), count, ...names.map(backend))
-        // Whoever compares them lets the next map go on from the one before.
+        // Comparing the lists lets the next map build on the previous one.
         changedRange(list, next)
         const expected = new Map(next.map((one) => [one.name, one]))
         const made = backendsByName(next)

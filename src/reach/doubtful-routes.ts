@@ -6,8 +6,8 @@ import { decidesAt } from './points.ts'
 const OF_ENDPOINTS = kindsThat(({ cluster }) => cluster === 'endpoints')
 
 /**
- * Whether a policy of the route may be without effect, depending on where the route leads: nearly
- * all of thousands of routes need not be looked at for that.
+ * Whether a policy of the route may have no effect, depending on where the route leads. Nearly all
+ * of thousands of routes need no check for that.
  */
 export function mayLackEffect({ policies, rules }: Route): boolean {
   return (

@@ -5,12 +5,12 @@ import type { RouteAction } from '../model/route.ts'
 import { kindsThat } from './kinds.ts'
 
 /*
- * A dynamic backend has no endpoints of its own: each request names its target. There is nothing
- * to choose among, nothing to check before somebody asks for it, and nothing to leave out.
+ * A dynamic backend has no endpoints of its own: each request names its target. There is nothing to
+ * choose among, nothing to check before a request names it, and nothing to exclude.
  */
 const OF_ENDPOINTS = kindsThat(({ cluster }) => cluster === 'endpoints')
 
-/** Policies that are written where they reach dynamic backends alone, and do nothing for these. */
+/** Reports policies that are set where they reach only dynamic backends, and have no effect. */
 export function* checkDynamicPolicies(model: Model): Generator<Diagnostic> {
   const dynamic = new Set(
     model.backends.filter(({ kind }) => kind === 'dynamic').map(({ name }) => name),
@@ -32,7 +32,7 @@ export function* checkDynamicPolicies(model: Model): Generator<Diagnostic> {
   }
 }
 
-/** Policies of gateways are for whatever routes there are, and not looked at. */
+/** Policies of gateways apply to any routes, and are not checked. */
 function* reachingOnly(model: Model, dynamic: ReadonlySet<string>): Generator<Attached> {
   for (const { name, policies } of model.backends) if (dynamic.has(name)) yield* policies
   for (const { policies, rules } of model.routes) {

@@ -2,20 +2,21 @@ import type { Attached, InvalidPolicy, Section, ValidPolicy } from '../model/pol
 import { COMPOSING, KNOWN } from './kinds.ts'
 import type { Layer } from './layers.ts'
 
-/** What holds at one point, of all that the layers around it say. */
+/** The policies that apply at one point, out of all layers around it. */
 export interface Effective {
-  /** In the order of the layers, the gateway's first. */
+  /** In the order of the layers, those of the gateway first. */
   readonly byKind: ReadonlyMap<string, readonly [ValidPolicy, ...ValidPolicy[]]>
-  /** Deny what they guard. */
+  /** These deny what they guard. */
   readonly invalid: readonly InvalidPolicy[]
 }
 
 export const NO_POLICIES: Effective = { byKind: new Map(), invalid: [] }
 
 /**
- * Layers go from the general to the specific. Policies of a kind that composes hold together; of
- * the others the most specific layer has its way, and in one layer the first. An invalid policy
- * that gave way guards nothing any more; one of a kind that nobody knows always guards.
+ * Layers are ordered from the general to the specific. Policies of a kind that composes apply
+ * together; of other kinds, the policy of the most specific layer applies, and in one layer the
+ * first. An overridden invalid policy no longer guards anything; one of an unknown kind always
+ * guards.
  */
 export function effectiveAt(layers: readonly Layer[], section: Section): Effective {
   let only: Attached | undefined

@@ -1,6 +1,6 @@
 import { type IdentityVariable, POLICY_SCHEMAS, type PolicySchema } from '../policies/schema.ts'
 
-/* Which kinds of policies there are for what, as their records say. */
+/* Groups of policy kinds, derived from their records. */
 
 const RECORDS: ReadonlyMap<string, PolicySchema> = new Map(
   POLICY_SCHEMAS.map((record) => [record.kind, record]),
@@ -8,10 +8,10 @@ const RECORDS: ReadonlyMap<string, PolicySchema> = new Map(
 
 export const KNOWN: ReadonlySet<string> = new Set(RECORDS.keys())
 
-/** All of them that reach a point hold there; of other kinds, one does. */
+/** All policies of these kinds that reach a point apply there; of other kinds, only one does. */
 export const COMPOSING: ReadonlySet<string> = kindsThat(({ composes }) => composes)
 
-/** The variables by which each kind says who asks. */
+/** The variables in which each kind puts the client identity. */
 export const IDENTIFYING: ReadonlyMap<string, readonly IdentityVariable[]> = new Map(
   POLICY_SCHEMAS.filter(({ identifies }) => identifies.length > 0).map(({ kind, identifies }) => [
     kind,
@@ -19,7 +19,7 @@ export const IDENTIFYING: ReadonlyMap<string, readonly IdentityVariable[]> = new
   ]),
 )
 
-/** Every variable that says who asks. */
+/** Every variable that contains a client identity. */
 export const IDENTITY_VARIABLES: readonly IdentityVariable[] = [
   ...new Set([...IDENTIFYING.values()].flat()),
 ]

@@ -1,13 +1,13 @@
 import type { Attached } from '../model/policy.ts'
 
-/** The policies of one place: a gateway, a listener, a route, one of its rules, a backend. */
+/** The policies of one place: a gateway, a listener, a route, one of its rules, or a backend. */
 export interface Layer {
   /** Unique in the Model: `gateway default`, `route checkout`. */
   readonly place: string
   readonly policies: readonly Attached[]
 }
 
-/** How the policies of a place become a layer; without a word, they are one as they are. */
+/** Makes a layer of the policies of a place; by default, they are one unchanged. */
 export type LayerAt = (place: string, policies: readonly Attached[]) => Layer
 
 export const layerAt: LayerAt = (place, policies) => ({ place, policies })

@@ -8,15 +8,15 @@ import { kindsThat, recordOf } from './kinds.ts'
 import { backendsByName } from './reach.ts'
 
 /*
- * Policies about parts of a backend that the backend does not have. Rules about MCP guard messages
- * of MCP; a backend that is only known to speak HTTP would be open behind them. At a gateway they
- * are for those behind it that do speak MCP.
+ * Policies for parts that a backend does not have. MCP rules guard MCP messages; a backend that is
+ * only known to speak HTTP would be open behind them. At a gateway, they are for those backends
+ * behind it that speak MCP.
  */
 
-/** All kinds that something is said of here. */
+/** All kinds that are checked here. */
 const KINDS = kindsThat(({ kind, enforcedBy }) => enforcedBy !== undefined || kind === 'a2a')
 
-/** Of thousands of routes nearly none has one, which is found once for each. */
+/** Almost none of thousands of routes has one. Each route is checked only once. */
 const MEANT = new WeakMap<Route, boolean>()
 const MEANT_AMONG = new WeakMap<readonly Route[], readonly Route[]>()
 
@@ -43,7 +43,7 @@ function hasMeant(policies: readonly Attached[]): boolean {
   return policies.some(({ kind }) => KINDS.has(kind))
 }
 
-/** Agents are reached over HTTP: what speaks another protocol has nothing that `a2a` reads. */
+/** Agents are reached over HTTP: backends with another protocol have nothing that `a2a` reads. */
 export function* checkAgentPolicies(model: Model): Generator<Diagnostic> {
   const reported = new Set<Attached>()
   for (const { policy, backend } of nearBackends(model)) {
@@ -61,7 +61,7 @@ export function* checkAgentPolicies(model: Model): Generator<Diagnostic> {
   }
 }
 
-/** Policies at what leads to a backend that does not enforce them: it looks guarded, and is not. */
+/** Reports policies that a backend does not enforce: it looks guarded, and is not. */
 export function* checkEnforcingBackends(model: Model): Generator<Diagnostic> {
   yield* unenforced(model)
   yield* checkWebhooks(model)
@@ -79,7 +79,7 @@ export function* checkEnforcingBackends(model: Model): Generator<Diagnostic> {
   }
 }
 
-/** Messages of MCP are guarded one by one as they pass: no service is asked about them. */
+/** MCP messages are guarded one by one as they pass: no service is called about them. */
 function* checkWebhooks(model: Model): Generator<Diagnostic> {
   const reported = new Set<Attached>()
   for (const { policy, backend } of nearBackends(model)) {
@@ -123,7 +123,7 @@ interface Near {
   readonly backend: Backend
 }
 
-/** Policies of backends, and those of routes to them; not of gateways, which are for all behind. */
+/** Policies of backends and of routes to them, but not of gateways, which are for all of them. */
 function* nearBackends(model: Model): Generator<Near> {
   for (const backend of guardedBackends(model)) {
     for (const policy of backend.policies) yield { policy, backend }
@@ -151,7 +151,7 @@ function* nearBackends(model: Model): Generator<Near> {
 
 const GUARDED = new WeakMap<readonly Backend[], readonly Backend[]>()
 
-/** Those that may have policies: thousands of routes have a plain one in place. */
+/** Backends that may have policies: thousands of routes define a plain one in place. */
 function guardedBackends({ backends }: Model): readonly Backend[] {
   let found = GUARDED.get(backends)
   if (found === undefined) {
@@ -161,7 +161,7 @@ function guardedBackends({ backends }: Model): readonly Backend[] {
   return found
 }
 
-/** A provider has one address: there is nothing to choose among. */
+/** A provider has one address: there is nothing to choose from. */
 export function* checkProviderPolicies({ backends }: Model): Generator<Diagnostic> {
   for (const backend of backends) {
     if (backend.kind !== 'ai') continue

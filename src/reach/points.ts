@@ -13,7 +13,7 @@ import type { RefPlace, Where } from './where.ts'
 /** The stages at which rules decide. */
 export type RuleStage = 'connection' | 'traffic' | 'backend' | 'mcp'
 
-/** The policies that each stage is decided by are those of one section. */
+/** Policies of one section decide each stage. */
 const SECTION_OF_STAGE: Readonly<Record<RuleStage, Section>> = {
   connection: 'frontend',
   traffic: 'traffic',
@@ -21,14 +21,14 @@ const SECTION_OF_STAGE: Readonly<Record<RuleStage, Section>> = {
   mcp: 'backend',
 }
 
-/** The kinds of policies that are rules. */
+/** The kinds of policies that contain rules. */
 export const RULE_KINDS: ReadonlySet<string> = kindsThat(({ hasRules }) => hasRules)
 
-/** A place where rules decide: a listener, a rule of a route, a backend, a part of it. */
+/** A place where rules decide: a listener, a rule of a route, a backend, or a part of one. */
 export class Point {
   readonly stage: RuleStage
   readonly where: Where
-  /** All that is around it, the most general first. */
+  /** All layers around it, the most general first. */
   readonly layers: readonly Layer[]
   #effective: Effective | undefined
   #sources: Sources | undefined
@@ -43,13 +43,13 @@ export class Point {
     return SECTION_OF_STAGE[this.stage]
   }
 
-  /** What holds here, of each kind. */
+  /** The policies that apply here, by kind. */
   get effective(): Effective {
     this.#effective ??= effectiveAt(this.layers, this.section)
     return this.#effective
   }
 
-  /** Policies that could not be read, and so let nothing pass here. */
+  /** Policies that could not be read, and so reject everything here. */
   get invalid(): readonly InvalidPolicy[] {
     const { invalid } = this.effective
     return invalid.length === 0 ? invalid : invalid.filter((policy) => this.#isGuarding(policy))
@@ -68,13 +68,13 @@ export class Point {
     }
   }
 
-  /** Who finds out who asks, and who sees it. */
+  /** Which policies identify clients, and which policies see the result. */
   get sources(): Sources {
     this.#sources ??= sourcesAt(this.layers, this.section)
     return this.#sources
   }
 
-  /** The policies whose rules decide here, the most general first, each with its layer. */
+  /** The policies whose rules decide here, the most general first, each with its layer index. */
   *rules(): Generator<readonly [policy: ValidPolicy<Authorization>, depth: number]> {
     for (const [depth, { policies }] of this.layers.entries()) {
       for (const policy of policies) {
@@ -86,7 +86,7 @@ export class Point {
   }
 }
 
-/** Whether the policy is about rules of this stage. */
+/** Whether the policy contains rules of this stage. */
 export function decidesAt(
   { kind, section }: Pick<Attached, 'kind' | 'section'>,
   stage: RuleStage,
@@ -97,7 +97,7 @@ export function decidesAt(
   return (record.stage ?? STAGE_OF_SECTION[section]) === stage
 }
 
-/** The kind of policy that has the rules of a stage. */
+/** The kind of policy that contains the rules of a stage. */
 export function ruleKind(stage: RuleStage): string {
   const section = SECTION_OF_STAGE[stage]
   const isOwn = (kind: string) => decidesAt({ kind, section }, stage)
@@ -105,8 +105,8 @@ export function ruleKind(stage: RuleStage): string {
 }
 
 /**
- * Whether a policy is about requests to the backend. Rules about MCP are a stage of their own, and
- * at a gateway they are for those behind it that speak MCP; nearer to something else they hold.
+ * Whether a policy applies to requests to the backend. MCP rules are a separate stage, and at a
+ * gateway they are for those backends that speak MCP; nearer to another backend, they apply.
  */
 export function holdsForRequests(policy: Attached, backend: Backend | undefined): boolean {
   if (!decidesAt(policy, 'mcp')) return true
@@ -114,15 +114,15 @@ export function holdsForRequests(policy: Attached, backend: Backend | undefined)
 }
 
 /**
- * Credentials of users for MCP servers: whoever has none consents for one server, and the message
- * is known by then, so that its client is told in the words of the protocol.
+ * User credentials for MCP servers: a user who has none gives consent for one server, and by then
+ * the message is known, so its client is informed in the terms of the protocol.
  */
 export function isForEachServer(policy: Attached): boolean {
   if (policy.kind !== 'backendAuth' || policy.state !== 'valid') return false
   return (policy.value as { readonly kind?: unknown }).kind === 'user'
 }
 
-/** The policies that the rules of a stage come from, of all that hold at a point. */
+/** The policies that contain the rules of a stage, out of all that apply at a point. */
 export function rulesAt(
   byKind: Effective['byKind'],
   stage: RuleStage,
@@ -133,7 +133,7 @@ export function rulesAt(
   return undefined
 }
 
-/** Every place of the Model where rules can decide, in the order of the Model. */
+/** All places of the Model where rules can decide, in the order of the Model. */
 export function* pointsOf(model: Model): Generator<Point> {
   const reach = new Reach(model)
   for (const where of reach.listeners()) {
@@ -158,7 +158,7 @@ function* backendPoints(reach: Reach, place: RefPlace, around: readonly Layer[])
   if (backend === undefined) return
   const layers = reach.behind(around, place)
   if (backend.kind === 'ai') {
-    // Rules decide once a provider is chosen, and about each by itself.
+    // Rules are evaluated once a provider is chosen, for each provider separately.
     for (const provider of backend.groups.flatMap(({ providers }) => providers)) {
       const where = { ...place, provider }
       yield new Point('backend', where, reach.within(layers, where))

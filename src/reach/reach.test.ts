@@ -12,8 +12,8 @@ import { type Point, pointsOf, type RuleStage } from './points.ts'
 import { Reach } from './reach.ts'
 
 /*
- * The twin knows nothing of the records of policies and walks nothing: it tries every combination
- * of things in a Model against the words of the specification.
+ * The twin does not use the records of policies and does not walk the Model: it tests every
+ * combination of objects in a Model against the words of the specification.
  */
 
 const ORIGIN = { kind: 'object', object: 'test', field: '' } as const
@@ -61,7 +61,7 @@ function policiesAt(level: Level, ...sections: readonly Section[]): fc.Arbitrary
 }
 
 const NAMES = ['example.com', '*.example.com', 'a.example.com', '*.a.example.com', 'other.org', '*']
-/** Whatever two patterns have in common, one of these has. */
+/** If two patterns have names in common, one of these is among them. */
 const HOSTS = ['example.com', 'a.example.com', 'b.example.com', 'x.a.example.com', 'other.org', 'z']
 
 function covers(pattern: string, host: string): boolean {
@@ -189,7 +189,7 @@ const models: fc.Arbitrary<Model> = fc.record({
   frontend: policiesAt('frontend', 'frontend'),
 })
 
-/** A place as the twin has it: the names on the way, and the policies of each level around it. */
+/** A place in the twin: the names on the way, and the policies of each level around it. */
 interface Plain {
   readonly at: string
   readonly stage: RuleStage
@@ -250,7 +250,7 @@ function plainPoints(model: Model): readonly Plain[] {
 
 const SECTIONS = { connection: 'frontend', traffic: 'traffic', backend: 'backend', mcp: 'backend' }
 
-/** Of each kind what holds: by a sort of all of them, not by going through levels. */
+/** The policies that apply, by kind: found by sorting all of them, not by walking levels. */
 function plainEffective({ levels, stage }: Plain) {
   const all = levels.flatMap((policies, depth) =>
     policies.map((policy, order) => ({ policy, depth, order })),

@@ -10,8 +10,9 @@ import { type Layer, type LayerAt, layerAt } from './layers.ts'
 import type { RefPlace, RoutePlace, RulePlace, StreamPlace, Where } from './where.ts'
 
 /**
- * What in the Model can be come to, and which policies are around it. Everyone who asks what holds
- * for a request asks here: what runs, what is proven about it, and what is shown of it.
+ * Determines what in the Model can be reached, and which policies are around it. All code that
+ * needs to know what applies to a request uses this: what runs, what is proven about it, and what
+ * is shown of it.
  */
 export class Reach {
   readonly model: Model
@@ -19,14 +20,14 @@ export class Reach {
   #routes: ReadonlyMap<string, readonly Route[]> | undefined
   #before: KnownRoutes | undefined
 
-  /** `before`: what is known of another Model, of which this one has most routes. */
+  /** `before` is what is known of another Model that shares most routes with this one. */
   constructor(model: Model, at: LayerAt = layerAt, before?: KnownRoutes) {
     this.model = model
     this.#layerAt = at
     this.#before = before
   }
 
-  /** Routes by the name of their gateway, in their order. */
+  /** Routes by the name of their gateway, in order. */
   get routesByGateway(): ReadonlyMap<string, readonly Route[]> {
     if (this.#routes === undefined) {
       const { routes } = this.model
@@ -46,12 +47,12 @@ export class Reach {
     }
   }
 
-  /** Those that listeners have, in their order; several may share one. */
+  /** The ports of listeners, in order; several listeners may share one. */
   get ports(): ReadonlySet<number> {
     return new Set([...this.listeners()].flatMap(({ listener }) => listener.port ?? []))
   }
 
-  /** Every route that requests of the listener can come to, in the order of the Model. */
+  /** Every route that requests of the listener can reach, in the order of the Model. */
   *routesOn(where: Where): Generator<RoutePlace> {
     for (const route of this.routesNear(where)) {
       const place = this.routeOn(where, route)
@@ -59,19 +60,19 @@ export class Reach {
     }
   }
 
-  /** Routes of the gateway: requests of the listener can come to no others. */
+  /** Routes of the gateway. Requests of the listener can reach no others. */
   routesNear({ gateway, listener }: Where): readonly Route[] {
     if (!servesRequests(listener)) return NO_ROUTES
     return this.routesByGateway.get(gateway.name) ?? NO_ROUTES
   }
 
-  /** A route where requests of the listener come to it; undefined: none do. */
+  /** The place of a route under the listener; undefined if no requests of the listener reach it. */
   routeOn({ gateway, listener }: Where, route: Route): RoutePlace | undefined {
     const hostnames = hostnamesOn(route, gateway, listener)
     return hostnames && { gateway, listener, route, hostnames }
   }
 
-  /** Whether anything that comes to the listener can come to the route, also of connections. */
+  /** Whether requests or connections of the listener can reach the route. */
   isReached({ gateway, listener }: Where, route: Pick<Route, 'parents' | 'hostnames'>): boolean {
     return isAttached(route, gateway, listener)
   }
@@ -88,7 +89,7 @@ export class Reach {
     for (const place of this.routesOn(where)) yield* this.rulesOf(place)
   }
 
-  /** Every route that connections of the listener can come to, in the order of the Model. */
+  /** Every route that connections of the listener can reach, in the order of the Model. */
   *streamsOn({ gateway, listener }: Where): Generator<StreamPlace> {
     if (!servesStreams(listener)) return
     for (const stream of this.model.tcpRoutes) {
@@ -97,7 +98,7 @@ export class Reach {
     }
   }
 
-  /** The backends of a rule, also those that get no share of its requests. */
+  /** The backends of a rule, including those without a share of its requests. */
   *refsOf(place: RulePlace): Generator<RefPlace> {
     const { action } = place.rule
     if (action.kind !== 'forward') return
@@ -107,8 +108,8 @@ export class Reach {
   }
 
   /**
-   * The lists themselves that are around all routes of a listener, the most general first: what
-   * holds there is the same as long as they are.
+   * The lists of policies around all routes of a listener, the most general first. As long as these
+   * are the same objects, the same policies apply there.
    */
   listsAround({ gateway, listener }: Where): ListsAround {
     return [this.model.frontend, gateway.policies, listener.policies]
@@ -133,7 +134,7 @@ export class Reach {
   }
 
   /**
-   * The same with those of a backend, and of the reference to it, which is this backend on this
+   * Adds the layers of a backend, and of the reference to it, which is for this backend on this
    * route and so more specific.
    */
   behind(around: readonly Layer[], where: Behind): readonly Layer[] {
@@ -149,7 +150,7 @@ export class Reach {
     return found
   }
 
-  /** The same with those of one provider or server of the backend. */
+  /** Adds the layers of one provider or server of the backend. */
   within(behind: readonly Layer[], { backend, provider, server }: Within): readonly Layer[] {
     const at = this.#layerAt
     const found = [...behind]
@@ -168,8 +169,8 @@ export class Reach {
   }
 
   /**
-   * Those around one backend of a route of connections: there are no requests, and what stands
-   * around the route is about those.
+   * The layers around one backend of a TCP route. There are no requests, and the policies around
+   * the route are for requests.
    */
   aroundStream({ stream }: Pick<StreamPlace, 'stream'>, ref: StreamRef): readonly Layer[] {
     const { name, policies } = stream
@@ -189,7 +190,7 @@ const NO_ROUTES: readonly Route[] = []
 
 const byName = new WeakMap<readonly Backend[], LayeredMap<Backend>>()
 
-/** Made once for a list, from that of the list before if few are different. */
+/** Created once for each list, from that of the previous list if there are few differences. */
 export function backendsByName(backends: readonly Backend[]): ReadonlyMap<string, Backend> {
   const known = byName.get(backends)
   if (known !== undefined) return known
@@ -200,7 +201,7 @@ export function backendsByName(backends: readonly Backend[]): ReadonlyMap<string
   return made
 }
 
-/** Undefined where it is no less work, or where several have one name: the last one counts. */
+/** Undefined if that is no less work, or if several have the same name: the last one applies. */
 function backendsAfter(backends: readonly Backend[]): LayeredMap<Backend> | undefined {
   const { before, range } = comparedWith(backends) ?? {}
   const known = before && byName.get(before)
@@ -223,12 +224,12 @@ type Behind = Pick<Where, 'index' | 'backend' | 'ref' | 'number'> & {
 type StreamRef = Pick<Where, 'backend' | 'ref' | 'number'>
 
 export interface KnownRoutes {
-  /** Of the Model. */
+  /** The routes of the Model. */
   readonly routes: readonly Route[]
   readonly byGateway: ReadonlyMap<string, readonly Route[]>
 }
 
-/** The same at the cost of the routes that are different. */
+/** The same, at the cost of only the routes that differ. */
 function routesAfter({ routes: before, byGateway }: KnownRoutes, routes: readonly Route[]) {
   const { start, endBefore, end } = changedRange(before, routes)
   const gone = before.slice(start, endBefore)
@@ -259,7 +260,7 @@ function gatewaysOf(routes: readonly Route[]): ReadonlySet<string> {
 
 function routesOf(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]> {
   const byGateway = new Map<string, Route[]>()
-  // Counted loops, and no look-up for the gateway of the route before: there may be thousands.
+  // Counted loops, and no lookup for the gateway of the previous route: there may be thousands.
   let name: string | undefined
   let known: Route[] = []
   for (let i = 0; i < routes.length; i++) {

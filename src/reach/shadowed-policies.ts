@@ -6,16 +6,16 @@ import { appliesAlways } from '../policies/schema.ts'
 import { visitPolicies, visitRoute } from './all-layers.ts'
 import { kindsThat, recordOf } from './kinds.ts'
 
-/** Policies that respond by themselves, in the order in which they run. */
+/** Policies that send responses themselves, in the order in which they run. */
 export const RESPONDING: readonly string[] = [
   ...kindsThat(({ repliesTo }) => repliesTo === 'requests'),
 ]
-/** What is only for requests that go on to a backend. */
+/** Policies that are only for requests forwarded to a backend. */
 const ON_THE_WAY = kindsThat(({ isForForwarding }) => isForForwarding)
 
-/** Settings that do nothing because of what else their policy or their route says. */
+/** Reports settings without effect because of other settings of their policy or their route. */
 export function shadowedPolicies(model: Model): Iterable<Diagnostic> {
-  // A policy that is attached to several things is one policy.
+  // A policy that is attached to several places is one policy.
   const found = new Map<string, Diagnostic>()
   visitPolicies({ ...model, routes: model.routes.filter(mayShadow) }, (policies) => {
     for (const diagnostic of shadowsAmong(policies)) {
@@ -26,7 +26,7 @@ export function shadowedPolicies(model: Model): Iterable<Diagnostic> {
   return found.values()
 }
 
-/** Routes with nothing to say of: Models that follow each other share what did not change. */
+/** Routes without findings. Successive Models share what did not change. */
 const CLEAR = new WeakSet<Route>()
 
 function mayShadow(route: Route): boolean {
@@ -47,7 +47,7 @@ function shadowsAmong(policies: readonly Attached[]): readonly Diagnostic[] {
   const first = RESPONDING.find((kind) => policies.some((one) => one.kind === kind && isSure(one)))
   for (const policy of policies) {
     const { kind } = policy
-    // Whoever fixes it sees then what is left to say.
+    // Once it is fixed, any remaining findings are reported.
     if (policy.state !== 'valid') continue
     const idle = recordOf(kind)?.neverReached?.(policy.value as never)
     if (idle !== undefined) report(policy, idle.message, idle.hint)

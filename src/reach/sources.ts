@@ -3,13 +3,13 @@ import type { IdentityVariable } from '../policies/schema.ts'
 import { IDENTIFYING } from './kinds.ts'
 import type { Layer } from './layers.ts'
 
-/** What the policies around one point see of who asks. */
+/** What the policies around one point see of the client identity. */
 export interface Sources {
-  /** All authentications around it, the gateway's first. */
+  /** All authentications around it, those of the gateway first. */
   readonly all: readonly Attached[]
   /**
-   * Those whose word a policy takes for a variable, by the name of the policy and by the layer that
-   * it stands in, from 0; beyond the last layer, what is seen from within all of them.
+   * The authentications that a policy trusts for a variable, by the name of the policy and the
+   * index of its layer, from 0; an index after the last layer means inside all of them.
    */
   seenBy(policy: string, depth: number, variable: IdentityVariable): readonly Attached[]
 }
@@ -17,11 +17,11 @@ export interface Sources {
 export const NO_SOURCES: Sources = { all: [], seenBy: () => [] }
 
 /**
- * A policy sees what its own authentication found out; where it has none, what the nearest level
- * around it did. A neighbour at its own level lends it nothing: whoever attaches a policy of his
- * own to a route must not thereby hand claims to the rules of others. Where its own found nobody,
- * as one that is Optional may, an enclosing level does not step in: another issuer may have other
- * people of the same names.
+ * A policy sees what its own authentication found or, if it has none, what the nearest enclosing
+ * level found. It does not see what a neighbor at its own level found: attaching a policy to a
+ * route must not supply claims to the rules of others. If its own authentication found no client,
+ * as an Optional one may, an enclosing level does not step in: another issuer may have other users
+ * with the same names.
  */
 export function sourcesAt(layers: readonly Layer[], section: Section): Sources {
   if (!hasSource(layers, section)) return NO_SOURCES
@@ -39,7 +39,7 @@ function hasSource(layers: readonly Layer[], section: Section): boolean {
   return false
 }
 
-/** What was found out for a request is known where its backend is decided about. */
+/** What was found for a request is also visible to the rules of its backend. */
 function isSource(policy: Attached, section: Section): boolean {
   const isSeen = policy.section === 'traffic' || policy.section === section
   return isSeen && IDENTIFYING.has(policy.kind)

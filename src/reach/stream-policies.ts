@@ -6,16 +6,16 @@ import { recordOf } from './kinds.ts'
 import { Reach } from './reach.ts'
 
 /*
- * What holds for connections that are not HTTP. There are no requests to decide about, so of all
- * policies only those can hold that say how a backend is connected to. The others are refused: a
- * rule that nothing enforces looks like protection and is none.
+ * The policies that apply to connections other than HTTP. There are no requests to decide about, so
+ * only policies that define how to connect to a backend can apply. The others are rejected: a rule
+ * that is not enforced looks like protection and is none.
  */
 
 export function holdsForStreams({ section, kind }: Attached): boolean {
   return section === 'backend' && recordOf(kind)?.cluster !== undefined
 }
 
-/** All policies that would have to hold for connections and do not. */
+/** Reports all policies that would have to apply to connections and do not. */
 export function* unenforcedOnStreams(model: Model): Generator<Diagnostic> {
   const reported = new Set<Attached>()
   for (const policy of [...ofRoutes(new Reach(model)), ...ofListeners(model)]) {
@@ -64,14 +64,14 @@ function* ofListeners({ gateways }: Model): Generator<Attached> {
   }
 }
 
-/** They hold for some listeners of their gateway, and may be meant for these alone. */
+/** They apply to some listeners of their gateway, and may be meant only for these. */
 function ofMixedGateways({ gateways }: Model): readonly Attached[] {
   const isMixed = ({ listeners }: Gateway) =>
     listeners.some(servesStreams) && !listeners.every(servesStreams)
   return gateways.filter(isMixed).flatMap(({ policies }) => policies.filter(isForRequests))
 }
 
-/** What stands around a route of connections does not reach its backends, either. */
+/** Policies around a TCP route do not reach its backends, either. */
 function isForRequests({ section }: Attached): boolean {
   return section !== 'frontend'
 }

@@ -3,27 +3,27 @@ import type { Gateway, Listener } from '../model/gateway.ts'
 import type { BackendRef, Route, RouteRule } from '../model/route.ts'
 import type { TcpRoute } from '../model/tcp-route.ts'
 
-/** A place in the Model, by all that is around it. */
+/** A place in the Model, with everything around it. */
 export interface Where {
   readonly gateway: Gateway
   readonly listener: Listener
   readonly route?: Route
   readonly rule?: RouteRule
-  /** Of the rule in its route. */
+  /** Index of the rule in its route. */
   readonly index?: number
   readonly ref?: BackendRef
-  /** Of the reference in its rule. */
+  /** Index of the reference in its rule. */
   readonly number?: number
   readonly backend?: Backend | undefined
-  /** Of an AI backend. */
+  /** For an AI backend. */
   readonly provider?: AiProvider
-  /** Of an MCP backend. */
+  /** For an MCP backend. */
   readonly server?: McpTarget
 }
 
 export interface RoutePlace extends Where {
   readonly route: Route
-  /** Those of the route that requests of the listener can have; none: every name. */
+  /** The names of the route that requests of the listener can have; empty means every name. */
   readonly hostnames: readonly string[]
 }
 
@@ -32,14 +32,14 @@ export interface RulePlace extends RoutePlace {
   readonly index: number
 }
 
-/** A backend that a rule refers to; undefined where the Model has none of the name. */
+/** A backend that a rule refers to; undefined if the Model has none with that name. */
 export interface RefPlace extends RulePlace {
   readonly ref: BackendRef
   readonly number: number
   readonly backend: Backend | undefined
 }
 
-/** A route for the bytes of connections. */
+/** A TCP route, which forwards the bytes of connections. */
 export interface StreamPlace extends Where {
   readonly stream: TcpRoute
   readonly hostnames: readonly string[]

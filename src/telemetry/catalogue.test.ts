@@ -5,7 +5,7 @@ import type { MetricDefinition } from './definition.ts'
 import { rendererOf } from './exposition.ts'
 import { createMetrics } from './metrics.ts'
 
-/** Most series of a metric that only closed labels can make: they cannot be folded. */
+/** Max series of a metric with only closed labels: they cannot be folded. */
 const MAX_CLOSED = 3000
 
 type Check = readonly [name: string, holds: (metric: MetricDefinition) => boolean]
@@ -86,7 +86,7 @@ function unitInName({ name }: MetricDefinition): string | undefined {
   return /_(seconds|bytes|ratio|usd)(_total)?$/.exec(name)?.[1]
 }
 
-/** `le` and `quantile` are those of histograms and summaries, `job` and `instance` the scraper's. */
+/** `le` and `quantile` belong to histograms and summaries, `job` and `instance` to the scraper. */
 function isLabelName(name: string): boolean {
   return /^[a-z][a-z_]*$/.test(name) && !/^(le|quantile|job|instance)$/.test(name)
 }

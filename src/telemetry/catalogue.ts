@@ -13,7 +13,9 @@ import { STORAGE } from './definitions/storage.ts'
 import { TELEMETRY } from './definitions/telemetry.ts'
 import { UPSTREAM } from './definitions/upstream.ts'
 
-/** Every metric of the product, in the order of its page and of a scrape. Names never change. */
+/**
+ * All metrics of the product, in the order of the documentation and scrapes. Names never change.
+ */
 export const CATALOGUE: readonly MetricGroup[] = [
   REQUESTS,
   AUTHORIZATION,

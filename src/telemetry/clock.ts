@@ -1,12 +1,12 @@
-/** Microseconds since 1970, a whole number. */
+/** Microseconds since 1970, an integer. */
 export type Clock = () => number
 
-/** How far, in ms, the fine clock may drift from the coarse one before it is set again. */
+/** How far, in ms, the fine clock may drift from the coarse one before it is reset. */
 const TOLERANCE = 2
 
 /**
- * The wall clock to the microsecond. `performance.now` is fine but runs on its own, `Date.now` is
- * coarse but follows the machine when its clock is set: the first is used for as long as they agree.
+ * The wall clock in microseconds. `performance.now` is precise but drifts, `Date.now` is coarse but
+ * follows changes of the system clock: the precise clock is used as long as they agree.
  */
 export function createClock(fine = () => performance.now(), coarse = () => Date.now()): Clock {
   let origin = coarse() - fine()

@@ -11,7 +11,7 @@ export function defineCounter<const L extends Labels>(
   return { type: 'counter', ...described }
 }
 
-/** One series that only grows. */
+/** One series that only increases. */
 export class Counter {
   readonly labels: readonly string[]
   /** Milliseconds since 1970. */
@@ -27,7 +27,7 @@ export class Counter {
     this.value += amount
   }
 
-  /** For what is counted elsewhere, such as CPU time, and read when asked. */
+  /** For values that are counted elsewhere, such as CPU time, and read on demand. */
   follow(value: number): void {
     this.value = value
   }

@@ -14,7 +14,7 @@ after(() => rmSync(root, { recursive: true }))
 
 const copy = join(root, 'copy.jsonl')
 
-/** A log of so many runs of a gateway, in one file unless it is full sooner. */
+/** A log of this many runs of a gateway, in one file unless it reaches its max size. */
 async function logOf(name: string, runs: number, maxSize = 1 << 20): Promise<readonly Buffer[]> {
   const folder = mkdtempSync(join(root, `${name}-`))
   const path = join(folder, 'decisions.jsonl')
@@ -172,7 +172,7 @@ describe('the check of a chain, for what is no log or no longer one', () => {
         const changed = Buffer.from(log)
         const place = at % log.length
         changed[place] = (changed[place] as number) ^ by
-        // Without its last line break the last line is one that is being written.
+        // Without its line break, the last line counts as unfinished.
         const expected = place === log.length - 1 ? 'open' : 'broken'
         const { state } = await check(changed)
         assert.ok(state === expected || state === 'broken', `byte ${place} by ${by}: ${state}`)

@@ -12,15 +12,15 @@ import {
 
 export interface ChainFault {
   readonly file: string
-  /** From 1; 0 where it is about the whole file. */
+  /** Starts at 1; 0 refers to the whole file. */
   readonly line: number
   readonly kind: 'edited' | 'missing' | 'order' | 'unreadable' | 'truncated' | 'head'
   readonly message: string
 }
 
 /**
- * `whole`: every line fits, and the last one closes the log. `open`: every line fits, and the log
- * was not closed, so that lines may be missing at its end. `broken`: something does not fit.
+ * `whole`: every line fits, and the last one closes the log. `open`: every line fits, but the log
+ * was not closed, so lines may be missing at its end. `broken`: something does not fit.
  */
 export type ChainState = 'whole' | 'open' | 'broken'
 
@@ -31,14 +31,14 @@ export interface ChainReport {
   /** Lines that fit the chain. */
   readonly lines: number
   readonly decisions: number
-  /** What the records themselves say was left out. */
+  /** Records that were dropped, according to the records themselves. */
   readonly dropped: number
   readonly head: string | undefined
-  /** The last line that fits, where the log is open: file and line. */
+  /** The last line that fits if the log is open: file and line. */
   readonly intactUpTo: string | undefined
 }
 
-/** Checks files of one chain, in whatever order they are named. */
+/** Checks files of one chain, given in any order. */
 export async function verifyChain(files: readonly string[], head?: string): Promise<ChainReport> {
   const placed = await Promise.all(
     files.map(async (file) => ({ file, first: await firstSeq(file) })),
@@ -59,12 +59,12 @@ async function firstSeq(file: string): Promise<number> {
   return Number.POSITIVE_INFINITY
 }
 
-/** The last line of a chain, to be noted where nobody can change it: `41:5e88…`. */
+/** The last line of a chain, to be stored where it cannot be changed: `41:5e88…`. */
 function renderHead({ seq, prev }: Link): string {
   return `${seq - 1}:${prev}`
 }
 
-/** What cannot be read, from which line on; a `resume` after it may say that it was left behind. */
+/** Unreadable content and its first line; a later `resume` may report it as a leftover. */
 interface Torn {
   readonly line: number
   readonly pieces: Buffer[]
@@ -76,7 +76,7 @@ class ChainCheck {
   readonly #notes: string[] = []
   #isHeadSeen = false
   #isClosed = false
-  /** What the next line must be; undefined before the first. */
+  /** The expected next line; undefined before the first. */
   #next: Link | undefined
   #last = ''
   #lines = 0
@@ -100,7 +100,8 @@ class ChainCheck {
         this.#fault(file, number, 'edited', 'this line was changed: its digest does not match')
         if (torn !== undefined) this.#unreadable(file, torn.line)
         torn = undefined
-        // The one after it is counted on, and what it must say of this one nobody knows.
+        // The sequence continues after it, but the digest that the next line must contain is
+        // unknown.
         if (this.#next !== undefined) this.#next = { seq: this.#next.seq + 1, prev: UNKNOWN }
         continue
       }
@@ -127,7 +128,7 @@ class ChainCheck {
       const message = `line ${this.#wanted} is missing: lines at the end were removed or rewritten`
       this.#faults.push({ file: '', line: 0, kind: 'head', message })
     }
-    // Nothing was found wrong where nothing was found.
+    // Files without any lines must not pass as correct.
     if (this.#lines === 0 && this.#faults.length === 0) {
       this.#fault('', 0, 'truncated', 'the files contain no chain')
     }
@@ -144,7 +145,7 @@ class ChainCheck {
     }
   }
 
-  /** Which lines can follow each other in one file. */
+  /** Checks which lines can follow each other in one file. */
   #place(file: string, number: number, line: ChainLine, before: ChainLine | undefined): void {
     if (before === undefined && number === 1) {
       if (line.entry !== 'begin') {
@@ -193,7 +194,7 @@ class ChainCheck {
       this.#fault('', 0, 'missing', 'line 0 of the chain has a line before it')
   }
 
-  /** A process that was killed left part of a line; the next one says what it found. */
+  /** A killed process left part of a line; the next process reports what it found. */
   #tornBefore(file: string, torn: Torn, line: ChainLine): void {
     const bytes = Buffer.concat(
       torn.pieces.flatMap((piece, i) => (i === 0 ? [piece] : [BREAK, piece])),
@@ -211,26 +212,26 @@ class ChainCheck {
     this.#fault(file, line, 'unreadable', 'not a line of a chain')
   }
 
-  /** Whether all of it is the beginning of the line that had to come here. */
+  /** Whether all of it is the beginning of the line that was expected here. */
   #isLeft({ pieces }: Torn): boolean {
     const next = this.#next
     if (next === undefined) return false
     const beginning = Buffer.from(beginningOf(next))
-    // Whoever was killed while it made up for another leaves two parts, with a break between.
+    // A process killed while it repaired a leftover leaves two parts, separated by a line break.
     return pieces.every((piece) => {
       const length = Math.min(piece.length, beginning.length)
       return length > 0 && piece.subarray(0, length).equals(beginning.subarray(0, length))
     })
   }
 
-  /** The file ends with something that is no whole line: it has no line break of its own. */
+  /** The file ends with an incomplete line, without a line break. */
   #unfinished(file: string, torn: Torn, isLast: boolean): void {
     this.#isClosed = false
     if (this.#isLeft(torn)) this.#cut(file, torn.line, isLast)
     else this.#unreadable(file, torn.line)
   }
 
-  /** A file that another follows has an end of its own. */
+  /** A file that is followed by another has its own `end`. */
   #ended(file: string, number: number, last: ChainLine | undefined, isLast: boolean): void {
     if (last?.entry !== 'end') this.#cut(file, number, isLast)
   }
@@ -251,5 +252,5 @@ class ChainCheck {
 }
 
 const BREAK = Buffer.from('\n')
-/** In place of a digest: the line before was edited. */
+/** Replaces a digest: the previous line was edited. */
 const UNKNOWN = ''

@@ -3,25 +3,25 @@ import { createReadStream } from 'node:fs'
 import type { DecisionRecord } from './decision-record.ts'
 
 /**
- * A file of decisions is one JSON object a line. Each line ends with the SHA-256 of itself, and
- * begins with that of the line before it, across files and restarts. So an edit shows in the line
- * itself, even in the last one, and a line that is removed, added or moved breaks the chain. The
- * digests have no key: somebody who can write to the folder can compute them anew from some line
- * on. Against that the head is kept elsewhere.
+ * A decision file contains one JSON object per line. Each line ends with its own SHA-256 and begins
+ * with that of the previous line, across files and restarts. An edit is therefore visible in the
+ * line itself, even in the last one, and removing, adding or moving a line breaks the chain. The
+ * digests have no key: anyone who can write to the folder can recompute them from some line on. To
+ * detect that, the head is stored elsewhere.
  */
 export interface Link {
-  /** Of the line that comes next. */
+  /** Sequence number of the next line. */
   readonly seq: number
-  /** SHA-256 of the line before, in hexadecimal, as that line has it. */
+  /** SHA-256 of the previous line, in hexadecimal, as stored in that line. */
   readonly prev: string
 }
 
 export const FIRST_LINK: Link = { seq: 0, prev: '0'.repeat(64) }
 
-/** What the `begin` of a file says. */
+/** The format in the `begin` line of a file. */
 export const CHAIN_FORMAT = 2
 
-/** What a line is: a decision, or a word about the file itself. */
+/** The type of a line: a decision, or an event of the file itself. */
 export type Entry = 'begin' | 'decision' | 'gap' | 'resume' | 'end'
 
 export interface ChainLine {
@@ -33,7 +33,7 @@ export interface ChainLine {
   readonly [field: string]: unknown
 }
 
-/** A line, and the link to the one after it. */
+/** A line, and the link for the next one. */
 export function chainLine(
   { seq, prev }: Link,
   entry: Entry,
@@ -47,7 +47,9 @@ export function chainLine(
   }
 }
 
-/** How every line at this place of the chain begins: what a killed process left must fit it. */
+/**
+ * The beginning of every line at this place of the chain: leftovers of a killed process match it.
+ */
 export function beginningOf({ seq, prev }: Link): string {
   return `{"seq":${seq},"prev":"${prev}","entry":"`
 }
@@ -60,7 +62,7 @@ const DIGEST = /^,"digest":"([0-9a-f]{64})"\}$/
 const DIGEST_LENGTH = `,"digest":"${'0'.repeat(64)}"}`.length
 const CLOSING = Buffer.from('}')
 
-/** `edited`: it has the form of a line, and its digest is not its own. */
+/** `edited`: it has the form of a line, but its digest does not match. */
 export function readChainLine(line: Buffer): ChainLine | 'edited' | 'unreadable' {
   const end = Math.max(0, line.length - DIGEST_LENGTH)
   const [, digest] = DIGEST.exec(line.toString('latin1', end)) ?? []
@@ -84,10 +86,12 @@ function objectIn(line: Buffer): ChainLine | undefined {
   }
 }
 
-/** Longest line that is written; files are read in no longer pieces. */
+/** Max length of a line that is written; files are read in pieces of at most this length. */
 export const LONGEST_LINE = 1 << 20
 
-/** The records of one id in these files: lines whose own digest fits, whatever the chain is. */
+/**
+ * The records with this ID in the files: lines whose own digest matches, regardless of the chain.
+ */
 export async function findInFiles(
   files: readonly string[],
   id: string,
@@ -95,7 +99,7 @@ export async function findInFiles(
   const found: DecisionRecord[] = []
   for (const file of files) {
     for await (const { bytes } of linesOf(file)) {
-      // Most lines are of others, and need not be read as JSON to see it.
+      // Most lines belong to other IDs, and need not be parsed as JSON.
       if (!bytes.includes(id)) continue
       const line = readChainLine(bytes)
       if (typeof line === 'string' || line.entry !== 'decision' || line['id'] !== id) continue
@@ -108,7 +112,7 @@ export async function findInFiles(
 
 export interface Line {
   readonly bytes: Buffer
-  /** It ended with a line break. */
+  /** The line ended with a line break. */
   readonly isWhole: boolean
 }
 
@@ -120,7 +124,7 @@ export async function* linesOf(file: string): AsyncGenerator<Line> {
       yield { bytes: bytes.subarray(0, end), isWhole: true }
       bytes = bytes.subarray(end + 1)
     }
-    // No line of ours is so long: it is cut up rather than kept.
+    // The gateway never writes a line this long: it is split rather than buffered.
     if (bytes.length > LONGEST_LINE) {
       yield { bytes, isWhole: false }
       bytes = Buffer.alloc(0)

@@ -51,7 +51,7 @@ function place(options: Partial<DecisionFileOptions> = {}) {
   return { path, open, files, write, lines, failures }
 }
 
-/** How the line begins that comes next. */
+/** The beginning of the next line. */
 function nextBeginning(path: string): string {
   const last = readFileSync(path, 'utf8').trimEnd().split('\n').at(-1) as string
   const line = readChainLine(Buffer.from(last))

@@ -15,34 +15,36 @@ import type { DecisionRecord } from './decision-record.ts'
 
 export interface DecisionFileOptions {
   readonly path: string
-  /** Bytes after which a file is closed and another begun. */
+  /** Bytes after which a file is closed and a new one started. */
   readonly maxSize: number
-  /** Files that are kept beside the one that is written. */
+  /** Files that are kept in addition to the current one. */
   readonly maxFiles: number
-  /** Records that wait to be written at most; more are left out, and the file says how many. */
+  /** Max records waiting to be written; more are dropped, and the file records how many. */
   readonly capacity?: number
-  /** Called, now and then, with what went wrong, and how many records are lost for good by it. */
+  /** Called, at limited intervals, with the error and the number of records lost because of it. */
   readonly onFailed: (message: string, lost: number) => void
   readonly onDropped?: (records: number) => void
 }
 
 const CAPACITY = 5_000
-/** Milliseconds that a record waits at most, and that a file that takes none is left alone. */
+/** Max milliseconds that a record waits, and milliseconds until a failed file is retried. */
 const INTERVAL = 50
 const RETRY = 1_000
-/** Records of one write. */
+/** Max records of one write. */
 const BATCH = 500
 const DIGITS = 12
 
-/** Decisions as a chain of JSON lines, in a file that begins anew when it is full. */
+/** Writes decisions as a chain of JSON lines, to a file that is rotated when it is full. */
 export class DecisionFile {
   readonly #options: DecisionFileOptions
   readonly #capacity: number
   #handle: FileHandle
   #next: Link
-  /** Of the first line of this file: what it is called when it is full. */
+  /** Sequence number of the first line of this file, which names the file when it is full. */
   #first: number
-  /** As we left it; another size means that somebody else writes to it. */
+  /**
+   * The size after the last write; a different size means that another process writes to the file.
+   */
   #size: number
   #waiting: DecisionRecord[] = []
   #dropped = 0
@@ -59,7 +61,7 @@ export class DecisionFile {
     this.#size = opened.size
   }
 
-  /** Goes on with the chain that is there; throws where the file cannot be used. */
+  /** Continues an existing chain; throws if the file cannot be used. */
   static async open(options: DecisionFileOptions): Promise<DecisionFile> {
     return new DecisionFile(options, await openChain(options.path))
   }
@@ -73,13 +75,13 @@ export class DecisionFile {
     this.#timer ??= setTimeout(() => this.#start(), INTERVAL).unref()
   }
 
-  /** Records that were lost on the way here. */
+  /** Counts records that were lost before they arrived here. */
   dropped(records: number): void {
     this.#dropped += records
     this.#options.onDropped?.(records)
   }
 
-  /** Writes what waits, and says that this is the end. */
+  /** Writes waiting records, and then the end of the log. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
@@ -125,13 +127,13 @@ export class DecisionFile {
     }
   }
 
-  /** All of the lines, or none. */
+  /** Writes all lines or none. */
   async #append(entries: readonly (readonly [Entry, object])[]): Promise<void> {
     const { path } = this.#options
     const [own, there] = await Promise.all([this.#handle.stat(), stat(path).catch(() => undefined)])
-    // Somebody took the file away: the chain goes on in another, so that the lines are missed.
+    // The file was removed: the chain continues in a new one, so that missing lines are detected.
     if (there?.ino !== own.ino) this.#use(await openChain(path, this.#next))
-    // Somebody else wrote to it: the chain goes on behind that.
+    // Another process wrote to it: the chain continues after that.
     else if (own.size !== this.#size) this.#use(await openChain(path))
     let next = this.#next
     let text = ''
@@ -164,8 +166,8 @@ export class DecisionFile {
 }
 
 /**
- * A disk that is full takes part of a text, and the part is taken back: a chain goes on behind
- * whole lines. Where even that fails, it is found and told by whoever opens the file next.
+ * A full disk may accept part of a text; that part is removed, so that the chain continues after
+ * complete lines. If even that fails, the next process that opens the file detects and reports it.
  */
 async function addTo(handle: FileHandle, size: number, text: string): Promise<void> {
   try {
@@ -183,7 +185,7 @@ interface Opened {
   readonly size: number
 }
 
-/** The oldest first. */
+/** Oldest first. */
 async function rotatedFiles(path: string): Promise<readonly string[]> {
   const own = new RegExp(`^${RegExp.escape(basename(path))}\\.\\d{${DIGITS}}$`)
   const names = await readdir(dirname(path))
@@ -193,7 +195,7 @@ async function rotatedFiles(path: string): Promise<readonly string[]> {
     .map((name) => join(dirname(path), name))
 }
 
-/** `next`: what comes next in the chain, where the file is a new one and that is known. */
+/** `next`: the next link of the chain, if the file is new and the link is known. */
 async function openChain(path: string, next?: Link): Promise<Opened> {
   const handle = await open(path, 'a+', 0o600)
   try {
@@ -205,7 +207,7 @@ async function openChain(path: string, next?: Link): Promise<Opened> {
   }
 }
 
-/** A new file, which goes on where the last one that is full ended. */
+/** Starts a new file, which continues after the last full one. */
 async function begin(handle: FileHandle, path: string, known?: Link): Promise<Opened> {
   const before = (await rotatedFiles(path)).at(-1)
   let link = known ?? FIRST_LINK
@@ -223,7 +225,7 @@ async function begin(handle: FileHandle, path: string, known?: Link): Promise<Op
   return { handle, next, first: link.seq, size: Buffer.byteLength(line) + 1 }
 }
 
-/** A file that is there already: after a restart, or after somebody else wrote to it. */
+/** Continues an existing file: after a restart, or after another process wrote to it. */
 async function resume(handle: FileHandle, size: number): Promise<Opened> {
   const { next: link, torn } = await lastLink(handle, size)
   const head = Buffer.alloc(Math.min(size, LONGEST_LINE))
@@ -231,7 +233,7 @@ async function resume(handle: FileHandle, size: number): Promise<Opened> {
   const begin = readChainLine(head.subarray(0, head.indexOf(10)))
   const first = typeof begin === 'string' ? link.seq : begin.seq
   const { line, next } = chainLine(link, 'resume', { time: now(), ...leftBehind(torn) })
-  // What was left behind may have a break already: that of a process which was killed here, too.
+  // The leftover may already end with a line break, if a process was killed here as well.
   const text = `${torn.length === 0 || torn.at(-1) === BREAK ? '' : '\n'}${line}\n`
   await addTo(handle, size, text)
   return { handle, next, first, size: size + Buffer.byteLength(text) }
@@ -239,14 +241,14 @@ async function resume(handle: FileHandle, size: number): Promise<Opened> {
 
 const BREAK = 10
 
-/** So that what was left behind cannot be exchanged for something else of the same length. */
+/** The digest prevents replacing the leftover with other content of the same length. */
 function leftBehind(torn: Buffer): object {
   if (torn.length === 0) return {}
   const bytes = torn.at(-1) === BREAK ? torn.subarray(0, -1) : torn
   return { torn: bytes.length, tornDigest: createHash('sha256').update(bytes).digest('hex') }
 }
 
-/** What follows the last line that can be read, and the bytes of unfinished ones after it. */
+/** The link after the last readable line, and the bytes of incomplete lines after it. */
 async function lastLink(
   handle: FileHandle,
   size: number,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { DECISION_FIELDS, type DecisionRecord } from './decision-record.ts'
 
-/** Every field that a record can have: the compiler misses none. */
+/** All fields of a record: the compiler reports missing ones. */
 const ALL: { readonly [name in keyof Required<DecisionRecord>]: true } = {
   id: true,
   time: true,

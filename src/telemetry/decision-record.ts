@@ -5,12 +5,12 @@ export interface DecisionRecord {
   readonly kind: DecisionKind
   readonly stage: DecisionStage
   readonly verdict: 'allowed' | 'denied'
-  /** False: blocks in audit mode would have denied it, and it was let through. */
+  /** False: policies in audit mode would have denied it, but it was allowed. */
   readonly enforced: boolean
   readonly cause: DecisionCause
   readonly reason?: string
   readonly detail?: string
-  /** Of `unset`: what was not there, and the names of what was there in its place. */
+  /** For `unset`: the missing variable, and the names of those present in its place. */
   readonly variable?: string
   readonly present?: readonly string[]
   readonly credentials?: CredentialsRecord
@@ -23,21 +23,21 @@ export interface DecisionRecord {
   readonly listener?: string
   readonly route?: string
   readonly backend?: string
-  /** Of an AI backend. */
+  /** For an AI backend. */
   readonly provider?: string
-  /** It was denied for this provider, and another one was looked at. */
+  /** It was denied for this provider, and another provider was tried. */
   readonly skipped?: true
   readonly method?: string
   readonly host?: string
   readonly path?: string
   readonly status?: number
-  /** Of the listener. */
+  /** The port of the listener. */
   readonly port?: number
   readonly source: string
-  /** Who connected, where a proxy that is trusted says that the client is another. */
+  /** The connected peer, if a trusted proxy reports a different client address. */
   readonly peer?: string
   readonly sni?: string
-  /** Of a request: who was found to ask, and by which authentication. */
+  /** For a request: the authenticated identities, and the authentications that found them. */
   readonly identified?: readonly IdentifiedRecord[]
   readonly attributes: readonly AttributeRecord[]
 }
@@ -69,11 +69,11 @@ export interface RuleRecord {
   readonly mode: 'Enforce' | 'Audit'
   /** `gateway.yaml:12:9`, or the object and field. */
   readonly origin: string
-  /** Of a Require rule about MCP: what a token would need to pass it. */
+  /** For a Require rule about MCP: the scopes that a token needs to satisfy it. */
   readonly scopes?: readonly string[]
 }
 
-/** The policy that is invalid, and denies what it guards; of several the first. */
+/** The invalid policy, which denies everything it guards; the first one if there are several. */
 export interface InvalidRecord {
   readonly policy: string
   readonly section: string
@@ -82,7 +82,7 @@ export interface InvalidRecord {
   readonly origin: string
 }
 
-/** The authentication that did not accept them. */
+/** The authentication that rejected the credentials. */
 export interface CredentialsRecord {
   readonly method: string
   readonly policy: string
@@ -91,7 +91,7 @@ export interface CredentialsRecord {
   readonly kind: string
 }
 
-/** A variable that an authentication set; the others of its request are unset. */
+/** A variable that an authentication set; all others are unset for its request. */
 export interface IdentifiedRecord {
   /** `jwt`, `apiKey`, `basicAuth` or `extauthz`. */
   readonly variable: string
@@ -101,7 +101,7 @@ export interface IdentifiedRecord {
   readonly kind: string
 }
 
-/** The Allow rule that came nearest, and what would have had to differ. */
+/** The Allow rule that was closest to matching, and what would have had to differ. */
 export interface NearestRecord extends RuleRecord {
   readonly misses: readonly MissRecord[]
 }
@@ -116,14 +116,14 @@ export interface MissRecord {
   readonly present?: readonly string[]
 }
 
-/** What the whole set says with the blocks in audit mode, where there are any. */
+/** The verdict of all rules including those in audit mode, if there are any. */
 export interface AuditedRecord {
   readonly verdict: 'allowed' | 'denied'
   readonly cause: DecisionCause
   readonly rule?: RuleRecord
 }
 
-/** How far the search for the nearest miss went. */
+/** The extent of the search for the nearest miss. */
 export interface ExaminedRecord {
   readonly rules: number
   readonly of: number
@@ -133,14 +133,14 @@ export interface ExaminedRecord {
 
 export interface AttributeRecord {
   readonly name: string
-  /** `cut`: shown, but not to its end. */
+  /** `cut`: shown, but truncated. */
   readonly state: 'shown' | 'cut' | 'redacted' | 'unset'
   readonly value?: AttributeValue
-  /** The value is of a type that JSON does not have, as a timestamp, or 1.0 among whole numbers. */
+  /** JSON lacks the type of the value, such as a timestamp, or 1.0 as distinct from 1. */
   readonly inexact?: true
-  /** Of `unset`: the part that is not there, where there is not even that: `jwt` of `jwt.sub`. */
+  /** For `unset`: the missing parent, if even that is missing: `jwt` of `jwt.sub`. */
   readonly missing?: string
-  /** Of `unset`: the type of what it was looked for in, where that has no members. */
+  /** For `unset`: the type of the parent, if that type has no members. */
   readonly within?: string
 }
 
@@ -157,7 +157,7 @@ interface DecisionField {
   readonly meaning: string
 }
 
-/** For the reference; in the order in which they are written. */
+/** For the reference documentation, in the order in which the fields are written. */
 export const DECISION_FIELDS = [
   {
     name: 'id',

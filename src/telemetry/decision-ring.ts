@@ -1,17 +1,17 @@
 import type { DecisionRecord } from './decision-record.ts'
 
-/** Which records are wanted; the newest come first. */
+/** Selects records; the newest come first. */
 export interface DecisionQuery {
   readonly id?: string
   readonly policy?: string
   readonly verdict?: 'allowed' | 'denied' | 'skipped' | 'would-deny'
   readonly stage?: string
-  /** RFC 3339; not older than. */
+  /** RFC 3339; the min time of the records. */
   readonly since?: string
   readonly limit: number
 }
 
-/** The newest decisions of a process. What is older is forgotten, however much comes. */
+/** The newest decisions of a process, bounded in number; older ones are discarded. */
 export class DecisionRing {
   readonly #capacity: number
   readonly #records: DecisionRecord[] = []
@@ -36,7 +36,7 @@ export class DecisionRing {
   }
 }
 
-/** Records are sorted, the newest first, before the limit is applied. */
+/** Records are sorted, newest first, before the limit is applied. */
 export function selectDecisions(
   records: readonly DecisionRecord[],
   query: DecisionQuery,

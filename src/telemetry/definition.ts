@@ -8,7 +8,7 @@ export type MetricDefinition =
   | GaugeDefinition<Labels>
   | HistogramDefinition<Labels>
 
-/** A section of the catalogue, and of its page. */
+/** A section of the catalogue and of its page. */
 export interface MetricGroup {
   readonly title: string
   readonly metrics: readonly MetricDefinition[]

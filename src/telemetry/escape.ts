@@ -1,17 +1,19 @@
-/** Longer strings are cut: a record is read by people, and must not fill the buffer alone. */
+/** Longer strings are truncated: people read records, and one record must not fill the buffer. */
 export const LONGEST_VALUE = 8192
 
 const PRINTABLE_ASCII = /^[ !#-[\]-~]*$/
 
 /**
- * What JSON lets through and a terminal must not see: DEL and the C1 controls, format characters
- * (direction marks, zero-width, tags, the byte order mark), line and paragraph separators.
+ * Characters that JSON allows but a terminal must not receive: DEL and the C1 controls, format
+ * characters (direction marks, zero-width, tags, the byte order mark), line and paragraph
+ * separators.
  */
 const UNSEEN = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /**
- * A JSON string that shows what it holds: nothing in it can end a line, move a cursor, reorder what
- * the reader sees or hide. Lone surrogates are escaped, so that it is valid UTF-8 too.
+ * A JSON string that shows all of its content: it contains nothing that ends a line, moves a
+ * cursor, reorders what the reader sees, or is invisible. Lone surrogates are escaped, so that it
+ * is valid UTF-8 too.
  */
 export function quote(text: string): string {
   if (text.length > LONGEST_VALUE) return quote(`${text.slice(0, LONGEST_VALUE - 1)}…`)

@@ -1,24 +1,26 @@
 /**
- * Exponential buckets as Prometheus has them: at schema s bucket i holds the values in
+ * Exponential buckets as defined by Prometheus: at schema s, bucket i holds the values in
  * (b^(i-1), b^i] for b = 2^(2^-s), so that each power of two is divided into 2^s buckets.
  */
 export interface ExponentialBuckets {
   readonly schema: number
   /** Observations up to `ZERO_THRESHOLD`. */
   readonly zero: number
-  /** The index of the first of `counts`, which are observations in each bucket alone. */
+  /** The index of the first of `counts`, which are not cumulative. */
   readonly offset: number
   readonly counts: ArrayLike<number>
 }
 
-/** 8 buckets to each power of two: a quantile is off by at most 4.4 %. */
+/** 8 buckets for each power of two: the error of a quantile is at most 4.4 %. */
 const FINEST_SCHEMA = 3
 const COARSEST_SCHEMA = -4
 
-/** Buckets between the lowest and the highest in use; beyond, pairs of buckets become one. */
+/**
+ * Max buckets between the lowest and the highest in use; beyond that, pairs of buckets are merged.
+ */
 const WIDEST = 160
 
-/** 2^-128, the customary breadth of the zero bucket. */
+/** 2^-128, the customary width of the zero bucket. */
 export const ZERO_THRESHOLD = 2 ** -128
 
 export class Exponential implements ExponentialBuckets {
@@ -32,14 +34,14 @@ export class Exponential implements ExponentialBuckets {
     else this.add(bucketOf(value, this.schema), 1)
   }
 
-  /** Counts in the bucket of this index, at the schema of the moment. */
+  /** Adds to the bucket of this index at the current schema. */
   add(index: number, count: number): void {
     const at = index - this.offset
     if (at >= 0 && at < this.counts.length) this.counts[at] = (this.counts[at] as number) + count
     else this.#widen(index, count)
   }
 
-  /** Makes room for the index; at a coarser schema if need be. */
+  /** Makes room for the index, at a coarser schema if necessary. */
   #widen(index: number, count: number): void {
     if (this.counts.length === 0) this.offset = index
     const low = Math.min(index, this.offset)
@@ -84,7 +86,7 @@ export class Exponential implements ExponentialBuckets {
     }
   }
 
-  /** Makes room at once for the lowest and the highest, which may need a coarser schema. */
+  /** Makes room for the lowest and the highest at once, which may need a coarser schema. */
   #include(other: ExponentialBuckets, at: number): void {
     this.add(this.#indexHere(other, at), 0)
   }
@@ -105,12 +107,14 @@ const double = new Float64Array(1)
 const words = new Uint32Array(double.buffer)
 const HIGH_WORD = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1 ? 1 : 0
 
-/** For each schema above 0: where in [0.5, 1) its buckets end, the lowest being 0.5 itself. */
+/**
+ * For each schema above 0: the upper bounds of its buckets in [0.5, 1), starting with 0.5 itself.
+ */
 const FRACTIONS: readonly Float64Array[] = Array.from({ length: FINEST_SCHEMA + 1 }, (_, schema) =>
   Float64Array.from({ length: 2 ** schema }, (_, i) => 2 ** (i / 2 ** schema - 1)),
 )
 
-/** The bucket of a value above the zero threshold, exact at every bound (no logarithm is taken). */
+/** The bucket of a value above the zero threshold, exact at every bound (no logarithm is used). */
 export function bucketOf(value: number, schema: number): number {
   double[0] = value
   const high = words[HIGH_WORD] as number

@@ -8,7 +8,8 @@ import { rendererOf } from './exposition.ts'
 import { createMetrics } from './metrics.ts'
 import { watchProcess } from './process-metrics.ts'
 
-// The parsers of prometheus_client, from PyPI. Both raise where a scrape breaks their format.
+// The parsers of prometheus_client, from PyPI. Both raise an error if a scrape violates their
+// format.
 const PACKAGES = join(import.meta.dirname, '../../.cache/python')
 
 const PROGRAM = `

@@ -129,7 +129,7 @@ describe('the protobuf format', () => {
 
 type Message = { readonly [name: string]: unknown }
 
-/** As another implementation of protobuf reads it. */
+/** Decoded by another implementation of protobuf. */
 function scrape(metrics: Metrics): readonly Message[] {
   const bytes = Buffer.concat([...renderProtobuf(metrics.read())])
   return decodeDelimitedByPeer('io.prometheus.client.MetricFamily', bytes)

@@ -3,10 +3,9 @@ import type { MetricDefinition } from './definition.ts'
 import { type ExponentialBuckets, ZERO_THRESHOLD } from './exponential.ts'
 import type { HistogramView, MetricView, SeriesView } from './exposition.ts'
 
-// Requests wait for a scrape, and series are many, so they are written field by field: with the
-// generated code and its objects 2,000 counters take 2.4 times the CPU time (`npm run bench
-// protobuf`).
-
+// Requests wait during a scrape, and there are many series, so they are written field by field:
+// with the generated code and its objects, 2,000 counters take 2.4 times the CPU time (`npm run
+// bench protobuf`).
 // Field numbers of io.prometheus.client, github.com/prometheus/client_model.
 const FAMILY = { name: 1, help: 2, type: 3, metric: 4, unit: 5 } as const
 const TYPE = { counter: 0, gauge: 1, info: 1, histogram: 4 } as const
@@ -28,10 +27,10 @@ const BUCKET = { cumulativeCount: 1, upperBound: 2 } as const
 const SPAN = { offset: 1, length: 2 } as const
 const TIMESTAMP = { seconds: 1, nanos: 2 } as const
 
-/** Up to this many empty buckets are written out: another span would take more. */
+/** Up to this many empty buckets are written out: another span would take more bytes. */
 const SHORT_GAP = 2
 
-/** A message for each metric, each behind its length: the length asks for one metric at a time. */
+/** Writes a message for each metric with a length prefix, so each metric is buffered as a whole. */
 export function* renderProtobuf(metrics: Iterable<MetricView>): Generator<Uint8Array> {
   const writer = new FieldWriter()
   for (const metric of metrics) {
@@ -113,7 +112,7 @@ function writeNative(writer: FieldWriter, { schema, zero, offset, counts }: Expo
     writeSpan(writer, from - end, to - from)
     end = to
   }
-  // Without any span, a histogram without observations would pass for a classic one.
+  // Without a span, a histogram without observations would look like a classic one.
   if (spans.length === 0) writeSpan(writer, 0, 0)
   let previous = 0
   for (const { from, to } of spans) {
@@ -125,7 +124,7 @@ function writeNative(writer: FieldWriter, { schema, zero, offset, counts }: Expo
   }
 }
 
-/** Runs of buckets that are not empty, or but for short gaps; `to` is exclusive. */
+/** Runs of buckets that are not empty, except for short gaps; `to` is exclusive. */
 function spansOf(counts: ArrayLike<number>): readonly { from: number; to: number }[] {
   const spans: { from: number; to: number }[] = []
   for (let i = 0; i < counts.length; i++) {
@@ -137,7 +136,7 @@ function spansOf(counts: ArrayLike<number>): readonly { from: number; to: number
   return spans
 }
 
-/** The offset of the first span is an index, that of each other one the gap before it. */
+/** The offset of the first span is an index, that of each other span the preceding gap. */
 function writeSpan(writer: FieldWriter, offset: number, length: number): void {
   writer.begin(HISTOGRAM.positiveSpan)
   writer.sint(SPAN.offset, offset)

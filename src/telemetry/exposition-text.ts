@@ -2,12 +2,12 @@ import type { HistogramView, MetricView, NumberView } from './exposition.ts'
 import type { HistogramDefinition } from './histogram.ts'
 import type { Labels } from './label.ts'
 
-/** Characters that are collected before they are handed on. */
+/** Characters that are collected before they are passed on. */
 const PIECE = 32 << 10
 
-/** Where the two text formats differ. */
+/** The differences between the two text formats. */
 interface Dialect {
-  /** The name that HELP and TYPE speak of. */
+  /** The name in HELP and TYPE. */
   readonly familyName: (metric: MetricView) => string
   readonly type: (type: MetricView['definition']['type']) => string
   readonly hasUnits: boolean
@@ -32,7 +32,7 @@ const OPEN_METRICS: Dialect = {
   },
   type: (type) => type,
   hasUnits: true,
-  // Bounds are strings to whoever compares labels, and the canonical form has a fraction.
+  // Scrapers compare bounds as strings, and the canonical form has a fraction.
   bound: (bound) => (Number.isInteger(bound) ? `${bound}.0` : String(bound)),
   helpEscapes: /[\\\n"]/g,
   end: '# EOF\n',

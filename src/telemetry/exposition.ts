@@ -2,7 +2,7 @@ import type { MetricDefinition } from './definition.ts'
 import type { ExponentialBuckets } from './exponential.ts'
 import { renderOpenMetrics, renderPrometheus } from './exposition-text.ts'
 
-/** A metric to be told: one of this process, or one made of those of several workers. */
+/** A metric to expose: from this process, or merged from several workers. */
 export interface MetricView {
   readonly definition: MetricDefinition
   readonly labelNames: readonly string[]
@@ -24,12 +24,14 @@ export interface HistogramView {
   readonly created: number
   readonly sum: number
   readonly count: number
-  /** For each classic bucket alone, +Inf last; empty if there are none. */
+  /** Counts of the classic buckets, not cumulative, +Inf last; empty if there are none. */
   readonly counts: ArrayLike<number>
   readonly native?: ExponentialBuckets | undefined
 }
 
-/** Prometheus text 0.0.4, OpenMetrics 1.0, or length-delimited io.prometheus.client.MetricFamily. */
+/**
+ * Prometheus text 0.0.4, OpenMetrics 1.0, or length-delimited io.prometheus.client.MetricFamily.
+ */
 export type ExpositionFormat = 'prometheus' | 'openmetrics' | 'protobuf'
 
 export const CONTENT_TYPES: Readonly<Record<ExpositionFormat, string>> = {
@@ -39,18 +41,18 @@ export const CONTENT_TYPES: Readonly<Record<ExpositionFormat, string>> = {
     'application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited',
 }
 
-/** Pieces of some 32 KiB, made as they are asked for: whoever writes them may wait in between. */
+/** Pieces of about 32 KiB, made on demand: the caller may wait between writes. */
 export type MetricRenderer = (metrics: Iterable<MetricView>) => Iterable<string | Uint8Array>
 
-/** What writes protobuf is loaded with the first scrape that asks for it. */
+/** The protobuf encoder is loaded with the first scrape that requests it. */
 export async function rendererOf(format: ExpositionFormat): Promise<MetricRenderer> {
   if (format === 'protobuf') return (await import('./exposition-protobuf.ts')).renderProtobuf
   return format === 'openmetrics' ? renderOpenMetrics : renderPrometheus
 }
 
 /**
- * What the scraper likes best of what there is. Whoever asks for nothing that there is gets the
- * plain text, as people with a browser do.
+ * The available format that the scraper prefers. If it accepts none of them, it gets plain text, as
+ * browsers do.
  */
 export function chooseFormat(accept: string | undefined): ExpositionFormat {
   let best: ExpositionFormat = 'prometheus'
@@ -92,7 +94,7 @@ function formatOf(type: string, values: ReadonlyMap<string, string>): Exposition
   }
 }
 
-/** RFC 9110 §12.4.2: 0 to 1; absent is 1. What is malformed is not wanted. */
+/** RFC 9110 §12.4.2: 0 to 1; 1 if absent. A malformed value counts as 0. */
 function qualityOf(text: string | undefined): number {
   if (text === undefined) return 1
   return /^(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(text) ? Number(text) : 0

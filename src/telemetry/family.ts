@@ -9,16 +9,16 @@ import {
 } from './label.ts'
 import { SeriesSlice, type Slice } from './slice.ts'
 
-/** What all series have. */
+/** The common part of all series. */
 export interface Labelled {
   readonly labels: readonly string[]
 }
 
 export interface FamilyOptions<S> {
   readonly makeSeries: (labels: readonly string[]) => S
-  /** Most series, as a scraper counts them, before values of open labels become `other`. */
+  /** Max series, as a scraper counts them, before values of open labels become `other`. */
   readonly maximum: number
-  /** How many a scraper counts for each: one, or one for each bucket and more. */
+  /** How many series a scraper counts for each one: one, or one for each bucket and more. */
   readonly weight: number
   readonly customLabels: readonly string[]
   /** Called for each set of values that became `other`. */
@@ -35,7 +35,7 @@ export class Family<S extends Labelled, L extends Labels> {
   readonly #series = new Map<string, S>()
   readonly #slices = new Map<string, SeriesSlice<S>>()
   readonly #unknownCustom: string
-  /** Series that are not folded: only they take room. */
+  /** Series that are not folded: only these count toward the limit. */
   #ownSeries = 0
 
   constructor(definition: MetricDefinition, options: FamilyOptions<S>) {
@@ -56,7 +56,7 @@ export class Family<S extends Labelled, L extends Labels> {
     return this.#series.values()
   }
 
-  /** The series of these values. Resolved once for each configuration, not for each request. */
+  /** The series with these values. Resolve it once for each configuration, not for each request. */
   at(values: LabelValues<L>): S {
     const byName = values as Readonly<Record<string, string>>
     const closed = this.#closed.map(({ name }) => byName[name] as string)
@@ -64,14 +64,14 @@ export class Family<S extends Labelled, L extends Labels> {
   }
 
   /**
-   * All series that have these values, to be told apart by the closed labels when a request has
-   * got a response: `requests.of({ listener, route })`, then `.at('GET', '2xx', 'upstream').inc()`.
+   * All series with these values, to be distinguished by the closed labels when a request has a
+   * response: `requests.of({ listener, route })`, then `.at('GET', '2xx', 'upstream').inc()`.
    */
   of(values: OpenValues<L>): Slice<S, ClosedValues<L>> {
     return this.#sliceBy(values as Readonly<Record<string, string>>)
   }
 
-  /** Series with this value are no more, until a slice is asked for them again. */
+  /** Removes series with this value, until a slice requests them again. */
   forget(label: string, value: string): void {
     const at = this.labelNames.indexOf(label)
     if (at === -1) return
@@ -83,7 +83,7 @@ export class Family<S extends Labelled, L extends Labels> {
     const open = this.#openNames.indexOf(label)
     for (const [key, slice] of this.#slices) {
       if (slice.open[open] === value) this.#slices.delete(key)
-      // There may be room now for what was folded; the rest is found again.
+      // There may be room now for folded series; others are resolved again.
       slice.clear()
     }
   }
@@ -94,7 +94,7 @@ export class Family<S extends Labelled, L extends Labels> {
     for (const slice of this.#slices.values()) slice.clear()
   }
 
-  /** Whoever keeps no slice finds it by one look-up: nothing is cleaned that is known as it is. */
+  /** Callers without a slice find it with one lookup: known values are not sanitized again. */
   #sliceBy(byName: Readonly<Record<string, string>>): SeriesSlice<S> {
     let key = ''
     for (const name of this.#openNames) key += byName[name] + SEPARATOR
@@ -119,7 +119,7 @@ export class Family<S extends Labelled, L extends Labels> {
     return slice
   }
 
-  /** Values of custom labels come with requests: once all series are taken no more are kept. */
+  /** Values of custom labels come from requests: once the limit is reached, no more are kept. */
   #customSlice(open: readonly string[], custom: readonly string[]): SeriesSlice<S> {
     const clean = this.#options.customLabels.map((_, at) => visible(custom[at] ?? UNKNOWN))
     if (this.#hasRoom()) return this.#sliceOf(open, clean)
@@ -143,7 +143,7 @@ export class Family<S extends Labelled, L extends Labels> {
     return series
   }
 
-  /** Closed labels keep their values, so that it is still told how many requests failed. */
+  /** Closed labels keep their values, so that the number of failed requests is still exposed. */
   #folded(): SeriesSlice<S> {
     return this.#sliceOf(
       this.#openNames.map(() => OTHER),
@@ -151,7 +151,7 @@ export class Family<S extends Labelled, L extends Labels> {
     )
   }
 
-  /** Without open labels there is nothing to fold: the closed ones are few. */
+  /** Without open labels, there is nothing to fold: the closed ones are few. */
   #isFolded(labels: readonly string[]): boolean {
     const closedFrom = this.#openNames.length
     const closedTo = closedFrom + this.#closed.length
@@ -165,7 +165,7 @@ export class Family<S extends Labelled, L extends Labels> {
 
 const UNKNOWN = 'unknown'
 
-/** No value has it, once it is cleaned; one that has it before is not found by it. */
+/** Never occurs in a sanitized value; an unsanitized value with it cannot match a key. */
 const SEPARATOR = '\0'
 
 function keyOf(values: readonly string[]): string {
@@ -174,7 +174,7 @@ function keyOf(values: readonly string[]): string {
   return key
 }
 
-/** The formats have escapes for newline, quote and backslash; what else is unseen is replaced. */
+/** The formats can escape newline, quote and backslash; other invisible characters are replaced. */
 function visible(value: string): string {
   return value.toWellFormed().replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd')
 }

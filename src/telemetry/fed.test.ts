@@ -7,14 +7,14 @@ import type { MetricDefinition } from './definition.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** Label values that nothing gives, though their metric is fed; each with its reason. */
+/** Label values that are never set although their metric has data; each with its reason. */
 const UNUSED: Readonly<Record<string, string>> = {}
 
 const files = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !file.endsWith('.test.ts'))
 const sources = files.map((file) => ({ file, text: readFileSync(join(ROOT, file), 'utf8') }))
 const isDefinition = (file: string) => file.replaceAll('\\', '/').includes('telemetry/definitions/')
 
-/** The constant that each metric is defined as. */
+/** The constant that defines each metric. */
 const constants = new Map(
   sources
     .filter(({ file }) => isDefinition(file))
@@ -64,12 +64,12 @@ function isPlanned(metric: MetricDefinition): boolean {
   return metric.isPlanned === true
 }
 
-/** Methods are what clients send. */
+/** Methods come from clients. */
 function isOurs({ name }: { readonly name: string }): boolean {
   return name !== 'method'
 }
 
-/** Whether the code names it: as a text, or as the name of a member. */
+/** Whether the code mentions it: as a string, or as a member name. */
 function isGiven(value: string): boolean {
   if (code.includes(`'${value}'`)) return true
   return new RegExp(`\\b${value.replaceAll(/[^\w]/g, '\\$&')}:`).test(code)

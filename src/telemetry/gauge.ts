@@ -2,9 +2,9 @@ import type { Described } from './described.ts'
 import type { Labels } from './label.ts'
 
 export interface GaugeDefinition<L extends Labels> extends Described<L> {
-  /** `info` tells by its labels; its value is always 1. */
+  /** An `info` metric carries its information in labels; its value is always 1. */
   readonly type: 'gauge' | 'info'
-  /** What the value of several workers is, who each have one for the same labels. */
+  /** How values of several workers with the same labels are combined. */
   readonly merge: 'sum' | 'min' | 'max'
 }
 
@@ -19,7 +19,7 @@ export function defineInfo<const L extends Labels>(described: Described<L>): Gau
   return { type: 'info', merge: 'max', ...described }
 }
 
-/** One series that goes up and down. */
+/** One series that increases and decreases. */
 export class Gauge {
   readonly labels: readonly string[]
   /** Milliseconds since 1970. */

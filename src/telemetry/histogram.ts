@@ -17,17 +17,17 @@ export function defineHistogram<const L extends Labels>(
 /** Which buckets are filled: those of `bounds`, exponential ones, or both. */
 export type HistogramKind = 'classic' | 'native' | 'both'
 
-/** One series of observations, none of which is negative. */
+/** One series of nonnegative observations. */
 export class Histogram {
   readonly labels: readonly string[]
   /** Milliseconds since 1970. */
   readonly created: number
   count = 0
-  /** Observations in each classic bucket alone, the last being +Inf; empty if there are none. */
+  /** Counts of the classic buckets, not cumulative, +Inf last; empty if there are none. */
   readonly counts: Float64Array
   readonly native: Exponential | undefined
   readonly #bounds: Float64Array
-  /** The sum, in an array because a number with a fraction would be allocated at each change. */
+  /** The sum, in an array because a fractional number would be allocated at each change. */
   readonly #sum = new Float64Array(1)
 
   constructor(
@@ -47,7 +47,7 @@ export class Histogram {
     return this.#sum[0] as number
   }
 
-  /** What is no number or no end is ignored; what is negative, because of a clock, counts as 0. */
+  /** NaN and infinite values are ignored; negative ones, caused by a clock change, count as 0. */
   observe(value: number): void {
     if (!(value < Number.POSITIVE_INFINITY)) return
     const observed = value > 0 ? value : 0

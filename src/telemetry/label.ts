@@ -1,4 +1,4 @@
-/** A label whose values come from the configuration, and are as many as it names. */
+/** A label whose values come from the configuration, which bounds their number. */
 export interface OpenLabel<N extends string = string> {
   readonly name: N
   readonly meaning: string
@@ -14,7 +14,7 @@ export interface ClosedLabel<N extends string = string, V extends string = strin
 
 export type Label = OpenLabel | ClosedLabel
 
-/** In a list of labels the open ones come first. */
+/** In a list of labels, the open ones come first. */
 export type Labels = readonly Label[]
 
 /** A value for each label. */
@@ -27,7 +27,7 @@ export type OpenValues<L extends Labels> = {
   readonly [E in L[number] as E extends ClosedLabel ? never : E['name']]: string
 }
 
-/** A value for each closed label, in their order. */
+/** A value for each closed label, in order. */
 export type ClosedValues<L extends Labels> = L extends readonly [infer First, ...infer Rest]
   ? [
       ...(First extends ClosedLabel ? [ValueOf<First>] : []),
@@ -37,7 +37,7 @@ export type ClosedValues<L extends Labels> = L extends readonly [infer First, ..
 
 type ValueOf<E> = E extends ClosedLabel<string, infer V> ? V : string
 
-/** Where all values go that are too many, or that a closed label does not have. */
+/** The value for everything above the series limit, or not in the list of a closed label. */
 export const OTHER = 'other'
 
 export function label<const N extends string>(name: N, meaning: string): OpenLabel<N>

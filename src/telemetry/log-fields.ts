@@ -1,11 +1,13 @@
-/** A field of the access log, and of the record of a connection. */
+/** A field of the access log and of the record of a connection. */
 export interface LogField {
   readonly name: string
   readonly meaning: string
   readonly example: string
 }
 
-/** In the order in which they are written. What a request or connection does not have is left out. */
+/**
+ * In the order in which they are written. Fields that a request or connection lacks are omitted.
+ */
 export const LOG_FIELDS = [
   { name: 'gateway', meaning: 'the gateway', example: 'default' },
   { name: 'listener', meaning: 'the listener', example: 'https' },

@@ -1,28 +1,28 @@
 import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { Socket } from 'node:net'
 
-/** Milliseconds between two attempts at a full pipe at the end. */
+/** Milliseconds between two attempts to write to a full pipe at process exit. */
 const RETRY = 10
-/** Milliseconds at the end in which a reader takes nothing, and in which it takes something. */
+/** Max milliseconds at process exit while a reader reads nothing, and while it reads something. */
 const LONGEST_SILENCE = 3_000
 const LONGEST_END = 10_000
 
 export interface LogFile {
   readonly fd: number
-  /** Writes come back at once, whatever the reader does. */
+  /** Writes return at once, whatever the reader does. */
   readonly isNonblocking: boolean
 }
 
 /**
- * The same file, such that a write to a full pipe or socket comes back instead of waiting: whoever
- * waits for a reader that never reads does not end.
+ * Reopens the file such that a write to a full pipe or socket returns instead of blocking: a
+ * process that waits for a reader that never reads does not exit.
  */
 export function reopen(fd: number): LogFile {
   const stats = fstatSync(fd)
   const isNonblocking = stats.isFIFO() || stats.isSocket()
   if (stats.isFIFO()) {
     try {
-      // Opened anew, since the flag belongs to all who share a descriptor.
+      // Opened again, since the flag is shared by all users of a descriptor.
       const own = openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK)
       return { fd: own, isNonblocking }
     } catch {
@@ -35,14 +35,14 @@ export function reopen(fd: number): LogFile {
 
 const kept: Socket[] = []
 
-/** The only way that Node has to set the flag: a socket that is never written to or closed. */
+/** The only way to set the flag in Node: a socket that is never written to or closed. */
 function keepFromWaiting(fd: number): void {
   kept.push(new Socket({ fd, readable: false, writable: true }).unref())
 }
 
 /**
- * Writes for as long as the reader takes some of it now and then, and not for ever; how much. A
- * machine that is busy makes readers slow, and what they did not read yet is not worth less.
+ * Writes as long as the reader keeps reading, but not forever; returns the number of bytes written.
+ * A busy machine slows readers down, and what they have not read yet is still valuable.
  */
 export function writeNow(fd: number, bytes: Uint8Array): number {
   const startedAt = performance.now()

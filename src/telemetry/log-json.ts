@@ -2,19 +2,19 @@ import { LONGEST_VALUE, quote } from './escape.ts'
 import type { LogFields, LogForm, LogValue } from './log.ts'
 import { Milliseconds } from './time-text.ts'
 
-/** What is nested deeper, for instance in a claim, is told by its kind only. */
+/** Deeper nested values, for instance in a claim, are represented only by their type. */
 const DEEPEST = 8
 
-/** Further members of a list or object are left out. */
+/** Further members of a list or object are omitted. */
 const WIDEST = 256
 
-/** Names that a record has already: a field of the same name moves aside. */
+/** Names that every record already has: a field of the same name is renamed. */
 const TAKEN: readonly string[] = ['time', 'level', 'scope']
 
-/** What JSON.stringify wrote that needs no more escapes. */
+/** Output of JSON.stringify that needs no further escapes. */
 const PRINTABLE_ASCII = /^[ -~]*$/
 
-/** `{"time":…,"level":…,"scope":…,…}`, one object a line. */
+/** `{"time":…,"level":…,"scope":…,…}`, one object per line. */
 export function createJsonForm(): LogForm {
   return (time, level, scope, fields) => {
     const text = quickly(fields) ?? renderFields(fields)
@@ -23,14 +23,14 @@ export function createJsonForm(): LogForm {
   }
 }
 
-/** By the engine itself, which is fastest; undefined where it would not say the same. */
+/** Uses the engine's JSON.stringify, which is fastest; undefined if the result would differ. */
 function quickly(fields: LogFields): string | undefined {
   for (const name of TAKEN) if (fields[name] !== undefined) return undefined
   try {
     const text = JSON.stringify(fields)
     return text.length <= LONGEST_VALUE && PRINTABLE_ASCII.test(text) ? text : undefined
   } catch {
-    // A large number, or an object that holds itself.
+    // A 64-bit integer, or an object that contains itself.
     return undefined
   }
 }
@@ -45,7 +45,7 @@ function renderFields(fields: LogFields): string {
   return `{${members.join(',')}}`
 }
 
-/** As JSON.stringify, but it never throws, shows what it holds, and has an end. */
+/** Like JSON.stringify, but it never throws, shows invisible characters, and is bounded. */
 export function renderJson(value: LogValue, depth = 0): string {
   switch (typeof value) {
     case 'string':

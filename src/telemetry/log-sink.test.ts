@@ -11,7 +11,7 @@ import { createLogSink, type LogSink, type LogSinkOptions } from './log-sink.ts'
 const folder = mkdtempSync(join(tmpdir(), 'log-sink-'))
 after(() => rmSync(folder, { recursive: true }))
 
-/** A sink to a file; what it has written so far is what `read` returns. */
+/** A sink to a file; `read` returns what it has written so far. */
 function sinkToFile(options: LogSinkOptions = {}) {
   const path = join(folder, `${Math.random()}.log`)
   const fd = openSync(path, 'a')
@@ -115,7 +115,7 @@ describe('a process that logs to a pipe', () => {
 
   it('loses no line to a reader that is slow when it ends, as long as it reads', async () => {
     const child = logging('write(20_000); process.exit(7)')
-    // Longer than anything on an idle machine takes, and again for each piece that it reads.
+    // Longer than any of the limits on an idle machine, and again for each piece that it reads.
     await sleep(1_500)
     let lines = 0
     child.stdout?.on('data', (bytes: Buffer) => {

@@ -1,41 +1,41 @@
 import { closeSync, writeSync, write as writeToFile } from 'node:fs'
 import { reopen, writeNow } from './log-file.ts'
 
-/** Where lines go: collected, and written a batch at a time by a thread that nobody waits for. */
+/** Collects lines and writes them in batches, without blocking on the writing thread. */
 export interface LogSink {
   readonly write: (line: string) => void
-  /** Lines that were not taken, since the start. */
+  /** Lines that were dropped since the start. */
   readonly dropped: () => number
-  /** Calls back when all that was written so far has left the process or was given up. */
+  /** Calls back when everything written so far has left the process or was dropped. */
   readonly flush: (done?: () => void) => void
-  /** Writes what is left while the process waits: for the very end, which calls it by itself. */
+  /** Writes the rest synchronously; called automatically when the process exits. */
   readonly close: () => void
 }
 
 export interface LogSinkOptions {
-  /** 1 unless told otherwise. */
+  /** 1 by default. */
   readonly fd?: number
-  /** Most characters that wait to be written; more are dropped. */
+  /** Max characters that wait to be written; more are dropped. */
   readonly capacity?: number
   /** Characters that are written without waiting for the timer. */
   readonly batch?: number
-  /** Milliseconds that a line waits at most. */
+  /** Max milliseconds that a line waits. */
   readonly interval?: number
   /**
-   * Most bytes of one write, which then ends with a line. Where processes share a pipe only writes
-   * of up to 4096 (PIPE_BUF) are sure not to be mixed.
+   * Max bytes of one write, which then ends with a complete line. If processes share a pipe, only
+   * writes of up to 4096 bytes (PIPE_BUF) are guaranteed not to be interleaved.
    */
   readonly piece?: number
-  /** Counts lines that were not taken, as it happens. */
+  /** Counts dropped lines as they occur. */
   readonly drops?: { readonly inc: (lines: number) => void }
-  /** Called, once the sink takes lines again, with the number that it did not take. */
+  /** Called with the number of dropped lines once the sink accepts lines again. */
   readonly onDropped?: (lines: number) => void
 }
 
-/** Milliseconds until a full pipe is tried again. */
+/** Milliseconds until a full pipe is retried. */
 const RETRY = 10
 
-/** Milliseconds after which a write has no reader, so that the end of the process will not wait. */
+/** Milliseconds after which a write counts as stuck, so that process exit does not wait for it. */
 const STUCK = 1000
 
 export function createLogSink(options: LogSinkOptions = {}): LogSink {
@@ -76,13 +76,13 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
   }
 
   const proceed = () => {
-    // One that has rung is no reason not to set another: what is left would wait for more.
+    // An expired timer must not prevent setting another: the remaining lines would wait for more.
     timer = undefined
     state = 'writing'
     writingSince = performance.now()
     const length = pieceLength(leaving, written, piece)
-    // What a thread has begun to write to a pipe is not known when the process ends, and a part of
-    // it may not have fitted: where a write comes back at once anyway, no thread is asked.
+    // When the process exits, the result of a pipe write that a thread has begun is unknown, and it
+    // may be partial: if writes return at once anyway, no thread is used.
     if (!isNonblocking) writeToFile(fd, leaving, written, length, null, onWritten)
     else writeAtOnce(length)
   }
@@ -138,7 +138,7 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
     if (state === 'closed') return
     process.off('exit', close)
     clearTimeout(timer)
-    // A write under way ends by itself, at the latest with the process: it is not repeated.
+    // A write in progress ends by itself, at the latest with the process: it is not repeated.
     const unsent = state === 'retrying' ? leaving.subarray(written) : EMPTY
     const rest = Buffer.concat([unsent, Buffer.from(waiting)])
     const isStuck = state === 'writing' && performance.now() - writingSince > STUCK
@@ -168,12 +168,12 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
 const EMPTY = Buffer.alloc(0)
 const NEWLINE = 10
 
-/** How much of the bytes one write takes: up to the last line that ends within a piece. */
+/** The number of bytes for one write: up to the last line that ends within a piece. */
 function pieceLength(bytes: Buffer, from: number, piece: number): number {
   const rest = bytes.length - from
   if (rest <= piece) return rest
   const end = bytes.lastIndexOf(NEWLINE, from + piece - 1)
-  // A line that is longer than a piece goes alone.
+  // A line that is longer than a piece is written alone.
   return (end < from ? bytes.indexOf(NEWLINE, from) : end) + 1 - from
 }
 
@@ -183,7 +183,7 @@ function countLines(bytes: Buffer): number {
   return lines
 }
 
-/** A full disk may be emptied; a pipe without a reader stays one. */
+/** Space may be freed on a full disk; a pipe without a reader never recovers. */
 function isForever({ code }: NodeJS.ErrnoException): boolean {
   return code === 'EPIPE' || code === 'EBADF'
 }

@@ -3,16 +3,16 @@ import type { LogForm, LogValue } from './log.ts'
 import { renderJson } from './log-json.ts'
 import { Milliseconds } from './time-text.ts'
 
-/** Names that were seen once are not looked at again; this many, since some come from tokens. */
+/** Max number of names whose rendered form is cached, since some names come from tokens. */
 const REMEMBERED = 1000
 
-/** Printable ASCII without space, quote, `=` and backslash: what ends where a reader thinks. */
+/** Printable ASCII without space, quote, `=` and backslash: unambiguous without quotes. */
 const BARE = /^[!#-<>-[\]-~]+$/
 const BARE_NAME = /^[\w.\-/@:]{1,256}$/
 
-/** `<time><TAB>level<TAB>scope name=value name="a value"`, which is logfmt behind the scope. */
+/** `<time><TAB>level<TAB>scope name=value name="a value"`, which is logfmt after the scope. */
 export function createTextForm(): LogForm {
-  // With the space before and the equals sign behind, since every piece that is joined costs.
+  // Includes the leading space and the equals sign, since every concatenation costs time.
   const names = new Map<string, string>()
   const remember = (name: string) => {
     const joint = ` ${renderName(name)}=`
@@ -31,7 +31,7 @@ export function createTextForm(): LogForm {
   }
 }
 
-/** A name is never quoted, so that `grep ' http.status=403'` finds what it should. */
+/** A name is never quoted, so that `grep ' http.status=403'` works. */
 function renderName(name: string): string {
   return name.slice(0, 256).replaceAll(/[^\w.\-/@:]/g, '_') || '_'
 }

@@ -214,7 +214,7 @@ describe('a logger', () => {
   })
 })
 
-/** As a reader of logfmt does it: by spaces that are not within quotes. */
+/** Splits like a logfmt reader: at spaces outside quotes. */
 function splitFields(line: string): readonly string[] {
   const rest = line.slice(line.lastIndexOf('\trequest') + '\trequest'.length).trimEnd()
   const fields = rest.match(/ [^ ="]+=(?:"(?:[^"\\]|\\.)*"|[^ "]+)/g) ?? []

@@ -3,7 +3,7 @@ import { createJsonForm } from './log-json.ts'
 import { createTextForm } from './log-text.ts'
 import { createTimestamps, type Milliseconds } from './time-text.ts'
 
-/** Ordered by how much they say. */
+/** Ordered by increasing verbosity. */
 export const LEVELS = ['error', 'warn', 'info', 'debug', 'trace'] as const
 export type Level = (typeof LEVELS)[number]
 
@@ -18,10 +18,10 @@ export type LogValue =
   | readonly LogValue[]
   | { readonly [name: string]: LogValue }
 
-/** Written in their own order; what is undefined is left out. */
+/** Written in order; undefined fields are omitted. */
 export type LogFields = { readonly [name: string]: LogValue }
 
-/** One record as a line, its end included. */
+/** One record as a line, including the line break. */
 export type LogForm = (time: string, level: Level, scope: string, fields: LogFields) => string
 
 type Write = (scope: string, fields?: LogFields) => void
@@ -32,9 +32,11 @@ export interface Logger {
   readonly info: Write
   readonly debug: Write
   readonly trace: Write
-  /** Written whatever the level and the share are: who changed what must not depend on them. */
+  /**
+   * Written regardless of level and sampling: a record of who changed what must not depend on them.
+   */
   readonly audit: (fields: LogFields) => void
-  /** Whether a record of this level would be written: ask before computing what it says. */
+  /** Whether a record of this level would be written: call it before computing expensive fields. */
   readonly isOn: (level: Level) => boolean
   readonly level: () => Level | 'off'
   readonly setLevel: (level: Level | 'off') => void
@@ -46,7 +48,7 @@ export interface LoggerOptions {
   readonly level: Level | 'off'
   readonly write: (line: string) => void
   readonly clock?: Clock
-  /** The share of records that are written, 0 to 1. Errors and warnings always are. */
+  /** The share of records that are written, 0 to 1. Errors and warnings are always written. */
   readonly sample?: number
 }
 

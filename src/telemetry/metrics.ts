@@ -11,11 +11,11 @@ import { type Snapshot, takeSnapshot } from './snapshot.ts'
 
 export interface MetricsOptions {
   readonly histograms?: HistogramKind
-  /** Most series of a metric that does not say it itself, and of any if it is less. */
+  /** Default max series of a metric, and an upper limit for all metrics if it is lower. */
   readonly maximumSeries?: number
-  /** Names of the labels that the configuration adds to metrics of requests. */
+  /** Names of the labels that the configuration adds to request metrics. */
   readonly customLabels?: readonly string[]
-  /** Names of metrics that are not told. */
+  /** Names of metrics that are not exposed. */
   readonly remove?: readonly string[]
   readonly catalogue?: readonly MetricDefinition[]
   /** Milliseconds since 1970. */
@@ -27,19 +27,21 @@ export interface Metrics {
   readonly counter: <const L extends Labels>(d: CounterDefinition<L>) => Family<Counter, L>
   readonly gauge: <const L extends Labels>(d: GaugeDefinition<L>) => Family<Gauge, L>
   readonly histogram: <const L extends Labels>(d: HistogramDefinition<L>) => Family<Histogram, L>
-  /** As they are at this moment, and while they are read; nothing is copied. */
+  /** Live values, which may change while they are read; nothing is copied. */
   readonly read: () => Iterable<MetricView>
   /** A copy that can be sent to another process, for `merge`. */
   readonly snapshot: () => Snapshot
-  /** Called before metrics are read, to set those that are not kept up all the time. */
+  /** Registers a callback that updates metrics on demand, before they are read. */
   readonly beforeRead: (collect: () => void) => void
-  /** Drops series of what the configuration has no more, as a route: room for others. */
+  /**
+   * Drops the series of something removed from the configuration, such as a route, to make room.
+   */
   readonly forget: (label: string, value: string) => void
 }
 
 const MAXIMUM_SERIES = 2000
 
-/** Closed labels alone are counted from 0, so that the first event is seen as an increase. */
+/** Metrics with only closed labels start at 0, so that the first event appears as an increase. */
 const FEW = 32
 
 export function createMetrics(options: MetricsOptions = {}): Metrics {
@@ -71,7 +73,7 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
     )
   }
 
-  // What is not in the catalogue is on no page of the documentation.
+  // Metrics that are not in the catalogue would be missing from the documentation.
   const familyOf = (definition: MetricDefinition): AnyFamily => {
     const family = families.get(definition)
     if (family === undefined) throw new Error(`${definition.name} is not in the catalogue`)
@@ -108,12 +110,12 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
 type AnySeries = SeriesView & Labelled
 type AnyFamily = Family<AnySeries, Labels>
 
-/** A lower bound of the user's holds for all; a higher one lifts the defaults alike. */
+/** A lower limit of the user applies to all metrics; a higher one raises all defaults. */
 function maximumFor(own: number, wanted: number): number {
   return wanted < MAXIMUM_SERIES ? Math.min(own, wanted) : Math.max(own, wanted)
 }
 
-/** Each classic bucket is a series of its own, as are sum and count. */
+/** Each classic bucket is a separate series, as are sum and count. */
 function weightOf(definition: MetricDefinition, kind: HistogramKind): number {
   if (definition.type !== 'histogram' || kind === 'native') return 1
   return definition.bounds.length + 3

@@ -8,7 +8,7 @@ export interface OpenLog {
 
 export type OpenLogOptions = Omit<LoggerOptions, 'write'> & Omit<LogSinkOptions, 'onDropped'>
 
-/** The log of a process: a logger and its sink, which says so in the log when it was too slow. */
+/** The log of a process: a logger and its sink, which logs a warning when it had to drop lines. */
 export function openLog(options: OpenLogOptions): OpenLog {
   const sink = createLogSink({
     ...options,

@@ -1,48 +1,48 @@
 import type { OtlpSend, OtlpSendResult } from './otlp-send.ts'
 import type { TraceSource } from './otlp-span.ts'
 
-/** Why spans or records were lost: the values of a label of their counters. */
+/** Why spans or records were lost: the label values of their counters. */
 export type OtlpLoss = 'queue-full' | 'refused' | 'unavailable' | 'stopped'
 
 export interface BatchOptions {
   readonly source: TraceSource
   readonly send: OtlpSend
-  /** Most items that wait; more are dropped. */
+  /** Max items that wait; more are dropped. */
   readonly capacity?: number
-  /** Most items that are sent at once; as soon as there are as many they are. */
+  /** Max items of a batch; a batch is sent as soon as it is full. */
   readonly batch?: number
-  /** Milliseconds that an item waits at most, unless the collector is slow. */
+  /** Max milliseconds that an item waits, unless the collector is slow. */
   readonly interval?: number
-  /** Times that a batch is sent at most. */
+  /** Max attempts to send a batch. */
   readonly attempts?: number
-  /** Milliseconds before the second attempt; each further one waits twice as long. */
+  /** Milliseconds before the second attempt, doubled for each further attempt. */
   readonly backoff?: number
   readonly onExported?: (items: number) => void
   readonly onLost?: (items: number, why: OtlpLoss, detail: string) => void
 }
 
-/** How spans, or records of a log, are written. */
+/** How spans or log records are encoded. */
 export interface Codec<Item> {
   readonly contentType: string
   readonly encode: (item: Item) => Uint8Array
   readonly encodeBatch: (items: readonly Uint8Array[], source: TraceSource) => Uint8Array
-  /** How many of them the collector says that it did not take. */
+  /** The number of items that the collector reports as rejected. */
   readonly rejected: (response: Uint8Array) => number
 }
 
-/** Hands items to a collector, in batches, without anyone waiting for it. */
+/** Sends items to a collector in batches, without blocking the caller. */
 export interface BatchExporter<Item> {
   readonly export: (item: Item) => void
-  /** Sends what there is, without further attempts; calls back when that is over. */
+  /** Sends the remaining items without retries; calls back when that is complete. */
   readonly stop: (done: () => void) => void
 }
 
 const LONGEST_BACKOFF = 30_000
 
-/** A collector may ask for patience; for longer, nothing of it is worth keeping. */
+/** A collector may request a delay; after a longer delay, its items are no longer useful. */
 const LONGEST_WAIT = 300_000
 
-/** `given`: a codec that is there, or that is being loaded. */
+/** `given`: a codec that is loaded or is being loaded. */
 export function createBatchExporter<Item extends object>(
   given: Codec<Item> | Promise<Codec<Item>>,
   options: BatchOptions,
@@ -54,8 +54,8 @@ export function createBatchExporter<Item extends object>(
   loading?.then((loaded) => {
     codec = loaded
   })
-  // Encoded one by one, as they come: a whole batch would hold up the requests of that moment.
-  // The first ones may find that there is nothing yet to encode them with.
+  // Encoded one by one as they arrive: encoding a whole batch would delay the requests of that
+  // moment. The first items may arrive before the encoder is loaded.
   let queue: (Uint8Array | Item)[] = []
   let state: 'idle' | 'scheduled' | 'sending' | 'backing off' = 'idle'
   let timer: NodeJS.Timeout | undefined
@@ -70,7 +70,7 @@ export function createBatchExporter<Item extends object>(
       state = 'scheduled'
       timer = setTimeout(sendNext, interval).unref()
     }
-    // Not now: whoever ends a request has a response to give.
+    // Deferred: the code that ends a request must send a response first.
     if (state === 'scheduled' && queue.length === batch) setImmediate(sendFull)
   }
 
@@ -160,7 +160,7 @@ export function createBatchExporter<Item extends object>(
 /** https://opentelemetry.io/docs/specs/otlp/#retryable-response-codes */
 const RETRIED: readonly number[] = [429, 502, 503, 504]
 
-/** With some chance in it, so that gateways that lost one collector do not come back as one. */
+/** With jitter, so that gateways that lost the same collector do not all retry at once. */
 function waitBefore(attempt: number, backoff: number, result: OtlpSendResult): number {
   const doubled = Math.min(backoff * 2 ** (attempt - 1), LONGEST_BACKOFF)
   const own = doubled * (0.5 + Math.random() / 2)

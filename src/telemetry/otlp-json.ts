@@ -1,7 +1,7 @@
 import { isInt64, KINDS, STATUSES, spanFlags, type TraceSource } from './otlp-span.ts'
 import type { AttributeValue, Span } from './trace.ts'
 
-/** One span of ExportTraceServiceRequest as JSON: ids in hexadecimal, 64-bit numbers as strings. */
+/** One span of ExportTraceServiceRequest as JSON: IDs in hexadecimal, 64-bit numbers as strings. */
 export function encodeSpanAsJson(span: Span): Uint8Array {
   const { traceId, spanId, parentId, tracestate, name, start, end, status, message } = span
   return Buffer.from(
@@ -21,7 +21,7 @@ export function encodeSpanAsJson(span: Span): Uint8Array {
   )
 }
 
-/** The same bytes around spans that are encoded already, with commas between. */
+/** Wraps encoded spans, separated by commas, in the request. */
 export function encodeBatchAsJson(spans: readonly Uint8Array[], source: TraceSource): Uint8Array {
   const resource = JSON.stringify({ attributes: pairs(source.resource) })
   const scope = JSON.stringify(source.scope)
@@ -53,12 +53,12 @@ function anyValue(value: AttributeValue): Readonly<Record<string, unknown>> {
   }
 }
 
-/** JSON has no word for these; the JSON form of protobuf has strings. */
+/** JSON cannot represent these numbers; the JSON form of protobuf uses strings. */
 function doubleValue(value: number): Readonly<Record<string, unknown>> {
   return { doubleValue: Number.isFinite(value) ? value : String(value) }
 }
 
-/** As `rejectedIn`, of a response in JSON. */
+/** Like `rejectedIn`, for a response in JSON. */
 export function rejectedInJson(response: Uint8Array): number {
   try {
     const { partialSuccess } = JSON.parse(Buffer.from(response).toString())

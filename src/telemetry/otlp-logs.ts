@@ -5,15 +5,15 @@ import { writeAttributes, writeSource, writeValue } from './otlp-protobuf.ts'
 import type { TraceSource } from './otlp-span.ts'
 import type { AttributeValue } from './trace.ts'
 
-// As spans, records are encoded on the request path, field by field. A test reads them with the
+// Like spans, records are encoded on the request path, field by field. A test decodes them with the
 // generated code.
 
-/** A record of the access log, as OTLP has it. */
+/** An access log record in the data model of OTLP. */
 export interface LogRecord {
   /** Microseconds since 1970. */
   readonly time: number
   readonly body: string
-  /** Of the trace that the request belongs to, and of the gateway's own span; empty: none. */
+  /** The request's trace and the gateway's own span; empty if there are none. */
   readonly traceId: string
   readonly spanId: string
   readonly attributes: Readonly<Record<string, AttributeValue | undefined>>
@@ -55,7 +55,7 @@ export function encodeLogRecord(record: LogRecord): Uint8Array {
   return writer.take()
 }
 
-/** An ExportLogsServiceRequest around records that are encoded already. */
+/** An ExportLogsServiceRequest around encoded records. */
 export function encodeLogBatch(records: readonly Uint8Array[], source: TraceSource): Uint8Array {
   writer.begin(REQUEST.resourceLogs)
   writeSource(writer, RESOURCE_LOGS.scopeLogs, source)
@@ -65,7 +65,7 @@ export function encodeLogBatch(records: readonly Uint8Array[], source: TraceSour
   return writer.take()
 }
 
-/** How many records were not taken, by a response; one that cannot be read says nothing. */
+/** How many records a response reports as rejected; an unreadable response counts as 0. */
 export function rejectedLogsIn(body: Uint8Array): number {
   const response = decode(ExportLogsServiceResponseSchema, body)
   return Number(response?.partialSuccess?.rejectedLogRecords ?? 0n)

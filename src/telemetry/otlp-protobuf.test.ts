@@ -237,7 +237,7 @@ describe('the messages of OpenTelemetry, in Python', { skip }, () => {
     assert.equal(stderr, '')
     const read = JSON.parse(stdout)
     const sent = JSON.parse(String(asJson()))
-    // OTLP writes ids in hexadecimal, where the JSON form of protobuf has base64.
+    // OTLP writes IDs in hexadecimal; the JSON form of protobuf uses base64.
     for (const span of sent.resourceSpans[0].scopeSpans[0].spans) {
       for (const id of ['traceId', 'spanId', 'parentSpanId']) {
         if (span[id] !== undefined) span[id] = Buffer.from(span[id], 'hex').toString('base64')
@@ -273,7 +273,7 @@ interface Pair {
   readonly value: object
 }
 
-/** ExportTraceServiceRequest, as another implementation of protobuf reads it. */
+/** ExportTraceServiceRequest, decoded by another implementation of protobuf. */
 function decode(body: Uint8Array) {
   const name = 'opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest'
   return decodeByPeer<Decoded>(name, body).resourceSpans.flatMap(({ resource, scopeSpans }) =>

@@ -4,13 +4,13 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 export type OtlpSendResult =
   | {
       readonly status: number
-      /** Milliseconds, where the collector said so. */
+      /** Milliseconds, if the collector specifies it. */
       readonly retryAfter: number | undefined
       readonly body: Uint8Array
     }
   | { readonly error: string }
 
-/** Sends a body to a collector. Calls back once, whatever happens, and never throws. */
+/** Sends a body to a collector. Calls back exactly once and never throws. */
 export type OtlpSend = (
   body: Uint8Array,
   contentType: string,
@@ -18,17 +18,17 @@ export type OtlpSend = (
 ) => void
 
 export interface OtlpSendOptions {
-  /** The whole address, as `http://collector:4318/v1/traces`. */
+  /** The whole URL, such as `http://collector:4318/v1/traces`. */
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   /** Milliseconds for the whole exchange. */
   readonly timeout?: number
 }
 
-/** Responses are a few bytes; a collector that says more is not listened to. */
+/** Responses are a few bytes; reading a longer one is an error. */
 const MAX_RESPONSE = 64 << 10
 
-/** OTLP over HTTP on a connection that is kept. */
+/** OTLP over HTTP on a persistent connection. */
 export function createOtlpSend({ url, headers, timeout = 10_000 }: OtlpSendOptions): OtlpSend {
   const isSecure = new URL(url).protocol === 'https:'
   const request = isSecure ? httpsRequest : httpRequest
@@ -72,7 +72,7 @@ function readResponse(incoming: IncomingMessage, finish: (result: OtlpSendResult
   })
 }
 
-/** RFC 9110 §10.2.3: seconds, or a date; as milliseconds from now. */
+/** RFC 9110 §10.2.3: seconds or a date; returned as milliseconds from now. */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1000

@@ -43,7 +43,7 @@ interface CollectorResponse {
   readonly body?: Uint8Array | string
 }
 
-/** A collector that responses in turn, the last response for ever; `hang` is none at all. */
+/** A collector that sends these responses in order and repeats the last; `hang` never responds. */
 async function collector(
   t: TestContext,
   responses: readonly (CollectorResponse | 'hang')[] = [{ status: 200 }],

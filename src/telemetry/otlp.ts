@@ -12,12 +12,12 @@ export interface OtlpExporterOptions extends BatchOptions {
   readonly encoding?: 'protobuf' | 'json'
 }
 
-/** Hands spans to a collector. */
+/** Sends spans to a collector. */
 export function createOtlpExporter(options: OtlpExporterOptions): BatchExporter<Span> {
   return createBatchExporter(options.encoding === 'json' ? JSON_SPANS : loadSpans(), options)
 }
 
-/** Hands records of the access log to a collector. */
+/** Sends access log records to a collector. */
 export function createOtlpLogExporter(options: BatchOptions): BatchExporter<LogRecord> {
   return createBatchExporter(loadLogs(), options)
 }

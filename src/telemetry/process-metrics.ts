@@ -17,14 +17,14 @@ import type { Metrics } from './metrics.ts'
 export interface ProcessMetricsOptions {
   /** Number of the worker, or `main`. */
   readonly worker: string
-  /** Milliseconds over which delays are looked at. */
+  /** Milliseconds over which delays are measured. */
   readonly interval?: number
 }
 
 /** Milliseconds between the timers whose delay is measured. */
 const RESOLUTION = 20
 
-/** Keeps the metrics of this process up to date until the function that it returns is called. */
+/** Keeps the metrics of this process up to date until the returned function is called. */
 export function watchProcess(metrics: Metrics, options: ProcessMetricsOptions): () => void {
   const { worker, interval = 10_000 } = options
   metrics
@@ -67,7 +67,7 @@ function collectUsage(metrics: Metrics, worker: string): () => void {
   }
 }
 
-/** Delays and use of the event loop since the last call. */
+/** Delay and utilization of the event loop since the last call. */
 function sampleEventLoop(metrics: Metrics, worker: string): (() => void) & { stop: () => void } {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION })
   delays.enable()
@@ -89,13 +89,13 @@ function sampleEventLoop(metrics: Metrics, worker: string): (() => void) & { sto
   return Object.assign(sample, { stop: () => delays.disable() })
 }
 
-/** What Node measures is the time between two timers, in ns; without any it tells huge numbers. */
+/** Node measures the time between two timers, in ns; without any timer, it reports huge numbers. */
 function lateness(nanoseconds: number): number {
   const milliseconds = nanoseconds / 1e6 - RESOLUTION
   return milliseconds > 0 && milliseconds < 3.6e6 ? milliseconds / 1000 : 0
 }
 
-/** The size of this folder is their number since Linux 6.2; before, they have to be listed. */
+/** Since Linux 6.2, the size of this directory is their number; before, they have to be listed. */
 function countOpenFds(then: (count: number) => void): void {
   stat(OPEN_FDS, (error, stats) => {
     if (error !== null) return
@@ -112,6 +112,6 @@ function setMaxFds(metrics: Metrics, worker: string): void {
     const soft = /^Max open files\s+(\d+)/m.exec(limits)?.[1]
     if (soft !== undefined) metrics.gauge(processMaxFds).at({ worker }).set(Number(soft))
   } catch {
-    // Not Linux: the metric stays away.
+    // Not Linux: the metric is not exposed.
   }
 }

@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 
-/** Bytes that are fetched at once: some microseconds for 256 ids, never waiting for entropy. */
+/** Bytes that are generated at once: a few microseconds for 256 IDs, never blocking for entropy. */
 const POOL = 4096
 
 const bytes = Buffer.allocUnsafe(POOL)
@@ -8,8 +8,8 @@ const digits = Buffer.allocUnsafe(POOL * 2)
 let used = POOL
 
 /**
- * Where `length` random bytes stand in the pool, as hexadecimal digits. They are given to one
- * caller only, and come from a generator whose output does not tell what comes next.
+ * Returns the position of `length` random bytes in the pool, as hexadecimal digits. Each byte is
+ * used only once, and comes from a generator whose output does not reveal later output.
  */
 function take(length: number): number {
   if (used + length > POOL) {
@@ -22,7 +22,7 @@ function take(length: number): number {
   return at
 }
 
-/** As many bytes as hexadecimal digits in lower case: a string of its own, not a part of the pool. */
+/** Random bytes as hexadecimal digits in lower case: a separate string, not a slice of the pool. */
 export function randomHex(length: number): string {
   const at = take(length)
   return digits.toString('latin1', at, at + length * 2)

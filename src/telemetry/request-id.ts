@@ -3,8 +3,8 @@ import { writeRandomHex } from './random.ts'
 declare const usable: unique symbol
 
 /**
- * The id of a request: letters, digits and little more, so that it can stand in logs, addresses and
- * headers as it is. Only this file makes them.
+ * The ID of a request: letters, digits and few other characters, so that it can be used in logs,
+ * URLs and headers unchanged. Only this file creates values of this type.
  */
 export type RequestId = string & { readonly [usable]: true }
 
@@ -12,7 +12,7 @@ export const NO_REQUEST_ID = '' as RequestId
 
 const USABLE = /^[A-Za-z0-9._-]{1,128}$/
 
-/** An id that somebody else has chosen; undefined where it cannot be used as it is. */
+/** An ID chosen elsewhere; undefined if it cannot be used unchanged. */
 export function requestIdOf(text: string): RequestId | undefined {
   return USABLE.test(text) ? (text as RequestId) : undefined
 }
@@ -27,8 +27,8 @@ let idTime = Number.NaN
 
 /**
  * A UUID of version 7 (RFC 9562): 48 bits of time and 74 random ones. Sorted by time, so that the
- * records of a request are found near each other, in a database and in a rotated file alike; no id
- * tells anything of another but when it was made.
+ * records of a request are close to each other, in a database and in a rotated file alike; an ID
+ * reveals nothing about another except its creation time.
  */
 export function createRequestId(milliseconds = Date.now()): RequestId {
   if (milliseconds !== idTime) writeTime(milliseconds)
@@ -40,7 +40,7 @@ export function createRequestId(milliseconds = Date.now()): RequestId {
   return id.toString('latin1') as RequestId
 }
 
-/** Of a hexadecimal digit in lower case. */
+/** The value of a hexadecimal digit in lower case. */
 function digitValue(digit: number): number {
   return digit <= 0x39 ? digit - 0x30 : digit - 0x61 + 10
 }

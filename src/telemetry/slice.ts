@@ -2,13 +2,13 @@ import { type ClosedLabel, OTHER } from './label.ts'
 
 /** The series of a metric that share the values of the open labels. */
 export interface Slice<S, V extends readonly string[]> {
-  /** The series of these values, for the closed labels in their order. Allocates only once. */
+  /** The series with these values for the closed labels, in order. Allocates only once. */
   readonly at: (...closed: V) => S
-  /** With values, in their order, for the labels that the configuration adds. */
+  /** The slice with these values, in order, for the labels that the configuration adds. */
   readonly with: (custom: readonly string[]) => Slice<S, V>
 }
 
-/** What a slice asks of its family. */
+/** What a slice needs from its family. */
 export interface SliceOwner<S> {
   readonly resolve: (
     open: readonly string[],
@@ -19,8 +19,8 @@ export interface SliceOwner<S> {
 }
 
 /**
- * Asked at the end of every request (bench/telemetry.ts): takes a fixed number of arguments instead
- * of a list, and remembers its last response, since requests of one route mostly end alike.
+ * Called at the end of every request (bench/telemetry.ts): takes a fixed number of arguments
+ * instead of a list, and caches its last result, since most requests of a route end alike.
  */
 export class SeriesSlice<S> {
   readonly open: readonly string[]
@@ -93,7 +93,7 @@ export class SeriesSlice<S> {
   }
 }
 
-/** Of the values of a label; shared by all slices. */
+/** Indexes of the values of a label; shared by all slices. */
 type Indexes = ReadonlyMap<string, number>
 
 const shared = new WeakMap<readonly string[], Indexes>()

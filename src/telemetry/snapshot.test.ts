@@ -42,7 +42,7 @@ async function text(views: Iterable<MetricView>, format: ExpositionFormat): Prom
   return Buffer.concat(pieces.map((piece) => Buffer.from(piece as string))).toString('latin1')
 }
 
-/** As it arrives in another process. */
+/** The snapshot as another process receives it. */
 function sent(metrics: Metrics) {
   return JSON.parse(JSON.stringify(metrics.snapshot()))
 }

@@ -3,7 +3,7 @@ import type { MetricDefinition } from './definition.ts'
 import { Exponential, type ExponentialBuckets } from './exponential.ts'
 import type { HistogramView, MetricView, NumberView, SeriesView } from './exposition.ts'
 
-/** The metrics of a process at one moment, as JSON that it sends to the one that is scraped. */
+/** The metrics of a process at one moment, as JSON for the process that is scraped. */
 export type Snapshot = readonly MetricSnapshot[]
 
 export interface MetricSnapshot {
@@ -20,7 +20,7 @@ export function takeSnapshot(metrics: Iterable<MetricView>): Snapshot {
   })).filter(({ series }) => series.length > 0)
 }
 
-/** Metrics of all workers as one: counters and histograms are added, gauges as each says. */
+/** Merges the metrics of all workers: counters and histograms are added, gauges as each defines. */
 export function merge(
   snapshots: readonly Snapshot[],
   catalogue: readonly MetricDefinition[] = ALL_METRICS,
@@ -52,7 +52,7 @@ function copyNative({ schema, zero, offset, counts }: ExponentialBuckets): Expon
   return { schema, zero, offset, counts: Array.from(counts) }
 }
 
-/** Labels hold no NUL: it was replaced when the series was made. */
+/** Labels contain no NUL: it was replaced when the series was created. */
 function mergeSeries(
   parts: readonly MetricSnapshot[],
   mergeTwo: (a: SeriesView, b: SeriesView) => SeriesView,

@@ -1,7 +1,9 @@
-/** `000` to `999`: digits by look-up, since this is done for every record of the access log. */
+/** `000` to `999`: a lookup table, since this is used for every record of the access log. */
 const THREE_DIGITS = Array.from({ length: 1000 }, (_, n) => String(n).padStart(3, '0'))
 
-/** RFC 3339 with microseconds, `2026-02-03T04:05:06.123456Z`; all but the fraction is remembered. */
+/**
+ * RFC 3339 with microseconds, `2026-02-03T04:05:06.123456Z`; everything but the fraction is cached.
+ */
 export function createTimestamps(): (microseconds: number) => string {
   let second = Number.NaN
   let prefix = ''
@@ -17,7 +19,7 @@ export function createTimestamps(): (microseconds: number) => string {
   }
 }
 
-/** A length of time in a record: `1.234ms` for people, and a number of milliseconds in JSON. */
+/** A duration in a record: `1.234ms` for people, and a number of milliseconds in JSON. */
 export class Milliseconds {
   readonly value: number
 
@@ -39,7 +41,7 @@ function isLength(milliseconds: number): boolean {
   return milliseconds > 0 && milliseconds < 1e12
 }
 
-/** `1.234ms`. What is no length of time, because a clock was set back, is `0.000ms`. */
+/** `1.234ms`. An invalid duration, after a clock was set back, is `0.000ms`. */
 function renderDuration(milliseconds: number): string {
   if (!isLength(milliseconds)) return '0.000ms'
   const microseconds = Math.round(milliseconds * 1000)

@@ -145,7 +145,7 @@ describe('tracestate', () => {
     const members = fc.uniqueArray(fc.tuple(key, value), { selector: ([k]) => k, maxLength: 20 })
     fc.assert(
       fc.property(members, (members) => {
-        // A space before a value cannot be told from one before the next member.
+        // A space at the end of a value looks like one before the next member.
         const state = members.filter(([, v]) => v.trimEnd() === v)
         const read = parseTracestate(writeTracestate(state))
         assert.deepEqual(read, state.length === 0 ? undefined : state)

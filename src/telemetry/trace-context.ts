@@ -1,10 +1,12 @@
-/** Where a request stands in a trace: W3C Trace Context, https://www.w3.org/TR/trace-context-2/. */
+/**
+ * The position of a request in a trace: W3C Trace Context, https://www.w3.org/TR/trace-context-2/.
+ */
 export interface TraceContext {
   /** 32 hexadecimal digits in lower case, not all 0. */
   readonly traceId: string
-  /** 16 hexadecimal digits: the span of whoever sent this. */
+  /** 16 hexadecimal digits: the span of the sender. */
   readonly spanId: string
-  /** Bits: 1 is sampled, 2 is that the trace id is random. */
+  /** Bits: 1 means sampled, 2 means that the trace ID is random. */
   readonly flags: number
 }
 
@@ -12,14 +14,14 @@ export const SAMPLED = 1
 export const RANDOM = 2
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/
-/** Where version 00 ends. */
+/** The length of version 00. */
 const LENGTH = 55
 const NO_TRACE = '0'.repeat(32)
 const NO_SPAN = '0'.repeat(16)
 
 /**
- * Undefined for what is not to be trusted: then a new trace begins, and tracestate is not looked
- * at. Of a version to come, what version 00 knows is taken; `ff` is no version.
+ * Undefined if the header is invalid: then a new trace begins, and tracestate is ignored. For
+ * future versions, the fields of version 00 are used; `ff` is not a version.
  */
 export function parseTraceparent(header: string | undefined): TraceContext | undefined {
   if (header === undefined || !TRACEPARENT.test(header)) return undefined
@@ -33,7 +35,7 @@ export function parseTraceparent(header: string | undefined): TraceContext | und
   return { traceId, spanId, flags }
 }
 
-/** Always as version 00, whatever came in. */
+/** Always writes version 00, whatever version was received. */
 export function writeTraceparent({ traceId, spanId, flags }: TraceContext): string {
   return `00-${traceId}-${spanId}-0${flags & (SAMPLED | RANDOM)}`
 }
@@ -41,9 +43,9 @@ export function writeTraceparent({ traceId, spanId, flags }: TraceContext): stri
 export type TraceState = readonly (readonly [key: string, value: string])[]
 
 const MAX_MEMBERS = 32
-/** What everyone passes on; more may be cut. */
+/** The length that every implementation forwards; more may be cut. */
 const LONGEST_STATE = 512
-/** Members that are longer are the first to go. */
+/** Longer members are removed first. */
 const LONG_MEMBER = 128
 
 const SIMPLE_KEY = /^[a-z0-9][a-z0-9_\-*/]{0,255}$/
@@ -51,7 +53,9 @@ const TENANT_KEY = /^[a-z0-9][a-z0-9_\-*/]{0,240}@[a-z][a-z0-9_\-*/]{0,13}$/
 /** Printable ASCII without comma and equals, not ending with a space. */
 const VALUE = /^[ -+\--<>-~]{0,255}[!-+\--<>-~]$/
 
-/** Several headers are one, joined by commas. Undefined if any of it is wrong: all or nothing. */
+/**
+ * Several headers are one, joined by commas. Undefined if any member is invalid: all or nothing.
+ */
 export function parseTracestate(header: string | undefined): TraceState | undefined {
   if (header === undefined) return undefined
   const members = new Map<string, string>()
@@ -68,7 +72,7 @@ export function parseTracestate(header: string | undefined): TraceState | undefi
   return members.size === 0 ? undefined : [...members]
 }
 
-/** Linear: a regular expression for the spaces at the end tries again from each one within. */
+/** Linear: a regular expression for trailing spaces would retry from each inner space. */
 function unpadded(text: string): string {
   let start = 0
   let end = text.length
@@ -81,7 +85,7 @@ function isPadding(char: string | undefined): boolean {
   return char === ' ' || char === '\t'
 }
 
-/** As one header. If it is too long, long members go first, then those that are oldest. */
+/** Writes one header. If it is too long, long members are removed first, then the oldest ones. */
 export function writeTracestate(state: TraceState): string {
   const members = state.slice(0, MAX_MEMBERS).map(([key, value]) => `${key}=${value}`)
   let length = members.reduce((sum, member) => sum + member.length + 1, -1)

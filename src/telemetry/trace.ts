@@ -6,12 +6,12 @@ export type AttributeValue = string | number | boolean | bigint | readonly strin
 
 export type SpanKind = 'internal' | 'server' | 'client'
 
-/** What happened, from when to when, as part of what: a record that is filled until it ends. */
+/** An operation with its start, end and parent: a record that is filled until it ends. */
 export interface Span extends TraceContext {
-  /** The span that this one is part of; empty if it is the first. */
+  /** The parent span; empty for a root span. */
   readonly parentId: string
   readonly isParentRemote: boolean
-  /** As it came, for the next. */
+  /** As received, for the next hop. */
   readonly tracestate: string
   readonly kind: SpanKind
   name: string
@@ -20,34 +20,34 @@ export interface Span extends TraceContext {
   end: number
   attributes: { [name: string]: AttributeValue | undefined }
   status: 'unset' | 'ok' | 'error'
-  /** Why it is an error. */
+  /** The reason for the error. */
   message: string
 }
 
 export interface Sampling {
   /** Share of the traces that begin here, 0 to 1. */
   readonly ratio: number
-  /** Share of the traces that come in sampled: a client may ask for any number of them. */
+  /** Share of the traces that arrive sampled: a client may request any number of them. */
   readonly parentRatio: number
 }
 
 export interface TracerOptions {
   readonly sampling: Sampling
-  /** Takes a span that has ended. */
+  /** Called with each span that has ended. */
   readonly export: (span: Span) => void
   readonly clock?: Clock
 }
 
 export interface Tracer {
-  /** The trace of a request, whether it is sampled or not: what is not still has a context. */
+  /** The trace of a request, sampled or not: an unsampled trace still has a context. */
   readonly join: (parent: TraceContext | undefined, sampled?: boolean) => Joined
-  /** Begins the span of a request, or one within it. */
+  /** Begins the span of a request; `beginWithin` begins a child span. */
   readonly begin: (joined: Joined, kind: SpanKind, name: string, tracestate?: string) => Span
   readonly beginWithin: (parent: Span, kind: SpanKind, name: string) => Span
   readonly end: (span: Span) => void
 }
 
-/** A trace with a decision: `isSampled` tells whether spans are worth beginning. */
+/** A trace with a sampling decision: `isSampled` says whether to begin spans. */
 export interface Joined extends TraceContext {
   readonly isSampled: boolean
   readonly isRemote: boolean
@@ -85,7 +85,7 @@ export function createTracer(options: TracerOptions): Tracer {
         const traceId = randomHex(16)
         const isSampled = sampled ?? isWithin(traceId, sampling.ratio)
         const flags = RANDOM | (isSampled ? SAMPLED : 0)
-        // Upstreams that get an unsampled context do not begin traces of their own.
+        // Upstreams that get an unsampled context do not begin their own traces.
         return { traceId, spanId: randomHex(8), flags, isSampled, isRemote: false }
       }
       const wanted = (parent.flags & SAMPLED) !== 0
@@ -105,12 +105,13 @@ export function createTracer(options: TracerOptions): Tracer {
 }
 
 /**
- * The same trace gets the same response everywhere that a ratio is asked like this, and what a small
- * ratio takes a larger one takes too: the trace is in if its last 56 bits are high enough.
+ * Everything that applies a ratio in this way decides the same for the same trace, and a larger
+ * ratio includes the traces of a smaller one: a trace is included if its last 56 bits are high
+ * enough.
  */
 export function isWithin(traceId: string, ratio: number): boolean {
   if (ratio >= 1) return true
   if (!(ratio > 0)) return false
-  // 52 of them are all that a ratio can tell apart.
+  // A ratio can distinguish only 52 of them.
   return Number.parseInt(traceId.slice(18, 31), 16) >= (1 - ratio) * 2 ** 52
 }

@@ -73,7 +73,7 @@ describe('usage over time', () => {
     history.sample(metrics.read(), AT)
     const first = history.unwritten(10)
     assert.equal(first.rows.length, 2)
-    // While it is under way, one of them grows.
+    // One of them grows during the write.
     call(metrics, 'b', 1)
     history.sample(metrics.read(), AT + 1)
     first.written()

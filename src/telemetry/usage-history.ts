@@ -1,7 +1,7 @@
 import { llmCost, llmRequests, llmTokens } from './definitions/llm.ts'
 import type { MetricView } from './exposition.ts'
 
-/** What calls to one model of one provider used within a minute. */
+/** The usage of one model of one provider within a minute. */
 export interface UsageRow {
   /** The beginning of the minute, in milliseconds since 1970. */
   readonly time: number
@@ -19,13 +19,13 @@ const MEASURES = ['requests', 'inputTokens', 'outputTokens', 'cost'] as const
 type Used = Record<(typeof MEASURES)[number], number>
 
 const MINUTE = 60_000
-/** How long minutes are remembered, and how many rows at most. */
+/** How long minutes are kept, and the max number of rows. */
 const KEPT = 24 * 60 * MINUTE
 const MAX_ROWS = 50_000
 
 /**
- * Usage over time, made of the counters that are kept anyway: calls to models pay nothing for it.
- * Counters are read from time to time, and what they grew by belongs to the minute of the reading.
+ * Usage over time, derived from the existing counters, so that calls to models have no extra cost.
+ * Counters are read periodically, and their increase is assigned to the minute of the reading.
  */
 export class UsageHistory {
   readonly #rows = new Map<string, Used & Pick<UsageRow, 'time' | 'provider' | 'model'>>()
@@ -46,12 +46,12 @@ export class UsageHistory {
     this.#forget(now)
   }
 
-  /** Rows since a time, the oldest first. */
+  /** Rows since a time, oldest first. */
   since(time: number): readonly UsageRow[] {
     return [...this.#rows.values()].filter((row) => row.time >= time)
   }
 
-  /** Rows that grew since they were written last, by what has to be said when they are. */
+  /** Rows that grew since they were last written; call `written` after writing them. */
   unwritten(max: number): { readonly rows: readonly UsageRow[]; readonly written: () => void } {
     const keys = [...this.#unwritten].slice(0, max)
     const rows = keys.flatMap((key) => {
@@ -78,7 +78,7 @@ export class UsageHistory {
     this.#unwritten.add(key)
   }
 
-  /** Rows are in the order of their times. */
+  /** Rows are ordered by time. */
   #forget(now: number): void {
     for (const [key, { time }] of this.#rows) {
       if (this.#rows.size <= MAX_ROWS && time >= now - KEPT) return
@@ -115,14 +115,14 @@ function measureOf(name: string, direction: string): keyof Used {
   return direction === 'input' ? 'inputTokens' : 'outputTokens'
 }
 
-/** The counters of a worker that is gone are gone with it: less than before is no usage. */
+/** A worker's counters disappear with it: a decrease is not usage. */
 function differenceOf(total: Used, before: Used): Used {
   const grown = nothing()
   for (const measure of MEASURES) grown[measure] = Math.max(0, total[measure] - before[measure])
   return grown
 }
 
-/** Rows of the same step as one; `step` in milliseconds. */
+/** Merges rows of the same step; `step` in milliseconds. */
 export function usageBySteps(rows: readonly UsageRow[], step: number): readonly UsageRow[] {
   const points = new Map<string, UsageRow>()
   for (const row of rows) {

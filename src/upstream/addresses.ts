@@ -6,15 +6,15 @@ export interface Address {
   readonly family: 4 | 6
 }
 
-/** An address that was written as one: no name server knows more. */
+/** The address that a literal host denotes; literals need no lookup. */
 export function literalAddress(host: string): Address | undefined {
   const family = isIP(host)
   return family === 0 ? undefined : { address: host, family: family as 4 | 6 }
 }
 
 /**
- * RFC 8305 §4: families take turns, the preferred one first. Within a family each call begins
- * with another address, so that connections spread over all that a name stands for.
+ * RFC 8305 §4: alternates the families, starting with the preferred one. Within a family, each call
+ * starts at another address, so that connections spread over all addresses of a name.
  */
 export function inTurn(
   addresses: readonly Address[],
@@ -48,8 +48,8 @@ function rotated<T>(list: readonly T[], turn: number): readonly T[] {
 }
 
 /**
- * This machine itself, its link, and the metadata services of clouds: what a target that comes
- * with a request must not reach, whatever name it goes by.
+ * Loopback, link-local and cloud metadata addresses: a target that comes with a request must not
+ * reach them, whatever name it uses.
  */
 export function isLocal({ address, family }: Address): boolean {
   return LOCAL.check(address, family === 4 ? 'ipv4' : 'ipv6')
@@ -73,7 +73,7 @@ for (const [net, prefix] of [
   ['ff00::', 8],
   ['fd00:ec2::', 32],
   ['fd20:ce::254', 128],
-  // The same IPv4 addresses by way of NAT64, 6to4 and the old compatible form.
+  // The same IPv4 addresses through NAT64, 6to4 and the deprecated IPv4-compatible form.
   ['64:ff9b::7f00:0', 104],
   ['64:ff9b::a9fe:0', 112],
   ['64:ff9b::', 104],

@@ -9,10 +9,10 @@ import { streamOpener } from './message-stream.ts'
 import { headersOf, renderLines, sendRequest } from './own-request.ts'
 import type { Waiting } from './pool.ts'
 
-/** Questions under way at once; what comes beyond is not held, so that a slow service costs little. */
+/** Concurrent calls; further calls fail instead of waiting, so that a slow service costs little. */
 const MAX_ASKING = 1_024
 
-/** Questions to the service behind a cluster, one attempt each on a connection that is open. */
+/** Calls the service behind a cluster, one attempt per call, on an open connection if possible. */
 export function asker(cluster: Cluster): Ask {
   let asking = 0
   const ask = async (exchange: Exchange, question: Question) => {
@@ -31,7 +31,7 @@ export function asker(cluster: Cluster): Ask {
   return Object.assign(ask, { open: streamOpener(cluster) })
 }
 
-/** One question on its way. */
+/** One call in progress. */
 class Asking implements Waiting, ResponseEvents {
   readonly settled: Promise<ServiceResponse | NoResponse>
   readonly #choice: Choice
@@ -41,7 +41,7 @@ class Asking implements Waiting, ResponseEvents {
   readonly #timer: NodeJS.Timeout
   #settle: (response: ServiceResponse | NoResponse) => void = () => {}
   #connection: UpstreamConnection | undefined
-  /** Its connection was not used before. */
+  /** Whether the connection was newly opened for this call. */
   #isFresh = false
   #status = 0
   #fields: readonly (readonly [string, string])[] = []
@@ -104,7 +104,7 @@ class Asking implements Waiting, ResponseEvents {
   failed(reason: string, isUntouched: boolean): void {
     this.#connection = undefined
     if (this.#isOver) return
-    // An idle connection may be closed by the service in the moment that it is used again.
+    // The service may close an idle connection at the moment it is reused.
     if (isUntouched && !this.#isFresh) this.#open()
     else this.#over({ failure: reason }, 'reset')
   }
@@ -116,7 +116,7 @@ class Asking implements Waiting, ResponseEvents {
     this.#choice.pool.request(this)
   }
 
-  /** Nobody waits any longer. */
+  /** Ends a call that timed out or whose response is too large. */
   #give(failure: 'timeout' | 'too-large'): void {
     if (this.#isOver) return
     const connection = this.#connection

@@ -8,7 +8,7 @@ import {
 import type { Material } from '../model/material.ts'
 import { type SecretRef, secretText } from '../model/secret.ts'
 
-/** The value of the policy `backendTLS`. */
+/** The value of the `backendTLS` policy. */
 export interface BackendTLS {
   readonly root?: Material | undefined
   readonly cert?: Material | undefined
@@ -21,7 +21,7 @@ export interface BackendTLS {
   readonly keyExchangeGroups?: readonly string[] | undefined
 }
 
-/** What every handshake with one endpoint has in common. */
+/** The options shared by every handshake with one endpoint. */
 export type Handshake = Pick<
   ConnectionOptions,
   | 'secureContext'
@@ -35,8 +35,8 @@ export type Handshake = Pick<
 export const PLAIN_TLS: BackendTLS = { insecure: false, insecureHost: false }
 
 /**
- * Reads keys and certificates once, for all connections to the host. Throws what OpenSSL throws
- * where they cannot be read: the caller returns a word, since the rest has to go on.
+ * Reads keys and certificates once, for all connections to the host. Throws the OpenSSL error if
+ * they cannot be read: the caller turns it into a failure of this backend only.
  */
 export function handshakeWith(
   tls: BackendTLS,
@@ -54,7 +54,7 @@ export function handshakeWith(
         : { ecdhCurve: tls.keyExchangeGroups.map(groupName).join(':') }),
       minVersion: 'TLSv1.2',
     }),
-    // RFC 6066 §3: an address is no server name.
+    // RFC 6066 §3: an IP address is not a server name.
     ...(isIP(name) === 0 ? { servername: name } : {}),
     rejectUnauthorized: !tls.insecure,
     checkServerIdentity: (_, certificate) =>
@@ -63,12 +63,12 @@ export function handshakeWith(
   }
 }
 
-/** `P-256` as other files spell it; OpenSSL knows the rest by the same names. */
+/** `P-256` as other files spell it; OpenSSL uses the same names for the other groups. */
 function groupName(name: string): string {
   return name.replace('_', '').toUpperCase() === 'X25519MLKEM768' ? 'X25519MLKEM768' : name
 }
 
-/** One of the names must be a subject alternative name; RFC 9525 §2: the common name is none. */
+/** One of the names must be a subject alternative name; RFC 9525 §2: the common name is ignored. */
 function checkNames(names: readonly string[], certificate: PeerCertificate): Error | undefined {
   if (certificate.subjectaltname === undefined) return new NameMismatch('it contains no name')
   const found = names.some((name) => {
@@ -90,8 +90,8 @@ class NameMismatch extends Error {
 }
 
 /**
- * Of `DNS:a, URI:spiffe://b/c`. A name with a comma or a quote in it is written as a JSON string,
- * so that it cannot pass for two.
+ * Parses `DNS:a, URI:spiffe://b/c`. A name that contains a comma or a quote is written as a JSON
+ * string, so that it cannot be mistaken for two names.
  */
 export function urisOf(subjectAltName: string): readonly string[] {
   const uris: string[] = []

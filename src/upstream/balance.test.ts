@@ -15,7 +15,7 @@ function fakes(...weights: readonly number[]): readonly Fake[] {
 
 const ALL: readonly Algorithm[] = ['LeastRequest', 'RoundRobin', 'Random', 'ConsistentHash']
 
-/** The key of a fake exchange is itself. */
+/** The key of a fake exchange is the exchange itself. */
 const keyed = (key: string) => key as unknown as Exchange
 const hashKey = (exchange: Exchange) => String(exchange)
 

@@ -1,34 +1,34 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import { hash32, maglevTable } from './maglev.ts'
 
-/** One of several that could serve a request. */
+/** One of several members that can serve a request. */
 export interface Balanced {
   readonly name: string
-  /** A whole number, 1 or more: its share among the others. */
+  /** A positive integer: the member's share relative to the others. */
   readonly weight: number
-  /** Requests that it is at work on. */
+  /** Requests in progress. */
   active: number
-  /** Neither its health checks nor its responses speak against it. */
+  /** Whether health checks and outlier detection consider the member healthy. */
   readonly isUsable: boolean
 }
 
 export type Algorithm = 'LeastRequest' | 'RoundRobin' | 'Random' | 'ConsistentHash'
 
 export interface BalanceOptions {
-  /** What ConsistentHash goes by; undefined for requests without a key, which go anywhere. */
+  /** The key for ConsistentHash; requests for which it is undefined go to any member. */
   readonly hashKey?: ((exchange: Exchange) => string | undefined) | undefined
   /**
-   * The share of usable members below which health is ignored: when most seem ill, the check is
-   * ill, or the load of all would break the rest. 0: never.
+   * The share of usable members below which health is ignored: if most members seem unhealthy,
+   * either the check is broken, or the load of all would overload the rest. 0: never.
    */
   readonly panicBelow?: number
   readonly random?: () => number
 }
 
 export interface Balancer<M extends Balanced> {
-  /** Undefined: no member is usable. Those that were tried already come last. */
+  /** Undefined if no member is usable. Members in `tried` are chosen only if there is no other. */
   pick(exchange: Exchange | undefined, tried: readonly string[]): M | undefined
-  /** Whether a member is usable has changed. */
+  /** Called when a member becomes usable or unusable. */
   update(): void
 }
 
@@ -51,7 +51,7 @@ export function balancer<M extends Balanced>(
   return { pick: (exchange, tried) => pick(exchange, tried), update }
 }
 
-/** Made anew whenever health changes, so that a pick looks at nobody's health. */
+/** Creates a new picker when health changes, so that picking never checks health. */
 type Make = <M extends Balanced>(
   candidates: readonly M[],
   members: readonly M[],
@@ -61,7 +61,7 @@ type Make = <M extends Balanced>(
 const roundRobin: Make = (candidates, _, { random = Math.random }) => {
   const turns = schedule(candidates)
   const { length } = turns
-  // Workers that start together must not all begin with the same one.
+  // Workers that start together must not all begin with the same member.
   let next = Math.floor(random() * length)
   return (_exchange, tried) => {
     if (length === 0) return undefined
@@ -85,15 +85,15 @@ const random: Make = (candidates, _, { random = Math.random }) => {
 }
 
 /**
- * Of two picked at random the one with less to do: nearly as good as knowing the least busy of
- * all, and without the stampede towards it.
+ * Picks the less busy of two random members: nearly as good as the least busy of all, but without a
+ * thundering herd towards that one.
  */
 const leastRequest: Make = (candidates, _, { random = Math.random }) => {
   const turns = schedule(candidates)
   const { length } = turns
   if (length === 1) return () => turns[0]
   return (_exchange, tried) => {
-    // One number for both: which of the ordered pairs of different places it is.
+    // One random number selects an ordered pair of distinct positions.
     const pair = Math.floor(random() * length * (length - 1))
     const at = pair % length
     let other = at + 1 + Math.floor(pair / length)
@@ -109,8 +109,8 @@ function lessBusy<M extends Balanced>(one: M | undefined, other: M | undefined):
 }
 
 /**
- * The table holds all members, usable or not: an ill one sends its keys to whoever stands behind
- * it in the table, and nobody else's keys move.
+ * The table holds all members, usable or not: the keys of an unhealthy member move to the next
+ * member in the table, and no other keys move.
  */
 const consistentHash: Make = (candidates, members, options) => {
   const { hashKey } = options
@@ -132,7 +132,7 @@ const consistentHash: Make = (candidates, members, options) => {
   }
 }
 
-/** Health changes often, members never. */
+/** Tables are kept across updates: health changes often, members never change. */
 const tables = new WeakMap<readonly Balanced[], Uint16Array>()
 
 const ALGORITHMS: Readonly<Record<Algorithm, Make>> = {
@@ -142,7 +142,7 @@ const ALGORITHMS: Readonly<Record<Algorithm, Make>> = {
   ConsistentHash: consistentHash,
 }
 
-/** From `at` onwards the first that was not tried, else the one at `at`. */
+/** Returns the first untried member from `at` onwards, or else the one at `at`. */
 function untried<M extends Balanced>(
   turns: readonly M[],
   at: number,
@@ -158,8 +158,9 @@ function untried<M extends Balanced>(
 const LONGEST_SCHEDULE = 4_096
 
 /**
- * Each member as often as its weight says, and evenly spread: in every turn all gain their weight,
- * and the richest goes and pays for all. Equal weights are the members as they are.
+ * Repeats each member according to its weight, evenly spread (smooth weighted round robin): in
+ * every turn each member gains its weight as credit, and the member with the most credit is chosen
+ * and pays the total. Members with equal weights are returned as they are.
  */
 export function schedule<M extends Balanced>(members: readonly M[]): readonly M[] {
   const total = members.reduce((sum, { weight }) => sum + weight, 0)

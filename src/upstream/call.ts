@@ -5,7 +5,7 @@ import type { Attempt, Choice, Cluster } from './cluster.ts'
 import { headersOf, renderLines, sendRequest } from './own-request.ts'
 import type { Waiting } from './pool.ts'
 
-/** Calls to the service behind a cluster, one attempt each, with responses that are streams. */
+/** Makes calls to the service behind a cluster, one attempt each, with streamed responses. */
 export function caller(cluster: Cluster): OpenCall {
   return (exchange, call, events) => {
     const lines = renderLines(call)
@@ -27,7 +27,7 @@ class Calling implements Waiting, ResponseEvents, CallHandle {
   readonly #events: CallEvents
   readonly #startedAt = performance.now()
   #connection: UpstreamConnection | undefined
-  /** Its connection was not used before. */
+  /** Whether the connection was newly opened for this call. */
   #isFresh = false
   #status = 0
   #isOver = false
@@ -88,7 +88,7 @@ class Calling implements Waiting, ResponseEvents, CallHandle {
   failed(reason: string, isUntouched: boolean): void {
     this.#connection = undefined
     if (this.#isOver) return
-    // An idle connection may be closed by the service at the moment that it is used again.
+    // The service may close an idle connection at the moment it is reused.
     if (isUntouched && !this.#isFresh) this.#open()
     else this.#fail(reason, reason === 'timeout' ? 'timeout' : 'reset')
   }

@@ -8,10 +8,10 @@ import type { Eviction } from './outlier.ts'
 import type { PoolOptions } from './pool.ts'
 import { ONLY_WORKER, shareOf, type WorkerPlace } from './worker-share.ts'
 
-/** What policies and settings say of the connections to one backend. */
+/** What policies and settings define for the connections to one backend. */
 export interface ClusterPlan {
   readonly tls: BackendTLS | undefined
-  /** The backend speaks HTTP/2, also in the clear. */
+  /** The backend speaks HTTP/2, also without TLS. */
   readonly isHttp2: boolean
   readonly algorithm: Algorithm
   readonly healthCheck: HealthCheck | undefined
@@ -21,7 +21,7 @@ export interface ClusterPlan {
   readonly keepalive: KeepaliveSettings
 }
 
-/** The policies that are about connections. Their shapes are those of their schemas. */
+/** The policies that configure connections. Their shapes match their schemas. */
 interface Values {
   readonly backendTLS: BackendTLS
   readonly loadBalancer: { readonly algorithm: Algorithm }
@@ -61,7 +61,7 @@ const KINDS: ReadonlySet<string> = new Set<keyof Values>([
   'tcp',
 ])
 
-/** Those that a cluster is made of; the others run for each request and leave it as it is. */
+/** The policies that a cluster is built from; the others run per request and do not affect it. */
 function clusterPolicies(policies: readonly Attached[]): readonly Attached[] {
   return policies.filter(({ kind, section }) => section === 'backend' && KINDS.has(kind))
 }
@@ -73,7 +73,7 @@ export const DEFAULT_EVICTION: Eviction = {
   maxEvicted: 0.5,
 }
 
-/** A word where a policy is invalid: without it the backend must not be spoken to. */
+/** Returns `invalid-policy` if a policy is invalid: the backend must not be used without it. */
 export function planOf(
   policies: readonly Attached[],
   settings: UpstreamSettings,
@@ -98,7 +98,7 @@ export function planOf(
     pool: {
       connectTimeout,
       idleTimeout: limits?.idleTimeout ?? settings.idleTimeout,
-      // Without any a worker could serve nobody.
+      // Without any connection, a worker could not serve requests.
       max: Math.max(1, shareOf(connections, worker)),
       maxAge: limits?.maxAge ?? settings.maxAge,
       maxPending: limits === undefined ? 1_024 : shareOf(limits.maxPendingRequests, worker),
@@ -114,7 +114,7 @@ export function planOf(
 
 const LEVELS: readonly Level[] = ['provider', 'backend', 'route', 'listener', 'gateway', 'frontend']
 
-/** The most specific level wins; of equals the one that stands first. */
+/** The most specific level wins; within a level, the first policy. */
 function policyOf<K extends keyof Values>(
   policies: readonly Attached[],
   kind: K,

@@ -47,7 +47,7 @@ function policy(kind: string, value: unknown): Attached {
   return { state: 'valid', kind, section: 'backend', level: 'backend', policy: 'p', origin, value }
 }
 
-/** What the schema makes of it, so that its shapes and the ones here cannot part. */
+/** Parsed by the schemas, so that their shapes and the ones here cannot diverge. */
 const POLICY = {
   backendTLS: (input: unknown) => policy('backendTLS', backendTLS.parse(input)),
   connectionLimits: (input: unknown) => policy('connectionLimits', connectionLimits.parse(input)),
@@ -58,13 +58,13 @@ const POLICY = {
   tcp: (input: unknown) => policy('tcp', tcp.parse(input)),
 }
 
-/** As a request is read: its host without the port, and the header as it was written. */
+/** Like a parsed request: the host without the port, and the header as written. */
 const asking = (written: string) => {
   const headers = new Map([['host', written]])
   return { request: { host: written.replace(/:\d+$/, ''), headers } } as unknown as Exchange
 }
 
-/** One request: the status, or the word for why there is none. */
+/** Sends one request; returns the status, or why there is none. */
 async function ask(cluster: Cluster, exchange?: Exchange, tried: readonly string[] = []) {
   const choice = cluster.choose(exchange, tried)
   if (typeof choice === 'string') return choice
@@ -186,7 +186,7 @@ describe('backends of hosts', () => {
     await server.close()
   })
 
-  it('refuse what is beyond their limits', async () => {
+  it('reject what is beyond their limits', async () => {
     const server = await serve(() => {})
     const limits = POLICY.connectionLimits({ maxConnections: 1, maxPendingRequests: 1 })
     const short = POLICY.tcp({ connectTimeout: '50ms' })
@@ -202,7 +202,7 @@ describe('backends of hosts', () => {
 })
 
 describe('several endpoints', () => {
-  it('one that refuses is taken out, and comes back without a restart', async () => {
+  it('one that rejects is taken out, and comes back without a restart', async () => {
     const [good, port] = [await serve(responding()), await freePort()]
     const policies = [
       POLICY.loadBalancer({ algorithm: 'RoundRobin' }),

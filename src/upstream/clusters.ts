@@ -13,25 +13,25 @@ import type { EjectionReason } from './outlier.ts'
 import type { PoolObserver } from './pool.ts'
 import type { WorkerPlace } from './worker-share.ts'
 
-/** What clusters share. */
+/** Dependencies that all clusters share. */
 export interface ClusterDeps {
   readonly settings: UpstreamSettings
-  /** For limits that workers share out among them. */
+  /** For limits that are divided among workers. */
   readonly worker?: WorkerPlace
   readonly deadlines: Deadlines
   readonly resolver: Resolver
-  /** Targets that come with requests may lead to this machine, its link and its cloud's metadata. */
+  /** Targets that come with requests may be loopback, link-local or cloud metadata addresses. */
   readonly allowLocalTargets?: boolean
   readonly observe?: (backend: string) => ClusterObserver
 }
 
-/** The expressions of a backend and its policies, compiled. */
+/** The compiled expressions of a backend and its policies. */
 export interface ClusterExpressions {
   /** `loadBalancer.hashKey`; undefined: the request has no key. */
   readonly hashKey?: (exchange: Exchange) => string | undefined
-  /** `outlierDetection.unhealthyExpression`, when the attempt is over. */
+  /** `outlierDetection.unhealthyExpression`, evaluated when the attempt is over. */
   readonly isFailure?: (exchange: Exchange) => boolean
-  /** `dynamic.target`: `host:port` or a URL; undefined: the request has none. */
+  /** `dynamic.target`: `host:port` or a URL; undefined: the request has no target. */
   readonly target?: (exchange: Exchange) => string | undefined
 }
 
@@ -42,7 +42,7 @@ export interface ClusterObserver extends PoolObserver {
   healthChanged(endpoint: string, isHealthy: boolean): void
 }
 
-/** How things are now, for gauges. */
+/** Current counts, for gauges. */
 export interface ClusterCounts {
   readonly open: number
   readonly idle: number

@@ -1,6 +1,6 @@
 /**
- * Why a connection could not be had, in one stable word for logs, retries and responses.
- * What the operating system and OpenSSL say is longer and changes; it goes into the detail.
+ * Why a connection could not be opened, as one stable word for logs, retries and responses. The
+ * messages of the operating system and OpenSSL are longer and change; they go into the detail.
  */
 export type ConnectFailure =
   | 'dns'
@@ -21,7 +21,7 @@ export type ConnectFailure =
   | 'alpn'
   | 'no-http2'
 
-/** The coarser words of the metric `portcullis_upstream_connection_failures_total`. */
+/** The coarser classes of the metric `portcullis_upstream_connection_failures_total`. */
 export type FailureClass =
   | 'dns'
   | 'refused'
@@ -52,7 +52,7 @@ const CLASSES: Readonly<Record<ConnectFailure, FailureClass>> = {
   'tls-handshake': 'tls',
   'tls-material': 'tls',
   alpn: 'tls',
-  // Something else responded, so that it is none of ours.
+  // Something that is not the expected endpoint responded.
   'no-http2': 'refused',
 }
 
@@ -60,18 +60,18 @@ export function isConnectFailure(word: string): word is ConnectFailure {
   return Object.hasOwn(CLASSES, word)
 }
 
-/** Of an error before the connection stood. */
+/** Classifies an error that occurs before the connection is established. */
 export function connectFailure(error: NodeJS.ErrnoException): ConnectFailure {
   return CONNECT_CODES.get(error.code ?? '') ?? 'connect-error'
 }
 
-/** Of an error during the handshake. */
+/** Classifies an error during the handshake. */
 export function handshakeFailure(error: NodeJS.ErrnoException): ConnectFailure {
   const code = error.code ?? ''
   if (EXPIRED.has(code)) return 'tls-expired'
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'tls-name'
   if (code === 'ETIMEDOUT') return 'connect-timeout'
-  // OpenSSL's verdicts on a chain are words without a prefix; what went wrong on the wire has one.
+  // OpenSSL's verdicts on a chain have no prefix; errors on the wire do.
   return code === '' || /^(ERR_|E[A-Z]+$)/.test(code) ? 'tls-handshake' : 'tls-untrusted'
 }
 
@@ -84,7 +84,7 @@ const EXPIRED: ReadonlySet<string> = new Set([
 
 const CONNECT_CODES: ReadonlyMap<string, ConnectFailure> = new Map<string, ConnectFailure>([
   ['ECONNREFUSED', 'connect-refused'],
-  // Of a unix socket: nobody made it yet.
+  // For a Unix socket: the file does not exist yet.
   ['ENOENT', 'connect-refused'],
   ['ENOTSOCK', 'connect-refused'],
   ['EHOSTUNREACH', 'connect-unreachable'],
@@ -102,6 +102,6 @@ const CONNECT_CODES: ReadonlyMap<string, ConnectFailure> = new Map<string, Conne
   ['ENFILE', 'no-descriptors'],
   ['ENOBUFS', 'no-descriptors'],
   ['ENOMEM', 'no-descriptors'],
-  // Every local port towards this address is in use.
+  // All local ports towards this address are in use.
   ['EADDRNOTAVAIL', 'no-descriptors'],
 ])

@@ -41,11 +41,11 @@ describe('connecting', () => {
     await server.close()
   })
 
-  it('says connect-refused where nobody listens', async () => {
+  it('says connect-rejected where nobody listens', async () => {
     assert.equal(await outcome(tcp(await freePort())), 'connect-refused')
   })
 
-  it('opens unix sockets, and refuses those that are not there', async () => {
+  it('opens unix sockets, and rejects those that are not there', async () => {
     const path = `${tmpdir()}/portcullis-${process.pid}.sock`
     assert.equal(await outcome({ kind: 'unix', path }), 'connect-refused')
     const server = await serve(() => {}, { path })
@@ -66,14 +66,14 @@ describe('connecting', () => {
   })
 
   for (const host of ['127.0.0.1', '::1', '169.254.169.254', '::ffff:127.0.0.1']) {
-    it(`refuses ${host} where local addresses are forbidden`, async () => {
-      assert.equal(await outcome(tcp(80, host), { refusesLocal: true }), 'forbidden-address')
+    it(`rejects ${host} where local addresses are forbidden`, async () => {
+      assert.equal(await outcome(tcp(80, host), { rejectsLocal: true }), 'forbidden-address')
     })
   }
 })
 
 describe('happy eyeballs', () => {
-  it('goes on at once from an address that refuses', async () => {
+  it('goes on at once from an address that rejects', async () => {
     const server = await serve(() => {})
     const resolve = () =>
       [
@@ -95,7 +95,7 @@ describe('happy eyeballs', () => {
     const began = performance.now()
     assert.equal(await outcome(tcp(silent.port, 'a.test'), { resolve }), 'opened')
     const took = performance.now() - began
-    // Long before anybody would give up on the first, however busy the machine is.
+    // Well before a client would give up on the first address, however busy the machine is.
     assert.ok(took > 240 && took < 5_000, `${took} ms`)
     await server.close()
     await silent.close()

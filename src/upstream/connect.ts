@@ -13,38 +13,40 @@ export type Destination =
   | { readonly kind: 'unix'; readonly path: string }
 
 export interface DialOptions {
-  /** For all of it: name, connection and handshake. */
+  /** Covers name resolution, connect and handshake. */
   readonly timeout: number
   readonly keepalive: KeepaliveSettings
-  /** Undefined: in the clear. A word: it never can be. */
+  /** Undefined: plaintext. A failure: TLS cannot be used. */
   readonly tls: Handshake | ConnectFailure | undefined
-  /** Addresses of this machine, its link and its cloud are refused. */
-  readonly refusesLocal: boolean
+  /** Rejects loopback, link-local and cloud metadata addresses. */
+  readonly rejectsLocal: boolean
   readonly resolve: (host: string) => Resolution | Promise<Resolution>
 }
 
 export interface DialEvents {
-  /** Nothing listens to it yet. `protocol` is what TLS settled on, or empty. */
+  /** The socket has no listeners yet. `protocol` is the ALPN result, or empty. */
   opened(socket: Socket, protocol: string): void
   failed(reason: ConnectFailure, detail: string): void
 }
 
-/** A connection on its way. */
+/** A connection attempt in progress. */
 export interface Dialing {
-  /** Nothing more is told. */
+  /** No event follows. */
   cancel(): void
 }
 
 /**
- * Opens one more connection to the same place. Never calls back before it returns. With `lent` its
- * bytes may come by `lentReadsOf` instead of events.
+ * Opens one more connection to the same destination. Never calls back before it returns. With
+ * `lent`, its bytes may arrive through `lentReadsOf` instead of events.
  */
 export type Dial = (events: DialEvents, reads?: 'lent') => Dialing
 
 /** RFC 8305 §5. */
 const CONNECTION_ATTEMPT_DELAY = 250
 
-/** What connections to one place have in common: the last TLS session is offered to the next. */
+/**
+ * Connections to one destination share TLS sessions: the last session is offered to the next one.
+ */
 export function dialer(destination: Destination, options: DialOptions): Dial {
   const sessions: Sessions = { last: undefined }
   return (events, reads) => {
@@ -99,7 +101,7 @@ class Attempt implements Dialing {
     const resolution = this.#options.resolve(destination.host)
     const use = (found: Resolution) => this.#race(destination.host, found)
     if (resolution instanceof Promise) resolution.then(use)
-    // The caller has to know what it could cancel before it hears what became of it.
+    // The caller must receive the handle to cancel before the outcome is reported.
     else if (typeof resolution === 'string') process.nextTick(use, resolution)
     else use(resolution)
   }
@@ -118,13 +120,13 @@ class Attempt implements Dialing {
       this.#fail(resolution, `no address for ${host}`)
       return
     }
-    const { refusesLocal } = this.#options
-    this.#addresses = refusesLocal ? resolution.filter((one) => !isLocal(one)) : resolution
+    const { rejectsLocal } = this.#options
+    this.#addresses = rejectsLocal ? resolution.filter((one) => !isLocal(one)) : resolution
     if (this.#addresses.length > 0) this.#tryNext()
     else process.nextTick(() => this.#fail('forbidden-address', `${host} resolves to this machine`))
   }
 
-  /** The next address, and the one after it if this one takes its time. */
+  /** Tries the next address, and the one after it if this one takes too long. */
   #tryNext(): void {
     clearTimeout(this.#stagger)
     const next = this.#addresses[this.#next++]
@@ -162,11 +164,11 @@ class Attempt implements Dialing {
     if (enabled) socket.setKeepAlive(true, time, interval, retries)
     const { tls } = this.#options
     if (tls === undefined) this.#open(socket, '')
-    else if (typeof tls === 'string') this.#refuse(socket, tls)
+    else if (typeof tls === 'string') this.#reject(socket, tls)
     else this.#handshake(socket, tls)
   }
 
-  #refuse(socket: Socket, failure: ConnectFailure): void {
+  #reject(socket: Socket, failure: ConnectFailure): void {
     discard(socket)
     this.#fail(failure, 'cannot read the key or a certificate')
   }
@@ -197,7 +199,9 @@ class Attempt implements Dialing {
     })
   }
 
-  /** RFC 7301 §3.2: a server may ignore ALPN, but must not choose what was not offered. */
+  /**
+   * RFC 7301 §3.2: a server may ignore ALPN, but must not choose a protocol that was not offered.
+   */
   #settle(socket: TLSSocket, { ALPNProtocols }: Handshake): void {
     const protocol = socket.alpnProtocol === false ? '' : (socket.alpnProtocol ?? '')
     const isOffered = Array.isArray(ALPNProtocols) && ALPNProtocols.includes(protocol)
@@ -221,7 +225,7 @@ class Attempt implements Dialing {
   }
 }
 
-/** What it says from now on interests nobody, but an error without a listener ends the process. */
+/** Destroys a socket. Later errors are ignored: without a listener, an error ends the process. */
 function discard(socket: Socket): void {
   socket.removeAllListeners()
   socket.on('error', ignore)

@@ -30,7 +30,7 @@ function scripted(response: Answer | Error): Scripted {
 
 const found = (...addresses: readonly Address[]): Answer => ({ addresses, ttl: 10_000 })
 
-/** Lets time pass, and what was promised come true. */
+/** Advances the timers and lets pending promises resolve. */
 async function pass(milliseconds: number): Promise<void> {
   mock.timers.tick(milliseconds)
   for (let i = 0; i < 10; i++) await Promise.resolve()

@@ -11,39 +11,41 @@ export interface ResolverOptions {
   readonly source: NameSource
   readonly now?: () => number
   readonly random?: () => number
-  /** Names that are remembered; beyond it those go that were looked up first. */
+  /** Max cached names; beyond it, the names that were added first are evicted. */
   readonly max?: number
   readonly observe?: (outcome: LookupOutcome) => void
 }
 
-/** Shorter times to live than this are not believed: they would make every connection wait. */
+/** The min TTL: shorter ones would make every connection wait. */
 const SHORTEST = 1_000
 const LONGEST = 3_600_000
 const NEGATIVE = 5_000
 const FAILED = 2_000
 const SLOWEST_RETRY = 30_000
-/** How long addresses are used that no name server confirms any more. */
+/** How long addresses are used that no name server confirms. */
 const STALE_WHILE_FAILING = 3_600_000
 const STALE_WHILE_ABSENT = 30_000
 
-/** Whoever has connections to where a name leads. */
+/** Has connections to the addresses of a name. */
 export interface Follower {
-  /** Whether it has any now: then the name is looked up again whenever its response has expired. */
+  /**
+   * Whether it has connections now: then the name is looked up again whenever its answer expires.
+   */
   isActive(): boolean
-  /** After each response of a name server: the addresses that are still good. */
+  /** Called after each answer with the addresses that are still good. */
   follow(addresses: readonly string[]): void
 }
 
 class Name {
   readonly name: string
-  /** The last response of a name server. */
+  /** The last answer of a name server. */
   answered: readonly Address[] = []
   resolution: Resolution = 'dns'
-  /** When a response was had from a name server; and until when it holds. */
+  /** When the last answer with addresses arrived, and until when the resolution is valid. */
   knownAt = Number.NEGATIVE_INFINITY
   expiresAt = Number.NEGATIVE_INFINITY
   failures = 0
-  /** Asked for since the last look-up: worth another one before it expires. */
+  /** Requested since the last lookup: refreshed before it expires. */
   isUsed = true
   shouldAudit = false
   turn = 0
@@ -56,9 +58,9 @@ class Name {
 }
 
 /**
- * Remembers names for as long as their responses live, and asks again before that for those in use,
- * so that no request waits for a name twice. A name server that fails changes nothing: addresses
- * that were good stay so.
+ * Caches names for the TTL of their answers and refreshes names in use before they expire, so that
+ * no request waits for the same name twice. Failing name servers change nothing: good addresses
+ * stay in use.
  */
 export class Resolver {
   readonly #families: Families
@@ -86,7 +88,7 @@ export class Resolver {
     return this.#names.size
   }
 
-  /** At once where it is known; the order is the one in which to try them. */
+  /** Synchronous if the name is known; addresses are in the order in which to try them. */
   resolve(host: string): Resolution | Promise<Resolution> {
     const literal = literalAddress(host)
     if (literal !== undefined) return [literal]
@@ -100,7 +102,7 @@ export class Resolver {
     return this.#ordered(name, name.resolution)
   }
 
-  /** Returns how to end it. An address needs no following. */
+  /** Returns a function that ends it. Literal addresses need no following. */
   follow(host: string, follower: Follower): () => void {
     if (literalAddress(host) !== undefined) return () => {}
     const key = host.toLowerCase()
@@ -161,8 +163,8 @@ export class Resolver {
   }
 
   /**
-   * A family that is missing for once may only be late (RFC 8305 §3): its addresses count until
-   * they are missing twice.
+   * A family that is missing once may only be late (RFC 8305 §3): its addresses stay valid until
+   * they are missing twice in a row.
    */
   #report(name: Name, addresses: readonly Address[]): void {
     const late = name.answered.filter(
@@ -193,7 +195,7 @@ export class Resolver {
     name.pending = undefined
     name.expiresAt = this.#now() + lifetime
     if (this.#isClosed || this.#names.get(name.name) !== name) return name.resolution
-    // Many names learned at once must not be asked for at once, again and again.
+    // Jitter: many names learned at once must not be looked up at once, again and again.
     const share = typeof name.resolution === 'string' ? 1 : 0.75 + 0.2 * this.#random()
     const isFailing = name.failures > 0 && typeof name.resolution !== 'string'
     const wait = isFailing ? Math.min(SLOWEST_RETRY, lifetime) * share : lifetime * share

@@ -14,7 +14,7 @@ import {
   openPool,
 } from './fixed-cluster.ts'
 
-/** Targets that connections are kept for; whoever was not asked for longest makes room. */
+/** Max targets with open pools; the least recently used one is evicted. */
 const MAX_TARGETS = 1_024
 
 interface Target {
@@ -25,19 +25,19 @@ interface Target {
 }
 
 /**
- * Each request says where it goes. What a client may say must not reach this machine itself: the
- * addresses behind the name are looked at, after it was resolved, for every connection.
+ * Each request names its target. A client must not reach this machine itself: for every connection,
+ * the gateway checks the addresses after the name is resolved.
  */
 export class DynamicCluster implements OpenCluster {
   readonly name: string
-  /** Each request names another target: what became of one says nothing of the next. */
+  /** Each request names another target: the result of one says nothing about the next. */
   readonly isHealthy = true
   readonly active = 0
   readonly #plan: ClusterPlan
   readonly #expressions: ClusterExpressions
   readonly #clusterDeps: ClusterDeps
   readonly #max: number
-  /** The one asked for last stands last. */
+  /** In order of use, the most recently used target last. */
   readonly #targets = new Map<string, Target>()
   #isClosed = false
 
@@ -95,8 +95,8 @@ export class DynamicCluster implements OpenCluster {
       pool.close()
     }
     const { deadlines, observe, allowLocalTargets } = this.#clusterDeps
-    const refusesLocal = allowLocalTargets !== true
-    const options = { ...dialOptions(endpoint, this.#plan, this.#clusterDeps), refusesLocal }
+    const rejectsLocal = allowLocalTargets !== true
+    const options = { ...dialOptions(endpoint, this.#plan, this.#clusterDeps), rejectsLocal }
     const { host, port } = endpoint
     const dial = dialer({ kind: 'tcp', host, port }, options)
     const pool = openPool(dial, this.#plan, deadlines, observe?.(this.name))
@@ -106,13 +106,13 @@ export class DynamicCluster implements OpenCluster {
   }
 }
 
-/** The host of the request, with the port that it names. */
+/** The host of the request, with the port from the Host header. */
 function askedFor({ request }: Exchange): string {
   const port = /:\d+$/.exec(request.headers.get('host') ?? '')?.[0] ?? ''
   return request.host === '' ? '' : `${request.host}${port}`
 }
 
-/** `host`, `host:port`, `[::1]:80` or a URL without a path. */
+/** Accepts `host`, `host:port`, `[::1]:80` or a URL without a path. */
 export function parseTarget(text: string, defaultPort: number): Endpoint | undefined {
   const match = /^(?:(https?):\/\/)?(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::([0-9]{1,5}))?\/?$/i.exec(
     text,
@@ -122,7 +122,7 @@ export function parseTarget(text: string, defaultPort: number): Endpoint | undef
   const host = (match[2] ?? '').replace(/^\[|\]$/g, '').toLowerCase()
   const port = match[3] === undefined ? portOf(scheme, defaultPort) : Number(match[3])
   if (host.length > 253 || port < 1 || port > 65_535) return undefined
-  // 0x7f.1, 2130706433 and 127.1 are loopback to some resolvers: only the one spelling passes.
+  // Some resolvers treat 0x7f.1, 2130706433 and 127.1 as loopback: only one spelling is accepted.
   const endsInNumber = /(^|\.)([0-9]+|0x[0-9a-f]*)\.?$/.test(host)
   if (endsInNumber && isIP(host) === 0) return undefined
   return scheme === undefined ? { host, port } : { host, port, scheme }

@@ -26,14 +26,14 @@ export interface ClusterParts {
   readonly clusterDeps: ClusterDeps
 }
 
-/** An address, or a socket of this machine. */
+/** An address or a Unix socket. */
 export type FixedEndpoint = Endpoint | UnixEndpoint
 
-/** One endpoint, what is open to it, and how it fares. */
+/** An endpoint with its pool and its health. */
 class Member implements Balanced {
   readonly name: string
   readonly host: string
-  /** What it is called, where it has a name and not only an address. */
+  /** The name of the endpoint with its port; empty if it has only an address. */
   readonly authority: string
   readonly pool: RequestPool
   readonly at: number
@@ -55,7 +55,7 @@ class Member implements Balanced {
   }
 }
 
-/** Endpoints that are known beforehand. */
+/** A cluster whose endpoints are known in advance. */
 export class FixedCluster implements OpenCluster {
   readonly name: string
   readonly #members: readonly Member[]
@@ -86,7 +86,7 @@ export class FixedCluster implements OpenCluster {
         ? []
         : endpoints.map((endpoint, at) => {
             const destination = destinationOf(endpoint, healthCheck.port)
-            // Servers of gRPC often have another port for it, of HTTP/1.1.
+            // gRPC servers often serve health checks over HTTP/1.1 on another port.
             const { port } = healthCheck
             const isSamePort = port === undefined || ('port' in endpoint && port === endpoint.port)
             const isHttp2 = plan.isHttp2 && isSamePort
@@ -129,7 +129,9 @@ export class FixedCluster implements OpenCluster {
     return new Chosen(member, this, exchange)
   }
 
-  /** The first that is well and was not tried, or else any that is well; only among our own. */
+  /**
+   * The first healthy untried endpoint, or else any healthy one; only among this cluster's members.
+   */
   #pickedOf({ endpoints }: PickedEndpoints, tried: readonly string[]): Member | undefined {
     const own = endpoints.flatMap((name) => {
       const member = this.#members.find((one) => one.name === name)
@@ -160,13 +162,13 @@ export class FixedCluster implements OpenCluster {
   over(member: Member, exchange: Exchange | undefined, attempt: Attempt): void {
     member.active--
     if (this.#outliers === undefined) return
-    // The responses to copies are nobody's: what the exchange knows is another backend's response.
+    // Responses to mirrored requests are not judged: the exchange holds another backend's response.
     const hasResponded = attempt.outcome === 'responded' && attempt.status > 0
     const judged = hasResponded && exchange !== undefined ? this.#judge(exchange) : undefined
     this.#outliers.observe(member.at, attempt, judged)
   }
 
-  /** Undefined where the status of HTTP says all there is to say. */
+  /** Undefined if the HTTP status alone decides. */
   #judge(exchange: Exchange): boolean | undefined {
     if (this.#isFailure !== undefined) return this.#isFailure(exchange)
     return GRPC_FAULTS.has(exchange.grpcStatus) ? true : undefined
@@ -192,7 +194,9 @@ export class FixedCluster implements OpenCluster {
   }
 }
 
-/** UNKNOWN, DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE, DATA_LOSS; others are a client's mistakes. */
+/**
+ * UNKNOWN, DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE, DATA_LOSS; other statuses are client errors.
+ */
 const GRPC_FAULTS: ReadonlySet<number> = new Set([2, 4, 13, 14, 15])
 
 class Chosen implements Choice {
@@ -222,7 +226,7 @@ class Chosen implements Choice {
   }
 }
 
-/** In the version that the backend speaks. */
+/** Opens a pool for the HTTP version of the backend. */
 export function openPool(
   dial: Dial,
   { isHttp2, pool }: ClusterPlan,
@@ -233,7 +237,7 @@ export function openPool(
   return new Pool(dial, pool, deadlines, observer)
 }
 
-/** Has connections follow a name; returns how to end it. */
+/** Makes the pool follow the addresses of a name; returns a function that ends it. */
 export function followName({ resolver }: ClusterDeps, host: string, pool: RequestPool): () => void {
   return resolver.follow(host, {
     isActive: () => pool.open > 0,
@@ -252,12 +256,12 @@ export function dialOptions(
     timeout: plan.connectTimeout,
     keepalive: plan.keepalive,
     tls: tls && handshakeOf(tls, 'path' in endpoint ? 'localhost' : endpoint.host, plan.isHttp2),
-    refusesLocal: false,
+    rejectsLocal: false,
     resolve: (name) => resolver.resolve(name),
   }
 }
 
-/** Keys that cannot be read fail this backend, not the configuration that it stands in. */
+/** Unreadable keys fail this backend, not the whole configuration. */
 function handshakeOf(tls: BackendTLS, host: string, isHttp2: boolean): DialOptions['tls'] {
   try {
     return handshakeWith(tls, host, [isHttp2 ? 'h2' : 'http/1.1'])
@@ -271,13 +275,13 @@ function destinationOf(endpoint: FixedEndpoint, port?: number): Destination {
   return { kind: 'tcp', host: endpoint.host, port: port ?? endpoint.port }
 }
 
-/** As logs and metrics show it. */
+/** The name for logs and metrics. */
 export function endpointName(endpoint: FixedEndpoint): string {
   if ('path' in endpoint) return `unix:${endpoint.path}`
   return `${bracketed(endpoint.host)}:${endpoint.port}`
 }
 
-/** One that was written as a URL is asked for by that name; others serve whatever the client asks. */
+/** An endpoint configured as a URL gets its own name as Host; others get the client's Host. */
 function hostOf(endpoint: FixedEndpoint): string {
   return 'path' in endpoint || endpoint.scheme === undefined ? '' : authorityOf(endpoint)
 }

@@ -42,7 +42,7 @@ describe('one check', () => {
   }
 
   for (const how of [HTTP, TCP]) {
-    it(`a refused connection: unhealthy (${how.http === undefined ? 'TCP' : 'HTTP'})`, async () => {
+    it(`a rejected connection: unhealthy (${how.http === undefined ? 'TCP' : 'HTTP'})`, async () => {
       assert.equal(await check(await freePort(), how), 'unhealthy')
     })
   }

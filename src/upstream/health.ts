@@ -7,7 +7,7 @@ import { SESSION_OPTIONS } from '../wire/http2/client-limits.ts'
 import type { UpstreamConnection } from '../wire/upstream-connection.ts'
 import type { Dial, Dialing } from './connect.ts'
 
-/** The value of the policy `healthCheck`. Times are milliseconds. */
+/** The value of the `healthCheck` policy. Times are milliseconds. */
 export interface HealthCheck {
   readonly http?:
     | {
@@ -28,24 +28,24 @@ export type CheckOutcome = 'healthy' | 'unhealthy' | 'timeout'
 
 export interface HealthEvents {
   checked(outcome: CheckOutcome): void
-  /** Told when it changes; an endpoint is healthy until a check says otherwise. */
+  /** Called when health changes; an endpoint is healthy until a check fails. */
   changed(isHealthy: boolean): void
 }
 
 export interface Probed {
   readonly dial: Dial
-  /** What is asked for where the policy names no host. */
+  /** The Host header if the policy names none. */
   readonly host: string
   readonly deadlines: Deadlines
   readonly limits?: HeadLimits | undefined
-  /** The endpoint is asked in HTTP/2, also in the clear. */
+  /** The endpoint is checked over HTTP/2, also without TLS. */
   readonly isHttp2?: boolean
   readonly random?: () => number
 }
 
 const JITTER = 0.1
 
-/** Asks one endpoint again and again. The response ends it. */
+/** Checks one endpoint periodically. The returned function stops it. */
 export function watchHealth(check: HealthCheck, probed: Probed, events: HealthEvents): () => void {
   const { random = Math.random } = probed
   let isHealthy = true
@@ -60,14 +60,14 @@ export function watchHealth(check: HealthCheck, probed: Probed, events: HealthEv
     streak = isGood === isHealthy ? 0 : streak + 1
     const needed = isGood ? check.healthyThreshold : check.unhealthyThreshold
     events.checked(outcome)
-    // The first response is all that is known: there is no reason to give it less weight.
+    // The first result is all that is known, so it needs no streak.
     if (streak > 0 && (streak >= needed || isFirst)) {
       isHealthy = isGood
       streak = 0
       events.changed(isHealthy)
     }
     isFirst = false
-    // Endpoints that were opened together are not asked together for ever.
+    // Jitter: endpoints that were opened together must not be checked together forever.
     schedule(check.interval * (1 - JITTER + 2 * JITTER * random()))
   }
   const schedule = (wait: number) => {
@@ -82,7 +82,7 @@ export function watchHealth(check: HealthCheck, probed: Probed, events: HealthEv
   }
 }
 
-/** One check, on a connection of its own: that new ones can be opened is part of the question. */
+/** Runs one check on a new connection: it also tests that connections can be opened. */
 export function probe(
   check: HealthCheck,
   { dial, host, deadlines, limits = HEAD_LIMITS, isHttp2 = false }: Probed,

@@ -5,7 +5,7 @@ import type { Dial } from './connect.ts'
 import { type ConnectFailure, isConnectFailure } from './connect-failure.ts'
 import type { Http2Offence, PoolObserver, PoolOptions } from './pool.ts'
 
-/** Connections of HTTP/2 to one endpoint, with the face of those of HTTP/1.1. */
+/** HTTP/2 connections to one endpoint, with the interface of an HTTP/1.1 pool. */
 export function http2Pool(
   dial: Dial,
   options: PoolOptions,
@@ -30,7 +30,7 @@ export function http2Pool(
     get open() {
       return pool.open
     },
-    // A connection of HTTP/2 takes more requests as long as it is open.
+    // An open HTTP/2 connection accepts more requests, so it never counts as idle.
     idle: 0,
     get waiting() {
       return pool.waiting
@@ -44,7 +44,7 @@ export function http2Pool(
   }
 }
 
-/** What a backend can do to a connection that is none of an orderly end. */
+/** Reasons for a connection's end that are an offence by the backend. */
 const OFFENCES: ReadonlyMap<string, Http2Offence> = new Map<string, Http2Offence>([
   ['http2-error', 'protocol'],
   ['too-many-pings', 'control-frames'],
@@ -57,7 +57,7 @@ const OFFENCES: ReadonlyMap<string, Http2Offence> = new Map<string, Http2Offence
   ['ping-timeout', 'ping-timeout'],
 ])
 
-/** Why a connection could not be had, where that is not one of the dialer's words. */
+/** Reasons for a failed connection that are not the dialer's, and how they are reported. */
 const FAILURES: ReadonlyMap<string, ConnectFailure> = new Map<string, ConnectFailure>([
   ['closed', 'connect-reset'],
   ['error', 'connect-reset'],

@@ -1,4 +1,4 @@
-/** A place in a list. It can leave from wherever it is, at the same small cost. */
+/** A node of a list. It can be removed from any position at the same small cost. */
 export class Link<T> {
   readonly value: T
   before: Link<T> | undefined = undefined
@@ -10,7 +10,7 @@ export class Link<T> {
   }
 }
 
-/** Both a stack and a queue whose members can be taken from the middle. */
+/** Both a stack and a queue, whose members can be removed from the middle. */
 export class LinkedList<T> {
   #first: Link<T> | undefined = undefined
   #last: Link<T> | undefined = undefined

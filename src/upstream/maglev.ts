@@ -3,13 +3,13 @@ interface Weighted {
   readonly weight: number
 }
 
-/** Primes, so that every stride visits every place. */
+/** Primes, so that every stride visits every slot. */
 const SIZES = [251, 1_021, 4_093, 16_381, 65_521] as const
 
 /**
- * Who serves which hash, by index (Maglev, NSDI 2016, §3.4): members take places in turn, each in
- * an order of its own that follows from its name. One lookup finds the member, shares are even to
- * about a percent, and a member that comes or goes moves few keys of the others.
+ * Maps each hash to the index of a member (Maglev, NSDI 2016, §3.4): members take slots in turn,
+ * each in an order derived from its name. A lookup finds the member in one step, shares are even to
+ * about a percent, and adding or removing a member moves few keys of the others.
  */
 export function maglevTable(members: readonly Weighted[]): Uint16Array {
   const heaviest = Math.max(1, ...members.map(({ weight }) => weight))
@@ -37,7 +37,9 @@ export function maglevTable(members: readonly Weighted[]): Uint16Array {
   return table
 }
 
-/** Not secret: whoever may choose keys may choose them to fall on one endpoint. */
+/**
+ * Not cryptographic: clients that can choose keys can choose ones that map to a single endpoint.
+ */
 export function hash32(text: string, seed: number): number {
   let hash = Math.imul(seed + 1, 0x9e3779b1)
   for (let at = 0; at < text.length; at++) {

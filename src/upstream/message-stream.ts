@@ -5,16 +5,16 @@ import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connec
 import type { Attempt, Choice, Cluster } from './cluster.ts'
 import type { Waiting } from './pool.ts'
 
-/** Streams open at once to one service; what comes beyond is not held. */
+/** Max concurrent streams to one service; further ones fail instead of waiting. */
 const MAX_STREAMS = 1_024
-/** One byte that tells of compression, four of length. */
+/** One byte for the compression flag, four for the length. */
 const PREFIX = 5
-/** Bytes of one message; a longer one is a failure. */
+/** Max bytes of one message; a longer one is a failure. */
 const MAX_MESSAGE = 16 << 20
-/** Milliseconds that a service may be silent once all was sent. */
+/** Max milliseconds that a service may be silent after everything was sent. */
 const SILENCE = 60_000
 
-/** Streams of gRPC to the service behind a cluster, one attempt each. */
+/** Opens gRPC streams to the service behind a cluster, one attempt each. */
 export function streamOpener(cluster: Cluster): OpenStream {
   let open = 0
   return (exchange, path, events) => {
@@ -39,9 +39,9 @@ class Stream implements Waiting, ResponseEvents, MessageStream {
   readonly #onOver: () => void
   readonly #startedAt = performance.now()
   #connection: UpstreamConnection | undefined
-  /** Its connection was not used before. */
+  /** Whether the connection was newly opened for this stream. */
   #isFresh = false
-  /** Until there is a connection. */
+  /** Bytes to send, until there is a connection. */
   #waiting: Buffer[] = []
   #hasEnded = false
   #isOver = false
@@ -113,7 +113,7 @@ class Stream implements Waiting, ResponseEvents, MessageStream {
   data(bytes: Buffer): boolean {
     if (this.#isOver) return true
     if (this.#status !== 200) return true
-    // What was sent is not needed for another attempt any more.
+    // The sent bytes are no longer needed for another attempt.
     this.#waiting = []
     this.#received = Buffer.concat([this.#received, bytes])
     while (!this.#isOver && this.#received.length >= PREFIX) {
@@ -142,7 +142,7 @@ class Stream implements Waiting, ResponseEvents, MessageStream {
   failed(reason: string, isUntouched: boolean): void {
     this.#connection = undefined
     if (this.#isOver) return
-    // An idle connection may be closed by the service in the moment that it is used again.
+    // The service may close an idle connection at the moment it is reused.
     if (isUntouched && !this.#isFresh) this.#open()
     else this.#close(reason, reason === 'timeout' ? 'timeout' : 'reset')
   }

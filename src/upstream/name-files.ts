@@ -1,16 +1,16 @@
 import { readFile, stat } from 'node:fs/promises'
 import { type Address, literalAddress } from './addresses.ts'
 
-/** What this machine's own files say of names. */
+/** The content of this machine's name files. */
 export interface NameFiles {
   readonly hosts: ReadonlyMap<string, readonly Address[]>
   readonly search: readonly string[]
   readonly ndots: number
-  /** Changes when name servers may have changed. */
+  /** Changes when the name servers may have changed. */
   readonly resolvConfText: string
 }
 
-/** Reads the files again where they were written since; one that is missing is empty. */
+/** Rereads the files when they have changed; a missing file counts as empty. */
 export function nameFiles(hostsPath: string, resolvConfPath: string): () => Promise<NameFiles> {
   const hosts = watched(hostsPath, parseHosts)
   const resolvConf = watched(resolvConfPath, (text) => ({ ...parseResolvConf(text), text }))
@@ -63,7 +63,7 @@ export function parseResolvConf(text: string): Pick<NameFiles, 'search' | 'ndots
       .replace(/[#;].*/, '')
       .trim()
       .split(/\s+/)
-    // The last one counts, as in resolv.conf(5).
+    // The last one wins, as in resolv.conf(5).
     if (keyword === 'search' || keyword === 'domain') {
       search = words.map((word) => word.replace(/\.$/, '')).filter((word) => word !== '')
     }

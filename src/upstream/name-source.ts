@@ -5,18 +5,18 @@ import { type NameFiles, nameFiles } from './name-files.ts'
 
 export interface Families {
   readonly wanted: readonly (4 | 6)[]
-  /** IPv6 is asked for only where this machine has an address of it. */
+  /** IPv6 is queried only if this machine has an IPv6 address. */
   readonly onlyReachable: boolean
 }
 
 export interface Answer {
-  /** None: there is no such name, or it has no address of these families. */
+  /** Empty: the name does not exist, or it has no address of these families. */
   readonly addresses: readonly Address[]
   /** Milliseconds. */
   readonly ttl: number
 }
 
-/** Where the addresses of names come from. Rejects where no response could be had. */
+/** Finds the addresses of names. Rejects if no answer is received. */
 export interface NameSource {
   find(name: string, families: Families): Promise<Answer>
   close(): void
@@ -25,23 +25,23 @@ export interface NameSource {
 export interface SystemNamesOptions {
   readonly hosts?: string
   readonly resolvConf?: string
-  /** Instead of those of the machine, as `address` or `address:port`. */
+  /** Replaces the name servers of the machine; `address` or `address:port`. */
   readonly servers?: readonly string[]
-  /** Milliseconds for each try of each server. */
+  /** Milliseconds per try and server. */
   readonly timeout?: number
   readonly lookup?: (name: string) => Promise<readonly Address[]>
 }
 
 const HOSTS_TTL = 5_000
-/** getaddrinfo tells no time to live. */
+/** getaddrinfo returns no TTL. */
 const LOOKUP_TTL = 30_000
-/** RFC 8305 §3: how long the other family may be late. */
+/** RFC 8305 §3: how long to wait for the other family. */
 const RESOLUTION_DELAY = 50
 const LATE_TTL = 5_000
 
 /**
- * The names of this machine: its hosts file, then name servers along its search list (both with
- * times to live, which getaddrinfo would hide), then whatever else getaddrinfo knows.
+ * Resolves names as this machine does: the hosts file, then name servers along the search list
+ * (both with TTLs, which getaddrinfo would hide), then getaddrinfo for anything else.
  */
 export function systemNames(options: SystemNamesOptions = {}): NameSource {
   const { servers, timeout = 2_000, lookup = lookUp } = options
@@ -78,8 +78,8 @@ export function systemNames(options: SystemNamesOptions = {}): NameSource {
 }
 
 /**
- * What a name with few dots stands for, in the order of resolv.conf. A response that fails ends the
- * search: going on to the next would let a public name stand in for one of the cluster.
+ * The candidates for a name, in the order of resolv.conf. A failed lookup ends the search: trying
+ * the next candidate could let a public name replace a cluster-internal one.
  */
 function candidates(name: string, { search, ndots }: NameFiles): readonly string[] {
   if (name.endsWith('.')) return [name.slice(0, -1)]
@@ -88,7 +88,7 @@ function candidates(name: string, { search, ndots }: NameFiles): readonly string
   return dots >= ndots ? [name, ...longer] : [...longer, name]
 }
 
-/** RFC 6761 §6.3: these never leave the machine. */
+/** RFC 6761 §6.3: these names never leave the machine. */
 function loopback(name: string): readonly Address[] | undefined {
   const bare = name.replace(/\.$/, '')
   return bare === 'localhost' || bare.endsWith('.localhost') ? LOOPBACK : undefined
@@ -123,7 +123,7 @@ async function ask(
       () => settled.then((all) => [join(all), true] as const),
     ),
   ])
-  // Asked again soon: the family that was late may be there by then.
+  // The name is looked up again soon, when the late family may have arrived.
   return isWhole ? first : { addresses: first.addresses, ttl: Math.min(first.ttl, LATE_TTL) }
 }
 
@@ -137,7 +137,7 @@ function late(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, RESOLUTION_DELAY))
 }
 
-/** One family that responses is enough; none, and one of them failed, is a failure. */
+/** One family with addresses is enough; without any, a failed lookup makes the result a failure. */
 function join(settled: readonly PromiseSettledResult<Answer>[]): Answer {
   const responses = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
   const found = responses.filter(({ addresses }) => addresses.length > 0)

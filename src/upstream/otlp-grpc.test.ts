@@ -6,12 +6,12 @@ import type { OtlpSendResult } from '../telemetry/otlp-send.ts'
 import { createOtlpGrpcSend } from './otlp-grpc.ts'
 
 interface CollectorResponse {
-  /** Of HTTP. */
+  /** The HTTP status. */
   readonly status?: number
   readonly grpcStatus?: string
-  /** Without its prefix. */
+  /** Without the gRPC prefix. */
   readonly body?: Uint8Array
-  /** The status comes with the headers, and nothing behind them. */
+  /** The status comes with the headers, and nothing follows them. */
   readonly trailersOnly?: boolean
 }
 

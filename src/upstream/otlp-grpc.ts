@@ -14,15 +14,15 @@ const METHODS = {
   traces: '/opentelemetry.proto.collector.trace.v1.TraceService/Export',
   logs: '/opentelemetry.proto.collector.logs.v1.LogsService/Export',
 } as const
-/** One byte that tells of compression, four of length. */
+/** One byte for the compression flag, four for the length. */
 const PREFIX = 5
 const MAX_RESPONSE = 64 << 10
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
 
-/** Statuses of gRPC after which OTLP says to try again, as the status of HTTP that says the same. */
+/** The gRPC statuses after which OTLP retries; they map to the equivalent HTTP status. */
 const RETRIED: readonly string[] = ['1', '4', '8', '10', '11', '14', '15']
 
-/** OTLP over gRPC: one unary call, in protobuf always, on a connection that is kept. */
+/** OTLP over gRPC: one unary call, always protobuf, on a kept-alive connection. */
 export function createOtlpGrpcSend(
   options: OtlpSendOptions,
   signal: keyof typeof METHODS = 'traces',
@@ -71,7 +71,7 @@ function dialTo(url: string, timeout: number): Dial {
       timeout,
       keepalive: { enabled: false, time: 0, interval: 0, retries: 0 },
       tls: protocol === 'https:' ? handshakeWith(PLAIN_TLS, host, ['h2']) : undefined,
-      refusesLocal: false,
+      rejectsLocal: false,
       resolve: resolveByLookup,
     },
   )
@@ -87,7 +87,7 @@ async function resolveByLookup(name: string): Promise<Resolution> {
   }
 }
 
-/** One call on its way; it calls back once, whatever happens. */
+/** One call in progress; it calls back exactly once. */
 class Call implements StreamWaiting, ResponseEvents {
   readonly #pool: Http2Pool
   readonly #head: string
@@ -189,7 +189,7 @@ class Call implements StreamWaiting, ResponseEvents {
   }
 }
 
-/** A proxy in between may have responded, without any gRPC. */
+/** A proxy in between may have responded without gRPC. */
 function statusOf(httpStatus: number, grpcStatus: string | undefined): number {
   if (grpcStatus === undefined) return httpStatus
   if (grpcStatus === '0') return 200

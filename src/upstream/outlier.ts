@@ -1,15 +1,15 @@
 import type { Attempt } from './cluster.ts'
 
-/** The value of the policy `outlierDetection`, its expression aside. */
+/** The value of the `outlierDetection` policy, except for its expression. */
 export interface Eviction {
-  /** Milliseconds, the first time; longer each time. */
+  /** Milliseconds of the first ejection; each further one lasts longer. */
   readonly duration: number
   readonly consecutiveFailures: number
-  /** The share of successes below which an endpoint is taken out, too. */
+  /** The share of successes below which an endpoint is ejected, too. */
   readonly healthThreshold?: number | undefined
-  /** The health that an endpoint comes back with. */
+  /** The health that a restored endpoint starts with. */
   readonly restoreHealth: number
-  /** The largest share of endpoints that may be out at once. */
+  /** Max share of endpoints that may be ejected at once. */
   readonly maxEvicted: number
 }
 
@@ -25,19 +25,19 @@ export interface OutlierOptions {
 }
 
 const LONGEST = 300_000
-/** How much one response weighs in the health of an endpoint: about the last twenty count. */
+/** The weight of one response in the health of an endpoint: about the last twenty count. */
 const SHARE = 0.05
 
 class Record {
   failures = 0
   health = 1
-  /** How often it was out, forgotten bit by bit while all is well. */
+  /** Number of ejections; decays while the endpoint is healthy. */
   times = 0
   restoredAt = Number.NEGATIVE_INFINITY
   timer: NodeJS.Timeout | undefined = undefined
 }
 
-/** Watches how real requests fare, and takes endpoints that fail out for a while. */
+/** Observes the results of real requests, and ejects failing endpoints for some time. */
 export class Outliers {
   readonly #eviction: Eviction
   readonly #events: OutlierEvents
@@ -61,10 +61,10 @@ export class Outliers {
     return this.#ejected
   }
 
-  /** `isFailure` where an expression decides; what the attempt itself says where none does. */
+  /** `isFailure` is the result of the expression; by default, the attempt itself decides. */
   observe(at: number, attempt: Attempt, isFailure = failed(attempt)): void {
     const record = this.#records[at]
-    // A client that went away says nothing of the endpoint.
+    // A client that went away says nothing about the endpoint.
     if (record === undefined || attempt.outcome === 'cancelled') return
     record.health += SHARE * ((isFailure ? 0 : 1) - record.health)
     record.failures = isFailure ? record.failures + 1 : 0

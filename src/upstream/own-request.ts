@@ -6,10 +6,10 @@ import { isToken } from '../wire/http1/message.ts'
 import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
 import type { Choice } from './cluster.ts'
 
-/** A request that the gateway itself makes, rather than one that it forwards. */
+/** A request that the gateway makes itself, rather than one that it forwards. */
 type OwnRequest = OutgoingCall
 
-/** The fields of its head; undefined if they, or its first line, would be something else. */
+/** The header lines; undefined if the header lines or the request line would be malformed. */
 export function renderLines(request: OwnRequest): string | undefined {
   const { method, path, authority, headers, body } = request
   const isPath = /^\/[!-~]*$/.test(path)
@@ -23,7 +23,7 @@ export function renderLines(request: OwnRequest): string | undefined {
   return lines
 }
 
-/** `lines`: those of `renderLines`. */
+/** `lines`: the result of `renderLines`. */
 export function sendRequest(
   connection: UpstreamConnection,
   { method, path, authority, body, timeout }: OwnRequest,
@@ -39,7 +39,9 @@ export function sendRequest(
   connection.end()
 }
 
-/** A copy: the head is another's soon. Names in lower case; repeated headers one by one. */
+/**
+ * Copies the fields, since the head is reused. Names are lowercase; repeated headers stay apart.
+ */
 export function headersOf(fields: Fields): readonly Header[] {
   return Array.from({ length: fields.count }, (_, i) => [
     fieldName(fields, i).toLowerCase(),

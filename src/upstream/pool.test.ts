@@ -18,7 +18,7 @@ import { Pool, type PoolObserver, type PoolOptions, type Waiting } from './pool.
 
 const HEAD = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
 
-/** Milliseconds: on a busy machine a connection takes its time. */
+/** Milliseconds: connecting takes time on a busy machine. */
 const TIMEOUT_MS = 10_000
 
 function poolOf(port: number, options: Partial<PoolOptions> = {}, observer?: PoolObserver): Pool {
@@ -210,7 +210,7 @@ describe('limits', () => {
     await server.close()
   })
 
-  it('what is beyond those that may wait is refused at once', async () => {
+  it('what is beyond those that may wait is rejected at once', async () => {
     const server = await serve(() => {})
     const observer = tally()
     const pool = poolOf(server.port, { max: 1, maxPending: 2, connectTimeout: 1_000 }, observer)
@@ -233,7 +233,7 @@ describe('limits', () => {
     [3, 0, 3],
     [Number.POSITIVE_INFINITY, 2, 2],
   ] as const) {
-    it(`of a burst on ${max} connections with ${maxPending} who wait, ${served} are not refused`, async () => {
+    it(`of a burst on ${max} connections with ${maxPending} who wait, ${served} are not rejected`, async () => {
       const server = await serve(() => {})
       const observer = tally()
       const pool = poolOf(server.port, { max, maxPending, connectTimeout: 2_000 }, observer)
@@ -242,8 +242,8 @@ describe('limits', () => {
         if (typeof given === 'object') given.release()
         return given
       })
-      const refused = (await Promise.all(all)).filter((given) => given === 'overloaded')
-      assert.equal(all.length - refused.length, served)
+      const rejected = (await Promise.all(all)).filter((given) => given === 'overloaded')
+      assert.equal(all.length - rejected.length, served)
       pool.close()
       await server.close()
     })
@@ -272,10 +272,10 @@ describe('limits', () => {
     const pool = poolOf(server.port, { max: 1 })
     const socket = await new Promise<Socket>((opened, failed) => pool.connect({ opened, failed }))
     assert.equal(pool.open, 1)
-    const refused = new Promise((failed) => {
+    const rejected = new Promise((failed) => {
       pool.connect({ opened: () => failed('opened'), failed })
     })
-    assert.equal(await refused, 'connect-refused')
+    assert.equal(await rejected, 'connect-refused')
     const waits = connection(pool)
     socket.destroy()
     assert.equal(typeof (await waits), 'object')
@@ -300,12 +300,12 @@ describe('limits', () => {
 describe('faults', () => {
   it('leaves no socket and no timer behind, whatever happened', async () => {
     const before = liveHandles().length
-    const [silent, refusing] = [await silence(), await freePort()]
+    const [silent, rejecting] = [await silence(), await freePort()]
     const server = await serve((socket, count) => {
       if (count % 3 === 0) socket.resetAndDestroy()
       else if (count % 3 === 1) responding()(socket)
     })
-    const pools = [silent.port, refusing, server.port].map((port) =>
+    const pools = [silent.port, rejecting, server.port].map((port) =>
       poolOf(port, { max: 3, connectTimeout: 300 }),
     )
     const asked = pools.flatMap((pool) => Array.from({ length: 30 }, () => ask(pool, 200)))
@@ -320,7 +320,7 @@ describe('faults', () => {
     assert.ok(await eventually(() => liveHandles().length <= before), liveHandles().join(' '))
   })
 
-  it('a port that refuses: every request hears it, and the next one after it recovers', async () => {
+  it('a port that rejects: every request hears it, and the next one after it recovers', async () => {
     const port = await freePort()
     const observer = tally()
     const pool = poolOf(port, {}, observer)

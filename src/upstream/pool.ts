@@ -1,4 +1,4 @@
-// HOT PATH: take() and the way back of a connection, once per request. Guarded by bench/upstream.ts.
+// HOT PATH: take() and the return of a connection, once per request. Guarded by bench/upstream.ts.
 
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../wire/deadlines.ts'
@@ -14,16 +14,16 @@ import { idleUntil, isTrusted, Pending, Pooled } from './pooled.ts'
 export interface PoolOptions {
   /** How long an unused connection is kept. */
   readonly idleTimeout: number
-  /** How long a request waits for a connection, be it opened or set free. */
+  /** How long a request waits for a connection, whether it is opened or released. */
   readonly connectTimeout: number
-  /** Connections at the same time. */
+  /** Max concurrent connections. */
   readonly max: number
-  /** Requests that wait for a connection; what comes beyond is refused at once. */
+  /** Max requests that wait for a connection; further ones are rejected at once. */
   readonly maxPending?: number
   readonly maxRequestsPerConnection?: number
-  /** After about so long a connection makes room for one to where the name leads by then. */
+  /** The approximate age at which a connection is replaced, so that DNS changes take effect. */
   readonly maxAge?: number
-  /** Of the heads of responses. */
+  /** Limits for response heads. */
   readonly head?: HeadLimits
 }
 
@@ -36,14 +36,13 @@ const DEFAULTS = {
 
 export type PoolFailure = ConnectFailure | 'overloaded' | 'pending-timeout'
 
-/** Who waits for a connection. */
+/** A request that waits for a connection. */
 export interface Waiting {
   connected(connection: ClientConnection): void
   unconnected(reason: PoolFailure): void
 }
 
-/** Whom a pool tells what happens to connections. */
-/** For what a connection of HTTP/2 was ended: the protocol or a limit that the endpoint broke. */
+/** Why an HTTP/2 connection was ended: the endpoint violated the protocol or a limit. */
 export type Http2Offence = 'protocol' | 'control-frames' | 'overhead' | 'ping-timeout'
 
 export interface PoolObserver {
@@ -54,15 +53,15 @@ export interface PoolObserver {
   shed(reason: 'overloaded' | 'pending-timeout'): void
 }
 
-/** Turns a socket into something that requests can be sent on; a word where it speaks another tongue. */
+/** Wraps a socket in a connection for requests; returns a failure on a protocol mismatch. */
 export type Speak = (socket: Socket, protocol: string) => ClientConnection | ConnectFailure
 
 /**
- * Connections to one endpoint. The last one used is the first to be used again, so that those
- * which load no longer needs grow old and close.
+ * Connections to one endpoint. The last one used is reused first, so that surplus connections grow
+ * idle and close.
  */
 export class Pool implements Timed {
-  /** When the one that waits longest gives up. */
+  /** When the request that has waited longest times out. */
   deadline = Number.POSITIVE_INFINITY
   slot = -1
   readonly #dial: Dial
@@ -75,9 +74,9 @@ export class Pool implements Timed {
   readonly #pending = new Map<Waiting, Pending>()
   readonly #dialing = new Set<Dialing>()
   #open = 0
-  /** Connections for bytes on their way. */
+  /** Connections for raw bytes that are being opened. */
   #raw = 0
-  /** Undefined where there is no name that could lead elsewhere. */
+  /** Undefined if there is no name to resolve. */
   #addresses: ReadonlySet<string> | undefined = undefined
   #isClosing = false
   #isServing = false
@@ -108,31 +107,31 @@ export class Pool implements Timed {
     return this.#queue.size
   }
 
-  /** Whoever asks now is refused. */
+  /** Whether further requests are rejected. */
   get isFull(): boolean {
     const { max, maxPending } = this.#options
-    // Who waits for a connection that is being opened for it does not wait for one of others. Where
-    // there may be any number of connections, all who wait count: the endpoint may be silent.
+    // Requests whose own connection is being opened do not count, unless the number of connections
+    // is unlimited: the endpoint may be silent.
     const own = Number.isFinite(max) ? Math.max(0, max - this.#open - this.#raw) : 0
     return this.#queue.size >= maxPending + own
   }
 
-  /** Connections on their way. */
+  /** Number of connections being opened. */
   get dialing(): number {
     return this.#dialing.size + this.#raw
   }
 
   /**
-   * A connection that is free now, or undefined: then ask for one to be opened. A request that
-   * cannot be repeated gets none that the endpoint may have closed meanwhile.
+   * Returns a free connection, or undefined: then call `request`. Requests that cannot be repeated
+   * never get a connection that the endpoint may have closed in the meantime.
    */
   take(isRepeatable = true): ClientConnection | undefined {
-    // Whoever waits was here before.
+    // Waiting requests come first.
     if (this.#queue.size > 0) return undefined
     return this.#takeIdle(isRepeatable)
   }
 
-  /** Where the name leads now: connections to other addresses close as soon as they are idle. */
+  /** Sets the addresses of the name: connections to other addresses close when they are idle. */
   follow(addresses: readonly string[]): void {
     this.#addresses = new Set(addresses)
     for (let left = this.#idle.size; left > 0; left--) {
@@ -143,7 +142,7 @@ export class Pool implements Timed {
     }
   }
 
-  /** Asks for a connection. Exactly one of the two calls follows, unless cancelled. */
+  /** Requests a connection. Exactly one of the two callbacks follows, unless cancelled. */
   request(waiting: Waiting): void {
     if (this.isFull) {
       this.#observer.shed('overloaded')
@@ -165,8 +164,8 @@ export class Pool implements Timed {
     const pending = this.#pending.get(waiting)
     if (pending === undefined) return
     this.#forget(pending)
-    // A connection that nobody waits for is no longer opened: clients that come and go while the
-    // endpoint is silent must not leave a heap of them.
+    // Cancels a surplus attempt: clients that come and go while the endpoint is silent must not
+    // pile up attempts.
     if (this.#dialing.size <= this.#queue.size) return
     const [surplus] = this.#dialing
     if (surplus === undefined) return
@@ -174,7 +173,7 @@ export class Pool implements Timed {
     surplus.cancel()
   }
 
-  /** A connection for bytes instead of requests; it counts as one of the pool's until it closes. */
+  /** Opens a connection for raw bytes; it counts towards the pool's limit until it closes. */
   connect(events: DialEvents): Dialing {
     const begun = performance.now()
     if (this.#open + this.#raw + this.#dialing.size >= this.#options.max) {
@@ -210,7 +209,7 @@ export class Pool implements Timed {
     return { cancel }
   }
 
-  /** Idle connections close now, the others when their request is over. */
+  /** Closes idle connections now, the others when their request is over. */
   close(): void {
     this.#isClosing = true
     for (let one = this.#idle.pop(); one !== undefined; one = this.#idle.pop()) {
@@ -235,7 +234,7 @@ export class Pool implements Timed {
       const pooled = this.#idle.pop()
       if (pooled === undefined) return undefined
       const { connection } = pooled
-      // Between the destruction of a socket and the news of it anything may run, this too.
+      // This can run after a socket is destroyed and before its `close` event.
       if (connection.isClosed || !connection.socket.writable) continue
       if (connection.deadline <= now || (!isRepeatable && !isTrusted(pooled, now))) {
         connection.abort()
@@ -265,8 +264,8 @@ export class Pool implements Timed {
   }
 
   /**
-   * Not at once: the connection is still reading what it was given. Should more stand there than
-   * the response, it must meet nobody: it would be taken for the response to a request that was not sent.
+   * Deferred: the connection is still reading. Bytes after the response must not be taken for the
+   * response to a request that was not sent yet.
    */
   #serveSoon(): void {
     if (this.#isServing) return
@@ -295,7 +294,7 @@ export class Pool implements Timed {
     if (first === undefined) this.#deadlines.remove(this)
   }
 
-  /** As many connections on their way as there are requests that wait, within the limit. */
+  /** Opens connections for all waiting requests, within the limit. */
   #openMore(): void {
     const { max } = this.#options
     while (
@@ -365,7 +364,7 @@ export class Pool implements Timed {
 
   #onFailed(reason: ConnectFailure, detail: string): void {
     this.#observer.failed(reason, detail)
-    // While others are on their way for everybody who waits, nobody has to know.
+    // Report the failure only if there are more waiting requests than connection attempts.
     const first = this.#dialing.size < this.#queue.size ? this.#queue.first : undefined
     if (first !== undefined) {
       this.#forget(first)
@@ -377,7 +376,7 @@ export class Pool implements Timed {
 
 const SILENT: PoolObserver = { opened() {}, closed() {}, failed() {}, shed() {} }
 
-/** HTTP/1.1, the one that may go unsaid. */
+/** HTTP/1.1, the default if ALPN selects no protocol. */
 function http1(deadlines: Deadlines, limits?: HeadLimits): Speak {
   return (socket, protocol) =>
     protocol === '' || protocol.startsWith('http/1.')
@@ -385,7 +384,7 @@ function http1(deadlines: Deadlines, limits?: HeadLimits): Speak {
       : 'alpn'
 }
 
-/** One address in the clear, without a name to look up. */
+/** One plaintext address, without name resolution. */
 export function tcpSocket(host: string, port: number, timeout = 10_000): Dial {
   return dialer(
     { kind: 'tcp', host, port },
@@ -393,7 +392,7 @@ export function tcpSocket(host: string, port: number, timeout = 10_000): Dial {
       timeout,
       keepalive: { enabled: false, time: 0, interval: 0, retries: 0 },
       tls: undefined,
-      refusesLocal: false,
+      rejectsLocal: false,
       resolve: (name) => [{ address: name, family: name.includes(':') ? 6 : 4 }],
     },
   )

@@ -2,13 +2,13 @@ import type { ClientConnection } from '../wire/http1/client-connection.ts'
 import { Link } from './linked-list.ts'
 import type { Waiting } from './pool.ts'
 
-/** A connection and its account. */
+/** A connection and its usage. */
 export class Pooled {
   readonly connection: ClientConnection
-  /** Its place among the idle. */
+  /** Its node in the idle list. */
   readonly link: Link<Pooled>
   readonly retireAt: number
-  /** Of the endpoint, once it was resolved. */
+  /** The endpoint's address after resolution. */
   readonly address: string
   requests = 0
   idleSince = 0
@@ -34,18 +34,18 @@ export class Pending {
   }
 }
 
-/** Milliseconds before the end that the endpoint announced: the last request must still get there. */
+/** Milliseconds before the announced timeout: the last request must still reach the endpoint. */
 const MARGIN = 1_000
-/** Milliseconds after which an endpoint that announces nothing may have closed a connection. */
+/** Milliseconds after which an endpoint that announces no timeout may have closed a connection. */
 const UNSURE = 1_000
 
-/** When an idle connection is closed: before the endpoint does, where it says when that is. */
+/** When to close an idle connection: before the endpoint does, if it announces its timeout. */
 export function idleUntil({ connection }: Pooled, now: number, idleTimeout: number): number {
   const announced = connection.keepAliveTimeout
   return now + Math.min(idleTimeout, announced - Math.min(MARGIN, announced / 2))
 }
 
-/** Whether a request that cannot be repeated may go out on a connection that was idle. */
+/** Whether a request that cannot be repeated may use a connection that was idle. */
 export function isTrusted({ connection, idleSince }: Pooled, now: number): boolean {
   return now - idleSince < UNSURE || Number.isFinite(connection.keepAliveTimeout)
 }

@@ -1,6 +1,6 @@
-/** Which of the processes that share the ports this one is. */
+/** The place of this process among the workers that share the ports. */
 export interface WorkerPlace {
-  /** From 0. One that takes the place of another has its number. */
+  /** From 0. A replacement worker gets the number of its predecessor. */
   readonly number: number
   readonly count: number
 }
@@ -8,8 +8,8 @@ export interface WorkerPlace {
 export const ONLY_WORKER: WorkerPlace = { number: 0, count: 1 }
 
 /**
- * The part that this worker may use of a limit which holds for the gateway: as nearly the same for
- * all as it can be, and all of them together are the limit.
+ * This worker's part of a limit for the whole gateway. Parts are as equal as possible, and add up
+ * to the limit.
  */
 export function shareOf(limit: number, { number, count }: WorkerPlace): number {
   if (!Number.isFinite(limit)) return limit

@@ -1,6 +1,6 @@
 import { SlotSet, type Slotted } from './slot-set.ts'
 
-/** Something that must not last for ever. */
+/** Something with a deadline. */
 export interface Timed extends Slotted {
   /** Milliseconds of performance.now(); Infinity: no deadline now. */
   deadline: number
@@ -8,8 +8,8 @@ export interface Timed extends Slotted {
 }
 
 /**
- * Deadlines of many things, looked at a few times a second: setting one is storing a number, where
- * a timer for each would cost more than the request that it guards.
+ * Checks many deadlines a few times a second: setting one stores a number, while a timer for each
+ * would cost more than the request that it guards.
  */
 export class Deadlines {
   readonly #timed = new SlotSet<Timed>()
@@ -17,13 +17,15 @@ export class Deadlines {
   readonly #broke: ((error: unknown) => void) | undefined
   #timer: NodeJS.Timeout | undefined
 
-  /** `broke`: told what threw; it is not called again, and the others are looked at all the same. */
+  /**
+   * `broke` receives what `expire` throws; that object is removed, the others are still checked.
+   */
   constructor(period = 250, broke?: (error: unknown) => void) {
     this.#period = period
     this.#broke = broke
   }
 
-  /** How many are looked at: whatever is over must have been removed. */
+  /** Number of objects with deadlines; they must be removed when they are over. */
   get size(): number {
     return this.#timed.size
   }

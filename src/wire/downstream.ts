@@ -1,74 +1,76 @@
 import type { FieldLines, NameSet } from './http1/field-lines.ts'
 import type { Fields } from './http1/fields.ts'
 import type { RequestHead } from './http1/head.ts'
-import type { Refusal } from './http1/rejections.ts'
+import type { Rejection } from './http1/rejections.ts'
 import type { ResponseHead } from './http1/response-head.ts'
 import type { BodySink } from './streams.ts'
 
 /**
- * One request of a client and the way for its response, whatever the protocol. Heads are in the form
- * of HTTP/1.1, which is read and written strictly: other protocols translate to and from it.
+ * One request of a client and the channel for its response, for any protocol. Heads are in HTTP/1.1
+ * form, which is read and written strictly: other protocols translate to and from it.
  */
 export interface Downstream {
   readonly head: RequestHead
-  /** What the client speaks: `HTTP/1.1`, `HTTP/2`. */
+  /** The client's protocol: `HTTP/1.1`, `HTTP/2`. */
   readonly version: string
-  /** Whatever the exchange under way is to its owner. */
+  /** The owner's state of the exchange in progress. */
   exchange: unknown
-  /** Whether the client has some of a response: then it can be cut short, but not replaced. */
+  /** Whether the client has part of a response: then it can be cut short, but not replaced. */
   readonly isResponding: boolean
   /** Bytes of both bodies, without their framing. */
   readonly bytesReceived: number
   readonly bytesSent: number
 
-  /** Delivers the body. With `asWire` a chunked one comes with its framing. */
+  /** Delivers the body. With `asWire`, a chunked body is delivered with its framing. */
   readBody(sink: BodySink, asWire: boolean): void
   resumeBody(): void
 
   interim(head: ResponseHead, dropped: NameSet): void
-  /** The head of the upstream's response; false where it cannot be written. */
+  /** Sends the head of the upstream's response; returns false if it cannot be written. */
   respond(head: ResponseHead, dropped: NameSet, lines: FieldLines): boolean
-  /** Whether a chunked response is taken with its framing. */
+  /** Whether a chunked response is accepted with its framing. */
   readonly takesWire: boolean
-  /** `bytes`: how many of these are of the body itself. */
+  /** `byteCount`: how many of these bytes belong to the body itself. */
   write(bytes: Buffer, asWire: boolean, byteCount: number): boolean
-  /** Whether all bytes that were written are with the client's system: their memory is free. */
+  /** Whether the kernel has all written bytes: their memory can be reused. */
   readonly isWritten: boolean
-  /** Of one that is used again: for which request, so that nobody takes another's bytes for his. */
+  /**
+   * For reused objects: identifies the request, so that bytes of one are not taken for another's.
+   */
   readonly uses?: number
-  /** Nothing more is there for now: what was held back to leave together leaves. */
+  /** Sends held-back data now, since nothing more is available. */
   flush(): void
   end(trailers: Fields | undefined, asWire: boolean): void
-  /** A response of our own, whole. */
+  /** Sends a complete response of the gateway itself. */
   reply(status: number, lines: FieldLines, body: Buffer | string): void
-  /** Cuts the response short, so that the client sees that it is not whole. */
+  /** Cuts the response short in a way that shows the client that it is incomplete. */
   abort(): void
 
-  /** After 101; false where the protocol has no such thing or the head cannot be written. */
+  /** Called after 101; false if the protocol has no upgrades or the head cannot be written. */
   tunnel(head: ResponseHead, dropped: NameSet, lines: FieldLines, sink: BodySink): boolean
   writeTunnel(bytes: Buffer): boolean
   endTunnel(): void
 }
 
-/** Why a connection is closed by this side. */
+/** Why the gateway closes a connection. */
 export type ClosingWord = 'idle' | 'timeout' | 'bad-request' | 'upstream' | 'error'
 
-/** What a downstream tells its owner. */
+/** Events that a downstream reports to its owner. */
 export interface DownstreamEvents {
   request(downstream: Downstream): void
-  /** Bytes that are no request: the response is written already. */
-  refused(downstream: Downstream, refusal: Refusal): void
-  /** What comes of the body is none, or too much, or too late: the exchange ends with an error. */
-  unreadable(downstream: Downstream, refusal: Refusal): void
-  /** The client went away while its exchange was under way. */
+  /** The bytes are not a request; the response is already written. */
+  rejected(downstream: Downstream, rejection: Rejection): void
+  /** The body is malformed, too large or too late: the exchange ends with an error. */
+  unreadable(downstream: Downstream, rejection: Rejection): void
+  /** The client went away during its exchange. */
   aborted(downstream: Downstream, reason: string): void
-  /** The client takes more of the response again. */
+  /** The client accepts more of the response again. */
   drained(downstream: Downstream): void
-  /** The response and the request are whole. */
+  /** The response and the request are complete. */
   finished(downstream: Downstream): void
-  /** The connection is about to be closed by this side. */
+  /** The gateway is about to close the connection. */
   closing?(word: ClosingWord): void
-  /** Reading or writing threw: an error of ours. The connection or the stream is closed. */
+  /** Reading or writing threw: a bug in the gateway. The connection or the stream is closed. */
   broke?(downstream: Downstream | undefined, error: unknown): void
   closed(): void
 }

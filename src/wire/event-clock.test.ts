@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks'
 import { describe, it } from 'node:test'
 import { beginEvent, endEvent, eventDate, eventTime, WallClock } from './event-clock.ts'
 
-/** Until both clocks have gone on. */
+/** Waits until both clocks have advanced. */
 function pass(): void {
   const [time, date] = [performance.now(), Date.now()]
   while (performance.now() === time || Date.now() === date);
@@ -42,7 +42,7 @@ describe('the clock of an event', () => {
 })
 
 describe('the wall clock by the other one', () => {
-  /** A machine whose two clocks go on together, unless one is set. */
+  /** A machine whose two clocks advance together, unless one is set. */
   function machine(origin = 1_000_000.4) {
     const own = { now: 5, set: 0, looks: 0 }
     const clock = new WallClock(
@@ -90,7 +90,7 @@ describe('the wall clock by the other one', () => {
     const { own, clock, wall } = machine()
     for (let step = 0; step < 20_000; step++) {
       own.now += 0.9
-      // Slower than the other one by a two-thousandth, which is as fast as it is done.
+      // Slower than the other one by a two-thousandth, the max rate at which clocks are slewed.
       own.set -= 0.9 / 2_000
       const late = wall() - clock.at(own.now)
       assert.ok(late >= -2 && late <= 2, `${late} ms`)

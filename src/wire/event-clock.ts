@@ -1,21 +1,22 @@
-// HOT PATH: what time it is, ten times for each request. Guarded by bench/proxy.ts.
+// HOT PATH: the current time, read ten times per request. Guarded by bench/proxy.ts.
 
 import { performance } from 'node:perf_hooks'
 
 /*
- * To look at the clock costs as much as to read a header. What one read of a socket brings about at
- * once can share one look: deadlines are looked at some times a second, and the first byte of a
- * response came when it was read. How long something takes that is done meanwhile must not go by it.
+ * Reading the clock costs as much as parsing a header. Everything that one socket read causes
+ * synchronously can share one reading: deadlines are checked a few times a second, and the first
+ * byte of a response arrived when it was read. The duration of work done in that time must not be
+ * measured with it.
  */
 
-/** Milliseconds that the wall clock may have been set for until that is noticed. */
+/** Max milliseconds until a change of the wall clock is noticed. */
 const PERIOD = 100
-/** Those that it may seem to lag behind: one that it leaves out, and some for what it drifts. */
+/** Milliseconds by which the wall clock may lag: one for rounding down, the rest for drift. */
 const TOLERANCE = 1.5
 
 /**
- * What `Date.now` says, told by `performance.now`, which is cheaper and was asked already. The one
- * follows the machine when its clock is set, the other does not: they are compared now and then.
+ * `Date.now` derived from `performance.now`, which is cheaper and already known. The wall clock
+ * follows changes of the system time, the monotonic clock does not: they are compared periodically.
  */
 export class WallClock {
   #origin: number
@@ -33,7 +34,7 @@ export class WallClock {
     this.#coarse = coarse
   }
 
-  /** Of a moment that is hardly over. */
+  /** The wall-clock time of a very recent moment. */
   at(time: number): number {
     if (time - this.#checkedAt > PERIOD) this.#check(time)
     return Math.floor(this.#origin + time)
@@ -50,11 +51,11 @@ export class WallClock {
 const wallClock = new WallClock()
 
 let isEvent = false
-/** Zero: nobody has asked yet. */
+/** Zero: not read yet. */
 let time = 0
 let date = 0
 
-/** Something was read, and is received now. */
+/** Called when bytes were read, before they are processed. */
 export function beginEvent(): void {
   isEvent = true
   time = 0
@@ -65,14 +66,14 @@ export function endEvent(): void {
   isEvent = false
 }
 
-/** Milliseconds of `performance.now()`: when what was read began to be received, or now. */
+/** Milliseconds of `performance.now()`: when processing of the read bytes began, or now. */
 export function eventTime(): number {
   if (!isEvent) return performance.now()
   if (time === 0) time = performance.now()
   return time
 }
 
-/** The same of `Date.now()`, to which it is true but for what happened to it in a tenth of a second. */
+/** The same for `Date.now()`; ignores changes of the system time in the last tenth of a second. */
 export function eventDate(): number {
   if (!isEvent) return Date.now()
   if (date === 0) date = wallClock.at(eventTime())

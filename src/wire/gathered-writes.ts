@@ -1,11 +1,14 @@
-// HOT PATH: pieces of bodies that come together leave together. Guarded by bench/http2.ts.
+// HOT PATH: batches body pieces that arrive together into one write. Guarded by bench/http2.ts.
 
 import type { Socket } from 'node:net'
 
 const corked: Socket[] = []
 let isScheduled = false
 
-/** What is written to `socket` leaves in one write when what was read is received, or in the next tick. */
+/**
+ * Corks `socket` until the read bytes are processed, or else until the next tick, so that all its
+ * writes leave at once.
+ */
 export function gatherWrites(socket: Socket): void {
   if (socket.writableCorked > 0) return
   socket.cork()
@@ -15,7 +18,7 @@ export function gatherWrites(socket: Socket): void {
   process.nextTick(leaveInTick)
 }
 
-/** Before the buffer that was read to is used again: what has left needs it no longer. */
+/** Called before the read buffer is reused: written bytes no longer need it. */
 export function leaveGathered(): void {
   for (let socket = corked.pop(); socket !== undefined; socket = corked.pop()) socket.uncork()
 }

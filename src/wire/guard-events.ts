@@ -3,8 +3,8 @@ import type { EventEmitter } from 'node:events'
 type Listen = (event: string, listener: (...values: never[]) => void) => void
 
 /**
- * Listens to a socket or a stream without ending the process: where a listener throws, which is an
- * error of ours, what was read and written is not known any more, so that it is closed.
+ * Adds listeners to a socket or stream that cannot end the process: if a listener throws, which is
+ * a bug in the gateway, the state of the stream is unknown, so it is closed.
  */
 export function guardedEvents(
   stream: EventEmitter & { destroy(): void },
@@ -13,7 +13,7 @@ export function guardedEvents(
   return (event, listener) => stream.on(event, guarded(stream, broke, listener))
 }
 
-/** The same for what is called otherwise. */
+/** The same for callbacks that are not event listeners. */
 export function guarded(
   stream: { destroy(): void },
   broke: (error: unknown) => void,

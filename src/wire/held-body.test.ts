@@ -26,7 +26,7 @@ it('gives back what it was given, in order, and says what of it is lent', () => 
         given += bytes.toString('latin1')
         held.hold(bytes, buffer)
         if (buffer >= 0) lent.set(bytes, buffer)
-        // What is not lent was copied.
+        // Bytes that are not lent were copied.
         else bytes.fill(0xff)
         if (takes) take()
         assert.equal(held.lent, lent.size)

@@ -4,27 +4,27 @@ const NO_BYTES = Buffer.alloc(0)
 
 interface Piece {
   readonly bytes: Buffer
-  /** The number of the buffer that it is in, or -1: it is a copy. */
+  /** The number of its read buffer, or -1 for a copy. */
   readonly buffer: number
 }
 
 /**
- * Bytes of a body that nobody takes yet, in the order in which they came. Long ones stay where they
- * were read to: to copy them would be cheap, but not the memory for it, which large uploads would
- * have the garbage collector look for all the time.
+ * Body bytes that have not been consumed yet, in order of arrival. Long pieces stay in their read
+ * buffer: copying would be cheap, but allocating the memory for it would keep the garbage collector
+ * busy during large uploads.
  */
 export class HeldBody {
   length = 0
-  /** How many pieces are in buffers that somebody lent. */
+  /** Number of pieces in lent buffers. */
   lent = 0
-  /** In which of those the last piece is that was taken; -1: in none. */
+  /** The number of the buffer that holds the last taken piece; -1: none. */
   buffer = -1
   // Most bodies are never held.
   #pieces: Piece[] | undefined = undefined
-  /** Behind the pieces: each may have one byte, and they wait together, not one by one. */
+  /** Bytes after the pieces: pieces may have one byte each, so they are joined. */
   #tail: HeldBytes | undefined = undefined
 
-  /** `buffer`: nobody writes to the one of this number before `lent` says so; -1: it is copied. */
+  /** `buffer`: not written to as long as `lent` counts the piece; -1: the bytes are copied. */
   hold(bytes: Buffer, buffer: number): void {
     this.length += bytes.length
     if (buffer < 0) {
@@ -40,7 +40,7 @@ export class HeldBody {
     this.lent++
   }
 
-  /** The first piece, which is not held any longer; of nothing, no bytes. */
+  /** Removes and returns the first piece; empty if there is none. */
   take(): Buffer {
     const piece = this.#pieces?.shift()
     const bytes = piece?.bytes ?? this.#tail?.take() ?? NO_BYTES
@@ -50,7 +50,7 @@ export class HeldBody {
     return bytes
   }
 
-  /** Returns how many bytes there were. */
+  /** Returns the number of discarded bytes. */
   clear(): number {
     const { length } = this
     this.#pieces = undefined

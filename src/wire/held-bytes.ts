@@ -2,8 +2,8 @@ const NO_BYTES = Buffer.alloc(0)
 const SMALLEST = 4_096
 
 /**
- * Bytes that were received and cannot be understood yet. A peer that sends them one by one costs
- * no more than twice their copying, since there is always room for as many again.
+ * Received bytes that are still incomplete. A peer that sends them one by one costs at most twice
+ * their copying, since the spare room doubles.
  */
 export class HeldBytes {
   #bytes: Buffer = NO_BYTES
@@ -17,19 +17,19 @@ export class HeldBytes {
     return this.#bytes
   }
 
-  /** What is held, and no longer is. */
+  /** Returns the held bytes and releases them. */
   take(): Buffer {
     const bytes = this.#bytes
     this.#bytes = NO_BYTES
     return bytes
   }
 
-  /** From `at` on; the buffer must not be written to by anybody else. */
+  /** Holds the bytes from `at` on; the buffer must not be written to by others. */
   hold(bytes: Buffer, at = 0): void {
     this.#bytes = at === 0 ? bytes : bytes.subarray(at)
   }
 
-  /** What was held with what came now behind it. */
+  /** Returns the held bytes followed by `more`. */
   join(more: Buffer): Buffer {
     const held = this.#bytes
     this.#bytes = NO_BYTES

@@ -1,11 +1,11 @@
-// HOT PATH: heads as text, two for each request. Guarded by bench/proxy.ts.
+// HOT PATH: converts heads to strings, two for each request. Guarded by bench/proxy.ts.
 
 import { Buffer } from 'node:buffer'
 
 /*
- * `toString('latin1')` first finds out which encoding that is, each time. What it calls then is a
- * method of its own, which Node has had for long and does not document: where it is missing, as it
- * may be in another version of Node, the long way is taken.
+ * `toString('latin1')` looks up the encoding each time, and then calls a method that Node has had
+ * for long and does not document. If that method is missing, as it may be in another version of
+ * Node, `toString` is used.
  */
 
 interface Sliceable {
@@ -14,7 +14,7 @@ interface Sliceable {
 
 const isSliceable = typeof (Buffer.prototype as Partial<Sliceable>).latin1Slice === 'function'
 
-/** One character for each byte between two offsets, which are those of bytes that are there. */
+/** One character for each byte between two offsets, which must be within the buffer. */
 export const latin1Text: (bytes: Buffer, from: number, to: number) => string = isSliceable
   ? (bytes, from, to) => (bytes as Buffer & Sliceable).latin1Slice(from, to)
   : (bytes, from, to) => bytes.toString('latin1', from, to)

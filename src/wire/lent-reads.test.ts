@@ -5,14 +5,14 @@ import { keepable, LentReads } from './lent-reads.ts'
 
 const RECORD = 16_384
 
-/** What a socket does with what it has read; returns the buffer of the read after it. */
+/** Simulates one read of a socket; returns the buffer for the next read. */
 function read(reads: LentReads, buffer: Buffer, length: number, value: number): Buffer {
   buffer.fill(value, 0, length)
   reads.received(length)
   return reads.next()
 }
 
-/** A reader that keeps what it is given, and may need it for as long as `needs` is set. */
+/** A reader that keeps its bytes, and needs them as long as `needs` is set. */
 function keeper(reads: LentReads) {
   const received: Buffer[] = []
   const own = { received, needs: true }
@@ -27,7 +27,7 @@ it('hands out the records of one turn together, and never touches what is needed
   const reads = new LentReads(true, true)
   const { received } = keeper(reads)
   let buffer = reads.next()
-  // The first one fills the small buffer of all connections, and is copied out of it.
+  // The first read fills the shared small buffer, and is copied out of it.
   buffer = read(reads, buffer, RECORD, 1)
   assert.deepEqual(
     received.map(({ length }) => length),
@@ -37,7 +37,7 @@ it('hands out the records of one turn together, and never touches what is needed
   assert.equal(received.length, 1)
   await turn()
   assert.equal(received[1]?.length, 3 * RECORD)
-  // Another turn goes on behind what is needed, up to the end of the buffer and beyond.
+  // Another turn continues after the needed bytes, up to the end of the buffer and beyond.
   for (const value of [5, 6, 7, 8, 9, 10]) buffer = read(reads, buffer, RECORD, value)
   await turn()
   const all = Buffer.concat(received)
@@ -93,7 +93,8 @@ it('two buffers are enough where each read is written before the next one comes'
   const used = new Set<ArrayBufferLike>()
   for (let value = 2; value < 60; value++) {
     used.add(buffer.buffer)
-    // The last write is over when the read comes, and its own is under way after it: as of TLS.
+    // The last write is over when the read arrives, and its own is in progress after it (as in
+    // TLS).
     own.needs = false
     buffer.fill(value)
     const given = own.received.length
@@ -124,7 +125,7 @@ it('takes back the buffers that nobody needs any longer, while later ones are ne
   for (let turn = 2; turn < 80; turn++) {
     used.add(buffer.buffer)
     const given = own.received.length
-    // Streams that take turns: there is always one that has not written what it got last.
+    // Streams that take turns: there is always one that has not written its last bytes.
     own.since = reads.buffers - 3
     buffer = read(reads, buffer, buffer.length, turn)
     for (let at = Math.max(0, given - 3); at <= given; at++)

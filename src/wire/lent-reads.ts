@@ -1,6 +1,6 @@
-// HOT PATH: where the bytes of peers are read to. Guarded by bench/proxy.ts.
-// Liberties: buffers are used again. Without this every read of a socket allocates 64 KiB, which
-// costs more than all else of a large response, in pauses for everybody too.
+// HOT PATH: the buffers into which peers' bytes are read. Guarded by bench/proxy.ts.
+// Liberties: buffers are reused. Without this, every read of a socket allocates 64 KiB, which costs
+// more than everything else of a large response, also in GC pauses for all connections.
 
 import { Buffer } from 'node:buffer'
 import { connect, type NetConnectOpts, type Socket } from 'node:net'
@@ -8,31 +8,31 @@ import { beginEvent, endEvent } from './event-clock.ts'
 import { leaveGathered } from './gathered-writes.ts'
 import { onlyNew, readInto } from './user-buffer.ts'
 
-/** What most responses fit in; each connection to a backend has one of these. */
+/** Most responses fit; each connection to a backend has one of these. */
 const SMALL = 8_192
 /**
- * What clients send that is no large body: all of them have this one, since most are idle, and
- * whatever is still needed of it when it was received is copied out.
+ * For clients that send no large body: all share this one, since most are idle, and bytes that are
+ * still needed after processing are copied out.
  */
 const SHARED = Buffer.allocUnsafeSlow(16_384)
 /** For bodies. Fewer and larger reads are cheaper than many small ones. */
 const LARGE = 131_072
-/** Large buffers that are kept for the next body; more are left to the garbage collector. */
+/** Large buffers kept for further bodies; surplus ones are left to the garbage collector. */
 const MAX_KEPT = 32
-/** Large buffers of one connection whose bytes are on their way. */
+/** Max large buffers of one connection with unwritten bytes. */
 const MAX_LENT = 16
-/** From so many on they are scarce, of one connection and of all. */
+/** Above these numbers buffers are scarce: for one connection, and for all. */
 const SCARCE = 12
 const SCARCE_OF_ALL = 128
-/** Bytes that one record of TLS has at most. */
+/** Max bytes of a TLS record. */
 const RECORD = 16_384
 
-/** Idle connections to backends that have a large buffer, since their last response needed one. */
+/** Max idle backend connections with a large buffer, which their last response needed. */
 const MAX_RESTING = 64
 
 const ALL = Number.POSITIVE_INFINITY
 
-/** A buffer whose bytes are on their way. */
+/** A buffer with unwritten bytes. */
 interface Lent {
   readonly buffer: Buffer
   readonly number: number
@@ -42,25 +42,26 @@ const kept: Buffer[] = []
 let lentOfAll = 0
 let resting = 0
 
-/** Whoever reads. */
+/** The consumer of a socket's reads. */
 export interface Reader {
   /**
-   * What is between two offsets is there only until it returns, unless `needsBytes` says otherwise
-   * then. In the buffer that all clients share it never is for longer: see `keepable`.
+   * The bytes between the two offsets are valid only until this returns, unless `needsBytes` is
+   * true then. In the buffer that all clients share they are never valid for longer: see
+   * `keepable`.
    */
   receive(bytes: Buffer, from: number, to: number): void
   /**
-   * Whether something of what it has received is still needed: held back, or not yet written. With
-   * `neededSince` that is asked of the buffer that is read to now alone.
+   * Whether received bytes are still needed: held back, or not written yet. With `neededSince`,
+   * this applies only to the current buffer.
    */
   needsBytes(): boolean
-  /** Of the buffers that are needed the oldest, by `LentReads.buffers`; Infinity: none is. */
+  /** The oldest buffer still needed, by `LentReads.buffers`; Infinity: none. */
   neededSince?(): number
 }
 
 /**
- * Reads of one socket into buffers that are used again. A buffer whose bytes are still needed is
- * not touched: it is lent out, and another one takes its place.
+ * Reads of one socket into reused buffers. A buffer whose bytes are still needed is not touched: it
+ * is lent out, and another one takes its place.
  */
 export class LentReads {
   #reader: Reader | undefined = undefined
@@ -68,30 +69,30 @@ export class LentReads {
   readonly #gathers: boolean
   #buffer: Buffer
   #filled = 0
-  /** Up to where the reader has received what is in the buffer; records gather behind. */
+  /** How much of the buffer the reader has received; further records are gathered after it. */
   #delivered = 0
   #isScheduled = false
-  /** Bytes of this message so far, of several where they came together. */
+  /** Bytes of this message so far, or of several that arrived together. */
   #received = 0
-  /** Whether it is one of those that rest with a large buffer. */
+  /** Whether it counts as resting with a large buffer. */
   #isCounted = false
   #isClosed = false
   readonly #lent: Lent[] = []
-  /** How many buffers it has read to: the number of the one at hand. */
+  /** The number of buffers used so far, which is the number of the current one. */
   buffers = 0
-  /** Somebody has bytes of the buffer at hand, and nobody will say when it is free. */
+  /** Bytes of the current buffer are in use, and the end of that use will not be reported. */
   #isForgotten = false
   /** Set when a body ends: the next read is that of a head. */
   isResting = false
 
-  /** How many rest with a large buffer, of all. */
+  /** The number of connections that rest with a large buffer. */
   static get resting(): number {
     return resting
   }
 
   /**
-   * `isShared`: has no small buffer of its own. `gathers`: reads into a large buffer that come in one
-   * turn of the event loop are received together, since TLS hands out one record at a time.
+   * `isShared`: has no small buffer of its own. `gathers`: reads into a large buffer in one turn of
+   * the event loop are delivered together, since TLS returns one record at a time.
    */
   constructor(isShared = false, gathers = false) {
     this.#isShared = isShared
@@ -99,18 +100,21 @@ export class LentReads {
     this.#buffer = this.#small()
   }
 
-  /** Whether bytes that are received, or were and are still held, may be in a buffer to be reused. */
+  /**
+   * Whether received bytes, or earlier ones that are still held, may be in a buffer to be reused.
+   */
   get isLending(): boolean {
     return this.#buffer !== SHARED || this.#lent.length > 0
   }
 
-  /** Nothing is read before somebody reads. */
+  /** Must be called before the first read. */
   use(reader: Reader): void {
     this.#reader = reader
   }
 
   received(length: number): void {
-    // Right after a read its bytes are on their way, by TLS always: now those before may have left.
+    // Right after a read, its bytes are still being written (always in TLS); earlier ones may be
+    // sent.
     if (this.#lent.length > 0) this.#recover()
     this.#filled += length
     this.#received += length
@@ -121,7 +125,7 @@ export class LentReads {
     }
   }
 
-  /** What has gathered is received now. */
+  /** Delivers the gathered bytes. */
   flush(): void {
     const from = this.#delivered
     const to = this.#filled
@@ -141,7 +145,7 @@ export class LentReads {
     this.flush()
   }
 
-  /** The buffer of the next read, asked for after each. */
+  /** The buffer for the next read; called after each read. */
   next(): Buffer {
     const hasRoom = this.#buffer.length === LARGE && this.#filled + RECORD <= LARGE
     if (this.#gathers && hasRoom && !this.isResting) return this.#buffer.subarray(this.#filled)
@@ -164,12 +168,12 @@ export class LentReads {
     return this.#buffer
   }
 
-  /** Whether so much is lent out that what is not long should rather be copied. */
+  /** Whether so many buffers are lent out that shorter pieces should be copied. */
   get isScarce(): boolean {
     return this.#lent.length >= SCARCE || lentOfAll >= SCARCE_OF_ALL
   }
 
-  /** What was lent out and is written is free again. */
+  /** Takes back lent buffers that have been written. */
   #recover(): void {
     const reader = this.#reader
     const lent = this.#lent
@@ -181,14 +185,14 @@ export class LentReads {
     if (freed > 0) lent.splice(0, freed)
   }
 
-  /** What is lent out is left to itself: nobody will say when it is free. */
+  /** Abandons the lent buffers: the end of their use will not be reported. */
   forget(): void {
     lentOfAll -= this.#lent.length
     this.#lent.length = 0
     this.#isForgotten = true
   }
 
-  /** The socket is closed; the read that it was closed in may still ask for the next buffer. */
+  /** The socket is closed; the read in progress may still call `next`. */
   close(): void {
     this.#isClosed = true
     this.#uncount()
@@ -207,8 +211,8 @@ export class LentReads {
   }
 
   /**
-   * Whether the next head is read into a large buffer: a response of this size comes in one read
-   * then, and leaves in one write. Clients are too many for it.
+   * Whether the next head is read into a large buffer: a response of this size then arrives in one
+   * read, and leaves in one write. There are too many clients for that.
    */
   #restsLarge(): boolean {
     const wasLarge = this.#received > SMALL
@@ -230,7 +234,7 @@ export class LentReads {
   }
 }
 
-/** What was received, for whoever needs it for longer: a copy where another client is read next. */
+/** Received bytes for longer use: a copy if the next client is read into the same buffer. */
 export function keepable(bytes: Buffer, from: number, to: number): Buffer {
   const view = from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to)
   return bytes === SHARED ? Buffer.from(view) : view
@@ -246,7 +250,7 @@ function keep(buffer: Buffer): void {
 
 const READS = new WeakMap<Socket, LentReads>()
 
-/** A connection in the clear whose bytes come by `lentReadsOf` alone: it has no event for them. */
+/** A plaintext connection whose bytes arrive only through `lentReadsOf`, not as events. */
 export function connectLending(options: NetConnectOpts): Socket {
   const reads = new LentReads()
   const socket = connect({
@@ -263,12 +267,12 @@ export function connectLending(options: NetConnectOpts): Socket {
   return socket
 }
 
-/** Undefined for a socket that tells of its bytes by events. */
+/** Undefined for a socket that delivers its bytes as events. */
 export function lentReadsOf(socket: Socket): LentReads | undefined {
   return READS.get(socket)
 }
 
-/** The same of a socket that was accepted; undefined: it tells of its bytes by events. */
+/** The same for an accepted socket; undefined: it delivers its bytes as events. */
 export function lendReads(socket: Socket, gathers = false): LentReads | undefined {
   const reads = new LentReads(true, gathers)
   const isLent = readInto(

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { ShortWrites } from './short-writes.ts'
 
-/** Both ends of a connection, and how often the stream of the first one was written to. */
+/** Both ends of a connection, and the number of stream writes on the first one. */
 async function pair() {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -37,7 +37,7 @@ async function receive(peer: Socket, length: number): Promise<string> {
   return Buffer.concat(pieces).toString('latin1')
 }
 
-/** Writes until the kernel takes no more; returns what was written. */
+/** Writes until the kernel accepts no more; returns the written text. */
 function fill(writes: ShortWrites): string {
   let text = ''
   for (let i = 0; writes.isWritten; i++) {
@@ -66,7 +66,7 @@ describe('ShortWrites', () => {
     const writes = new ShortWrites(own.socket)
     let text = fill(writes)
     assert.equal(own.streamed, 0)
-    // Now there is a limit to what is kept for a peer that reads nothing.
+    // Now the buffer for a peer that does not read is limited.
     let more = true
     for (let i = 0; more; i++) {
       const piece = `later ${i} `.repeat(1_000)

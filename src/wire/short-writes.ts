@@ -1,20 +1,21 @@
-// HOT PATH: heads and short bodies on their way to a peer, two writes for each request. Guarded by
-// bench/proxy.ts. Liberties: one request object of Node's is used for all writes that are over at once.
+// HOT PATH: writes heads and short bodies to peers, two writes for each request. Guarded by
+// bench/proxy.ts. Liberties: one Node request object serves all writes that complete synchronously.
 
 import { Socket } from 'node:net'
 import { getSystemErrorName } from 'node:util'
 
 /*
- * A stream keeps state, a callback and a tick for each write, which is more than a short write in the
- * clear needs: nearly always the kernel takes it at once. So it goes to the handle of the socket. Where
- * any of this is missing, as it may be in another version of Node, and for all that is not plain TCP,
- * has something left to write or is corked, it goes through the stream, as everything else does.
+ * A stream needs state, a callback and a tick for each write, which is more than a short plaintext
+ * write needs: the kernel nearly always accepts it at once. So such writes go to the handle of the
+ * socket. If any of its methods is missing, as it may be in another version of Node, or if the
+ * socket is not plain TCP, has unsent data or is corked, the write goes through the stream, as all
+ * others do.
  */
 
-/** What Node calls a write that is under way. */
+/** Node's object for a write in progress. */
 interface WriteRequest {
   oncomplete?: (status: number) => void
-  /** Keeps them from the garbage collector. */
+  /** Keeps the bytes from being garbage-collected. */
   bytes?: Buffer | string
 }
 
@@ -65,7 +66,7 @@ let spare: WriteRequest | undefined
 export class ShortWrites {
   readonly #socket: Socket
   readonly #handle: Handle | undefined
-  /** One that the kernel did not take at once; those behind it go through the stream. */
+  /** The kernel did not accept a write at once; later writes go through the stream. */
   #isUnderWay = false
 
   constructor(socket: Socket) {
@@ -73,17 +74,17 @@ export class ShortWrites {
     this.#handle = handleOf(socket)
   }
 
-  /** Whether text leaves without a copy that somebody else has to make of it first, as TLS does. */
+  /** Whether strings are sent without first being copied to a buffer, as TLS requires. */
   get takesText(): boolean {
     return this.#handle !== undefined
   }
 
-  /** Whether all that was written, here or to the socket, has left. */
+  /** Whether everything that was written, here or to the socket, has been sent. */
   get isWritten(): boolean {
     return !this.#isUnderWay && this.#socket.writableLength === 0
   }
 
-  /** Text is latin1. False: wait for drain. Bytes are needed until all is written. */
+  /** Writes a latin1 string or bytes. False: wait for drain. Bytes are needed until `isWritten`. */
   write(bytes: Buffer | string): boolean {
     const handle = this.#handle
     if (handle !== undefined && !this.#isUnderWay && isFree(this.#socket))
@@ -128,7 +129,7 @@ function handleOf(socket: Socket): Handle | undefined {
   return handle instanceof CAPABILITY.tcp.TCP ? handle : undefined
 }
 
-/** Whether nothing stands between the stream and its handle. */
+/** Whether the stream has no pending data or state that a direct write would bypass. */
 function isFree(socket: Socket): boolean {
   return (
     socket.writableLength === 0 &&

@@ -36,7 +36,7 @@ describe('a set of members that know their place', () => {
 })
 
 describe('deadlines that are over', () => {
-  /** Whoever is over removes itself and, on the way, others; each of them expires once. */
+  /** Expired members remove themselves and possibly others; each of them expires once. */
   it('expire once each, whatever is removed and added meanwhile', () => {
     const shape = fc.record({
       isOver: fc.boolean(),

@@ -1,14 +1,14 @@
-/** A member of one `SlotSet` at most. */
+/** A member of at most one `SlotSet`. */
 export interface Slotted {
-  /** Where the set has it; -1: nowhere. Only the set writes it. */
+  /** Its index in the set; -1: in no set. Only the set writes it. */
   slot: number
 }
 
 /**
- * A set whose members come and go all the time. A `Set` makes itself a new table after every few of
- * them, and each table that was left holds what was in it then: once one of them is in old space, all
- * that it leads to, closed connections, is copied by each collection until all of the heap is
- * collected. This one is an array, and each member knows its place in it.
+ * A set with frequent additions and deletions. A `Set` allocates a new table after every few of
+ * them, and each old table holds its former members: once one of them is in old space, everything
+ * reachable from it, including closed connections, is copied by each scavenge until a full
+ * collection. This set is an array, and each member knows its index.
  */
 export class SlotSet<T extends Slotted> {
   readonly #members: T[] = []
@@ -28,7 +28,7 @@ export class SlotSet<T extends Slotted> {
     this.#members.push(member)
   }
 
-  /** The last one moves to where it was. */
+  /** The last member moves to the free slot. */
   delete(member: T): void {
     if (!this.has(member)) return
     const { slot } = member
@@ -40,12 +40,12 @@ export class SlotSet<T extends Slotted> {
     member.slot = -1
   }
 
-  /** A copy: members may come and go while it is looked through. */
+  /** A copy: members may be added or deleted during iteration. */
   members(): T[] {
     return [...this.#members]
   }
 
-  /** By its place; whoever goes from the last to the first may delete on the way. */
+  /** By index; iteration from the last to the first may delete members. */
   at(slot: number): T | undefined {
     return this.#members[slot]
   }

@@ -1,18 +1,18 @@
 import type { Fields } from './http1/fields.ts'
 
-/** Where the bytes of a body go. */
+/** The destination of a body's bytes. */
 export interface BodySink {
-  /** False: no more until whoever gave the sink says that it drained. */
+  /** False: no more until the provider of the sink reports drain. */
   write(bytes: Buffer): boolean
   /**
-   * Whether nothing that came by `write` is needed any longer, so that its memory may be used again.
-   * A sink without it gets bytes that are its own.
+   * Whether bytes given to `write` are no longer needed, so that their memory can be reused. A sink
+   * without it gets its own copy.
    */
   hasWritten?(): boolean
   end(trailers: Fields | undefined): void
-  /** The body will never be whole. */
+  /** The body will never be complete. */
   abort(reason: string): void
 }
 
-/** For what nobody wants any more. */
+/** Discards bytes that are no longer needed. */
 export const NOWHERE: BodySink = { write: () => true, hasWritten: () => true, end() {}, abort() {} }

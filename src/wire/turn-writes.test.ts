@@ -81,7 +81,7 @@ describe('writes at the end of a turn', () => {
     const fail = () => {
       throw thrown
     }
-    // The sixteenth, so that it throws here and not out of the event loop.
+    // The sixteenth, so that it throws here and not in the event loop.
     assert.throws(() => writes.add({ leave: fail }), thrown)
     writes.add({ leave: () => left.push('after') })
     await nextTurn()

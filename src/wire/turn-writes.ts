@@ -1,36 +1,37 @@
-// HOT PATH: short writes of all connections, once per request and response. Guarded by bench/proxy.ts.
+// HOT PATH: short writes of all connections, for each request and response. Guarded by
+// bench/proxy.ts.
 
 /*
- * A write is a call into the kernel that leaves little of our code in the processor's caches. So
- * what many connections have to write leaves together at the end of a turn of the event loop: first
- * all that was received is understood, then all is written. That takes a seventh off the CPU time
- * of a small request. Where turns bring one request at a time there is nothing to gather, and to
- * wait for their end would cost more than it saves: then each is written at once.
+ * A write is a system call that evicts much of our code from the processor's caches. So the writes
+ * of many connections are batched at the end of a turn of the event loop: first everything that was
+ * received is processed, then everything is written. That takes a seventh off the CPU time of a
+ * small request. If turns bring one request at a time, there is nothing to batch, and waiting for
+ * their end would cost more than it saves: then each write is made at once.
  */
 
-/** Who has something to write when the turn is over. */
+/** Has something to write at the end of the turn. */
 export interface Leaving {
-  /** Writes it; nothing where it has left by itself meanwhile. */
+  /** Writes it; does nothing if it has been written in the meantime. */
   leave(): void
 }
 
-/** So many wait for each other at most: nobody's response is held up by a long turn. */
+/** Max writes that wait for each other, so that a long turn delays no response. */
 const MAX_WAITING = 16
 /**
- * Writes of a turn that make it worth while. A few requests that came together are sent on one by
- * one: the backend works on the first while the next one is read.
+ * The min number of writes in a turn that makes batching worthwhile. A few requests that arrive
+ * together are forwarded one by one: the backend processes the first while the next one is read.
  */
 const MANY = 8
-/** Turns with fewer, one after the other, until each is written at once. */
+/** Consecutive turns with fewer writes, after which each write is made at once. */
 const MAX_QUIET = 8
-/** Writes until it is looked again whether turns bring many. */
+/** Number of unbatched writes until turns are counted again. */
 const UNTIL_NEXT_LOOK = 64
 
 export class TurnWrites {
-  /** Whether turns bring many of late. */
+  /** Whether recent turns had many writes. */
   gathers = true
   readonly #waiting: (Leaving | undefined)[] = Array.from({ length: MAX_WAITING })
-  /** Of those that wait, how many were added, and how many of them have left. */
+  /** Among the waiting ones: how many were added, and how many of them were written. */
   #added = 0
   #left = 0
   #isScheduled = false
@@ -38,7 +39,7 @@ export class TurnWrites {
   #quiet = 0
   #alone = 0
 
-  /** Has `leave` called before anything else is read, or sooner. */
+  /** Schedules `leave` for the end of the turn, or calls it sooner. */
   add(one: Leaving): void {
     if (!this.gathers) {
       if (++this.#alone < UNTIL_NEXT_LOOK) {
@@ -54,7 +55,7 @@ export class TurnWrites {
     if (!this.#isScheduled) this.#schedule()
   }
 
-  /** Runs something at the end of a turn: what it has to write leaves right after it. */
+  /** Runs a function at the end of a turn; its writes are made right after it. */
   around(run: () => void): void {
     const isScheduled = this.#isScheduled
     this.#isScheduled = true
@@ -82,7 +83,7 @@ export class TurnWrites {
     this.#leaveAll()
   }
 
-  /** One that leaves may add others, until all leave from in here. */
+  /** A `leave` call may add others, which can cause a nested call. */
   #leaveAll(): void {
     const waiting = this.#waiting
     try {
@@ -94,7 +95,7 @@ export class TurnWrites {
       this.#added = 0
       this.#left = 0
     } finally {
-      // Where one of them threw, the others must not wait for ever.
+      // If one of them throws, the others must not wait forever.
       if (this.#added > 0) this.#moveUp()
     }
   }
@@ -110,8 +111,8 @@ export class TurnWrites {
 }
 
 /**
- * What is done when all that came until now was read: events that the system knows of already are
- * told in this turn of the event loop or in the next one.
+ * Runs functions after everything received so far has been read: the event loop delivers events
+ * that the kernel already has in this turn or in the next one.
  */
 export class NextTurn {
   #fresh: (() => void)[] = []
@@ -150,7 +151,7 @@ export class NextTurn {
     try {
       while (at < due.length) due[at++]?.()
     } finally {
-      // Where one of them threw, the others must not wait for ever.
+      // If one of them throws, the others must not wait forever.
       if (at < due.length) {
         this.#due.push(...due.slice(at))
         this.#schedule()
@@ -159,7 +160,7 @@ export class NextTurn {
   }
 }
 
-/** Of all connections. */
+/** Shared by all connections. */
 export const turnWrites: TurnWrites = new TurnWrites()
 
 export const nextTurn: NextTurn = new NextTurn(turnWrites)

@@ -2,12 +2,12 @@ import { Socket } from 'node:net'
 
 /*
  * Node reads an accepted socket into a new buffer of 64 KiB each time; only a socket that it opened
- * itself may be told where to read to (`onread`). Below, both are the same: a socket has three
- * properties for it, and its handle takes a buffer. Where any of this is missing, as it may be in
- * another version of Node, the socket is left as it is, and its bytes come by events.
+ * itself supports a given buffer (`onread`). Internally, both are the same: a socket has three
+ * properties for it, and its handle takes a buffer. If any of this is missing, as it may be in
+ * another version of Node, the socket is left unchanged, and its bytes arrive as events.
  */
 
-/** What `net.Socket` calls them. */
+/** The names of these properties in `net.Socket`. */
 const NAMES = ['kBuffer', 'kBufferCb', 'kBufferGen'] as const
 
 interface Handle {
@@ -26,8 +26,9 @@ function keysOf(socket: Socket): readonly [symbol, symbol, symbol] | undefined {
 }
 
 /**
- * From now on `socket` reads into what `next` returns, which is asked after each read, and
- * `received` is called with the length instead of an event. False: it cannot, and nothing changed.
+ * Makes `socket` read into the buffers that `next` returns, which is called after each read;
+ * `received` is called with the length instead of an event. Returns false if that is not possible;
+ * then nothing has changed.
  */
 export function readInto(
   socket: Socket,
@@ -41,28 +42,28 @@ export function readInto(
   if (KEYS.some((key) => fields[key] !== null)) return false
   const first = next()
   if (handle.useUserBuffer(first) !== 0) return false
-  // Assigned where it is written, V8 would put it into old space: all that it knows, the whole
-  // connection, would outlive every collection of new objects.
+  // If it were assigned inline, V8 would allocate it in old space: everything that it refers to,
+  // the whole connection, would survive every scavenge.
   const receive = (length: number) => {
     received(length)
     return true
   }
-  // The handle has its address alone: it is this field that keeps it from the garbage collector.
+  // The handle has only its address: this field keeps it from being garbage-collected.
   fields[buffer] = first
   fields[callback] = receive
   fields[generator] = onlyNew(next, first)
   return true
 }
 
-/** For one that is closed: what reads it is not held by it any longer. */
+/** For a closed socket: it no longer retains its reader. */
 export function stopReadingInto(socket: Socket): void {
   const fields = socket as unknown as Record<symbol, unknown>
   for (const key of KEYS ?? []) fields[key] = null
 }
 
 /**
- * Node asks for a buffer after each read, and does more for one than for none: where it is still the
- * same, there is none.
+ * Returns undefined if the buffer is unchanged: Node calls for one after each read, and does more
+ * work if it gets one.
  */
 export function onlyNew(next: () => Buffer, first?: Buffer): () => Buffer {
   let current = first

@@ -4,16 +4,16 @@ import { DeltaStream, type Outcome, ProtocolError } from './delta-stream.ts'
 import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from './protocol.ts'
 import type { Publications } from './publications.ts'
 
-/** Why a proxy gets no configuration. */
-export type Refusal =
+/** Why a proxy receives no configuration. */
+export type Rejection =
   | 'missing-token'
   | 'invalid-token'
   | 'wrong-audience'
   | 'unknown-gateway'
   | 'review-failed'
 
-/** Whose proxy a token belongs to: the one Gateway whose configuration it may get. */
-export type Identity = { readonly gateway: string } | { readonly refused: Refusal }
+/** The Gateway of a token's proxy: the only one whose configuration it may receive. */
+export type Identity = { readonly gateway: string } | { readonly rejected: Rejection }
 
 export type Authenticate = (token: string) => Promise<Identity>
 
@@ -21,7 +21,7 @@ export type Authenticate = (token: string) => Promise<Identity>
 export interface DeliveryEvents {
   readonly connected?: (gateway: string, node: string) => void
   readonly disconnected?: (gateway: string, node: string) => void
-  readonly refused?: (reason: Refusal) => void
+  readonly rejected?: (reason: Rejection) => void
   readonly settled?: (gateway: string, node: string, outcome: Outcome) => void
   readonly sent?: (gateway: string, bytes: number) => void
 }
@@ -31,8 +31,8 @@ export interface AdsOptions {
   readonly authenticate: Authenticate
   readonly events?: DeliveryEvents
   /**
-   * Milliseconds after which a stream ends and the proxy connects again, which costs nothing but
-   * proves anew whose it is, and spreads proxies over replicas that were added.
+   * Milliseconds after which a stream ends and the proxy reconnects. This costs nothing, but proves
+   * the proxy's identity again, and spreads proxies over added replicas.
    */
   readonly maxStreamAge?: number
   readonly random?: () => number
@@ -40,7 +40,7 @@ export interface AdsOptions {
 
 const HALF_AN_HOUR = 30 * 60 * 1000
 
-/** Delta ADS: a token decides which Gateway is served, never what the proxy says of itself. */
+/** Delta ADS: the token decides which Gateway is served, never what the proxy claims. */
 export function adsService(options: AdsOptions): ServiceImpl<typeof AggregatedDiscoveryService> {
   return {
     deltaAggregatedResources: (requests, context) => deliver(requests, context, options),
@@ -64,7 +64,7 @@ async function* deliver(
     wake: () => bell.ring(),
   }
   const subscription = publications.subscribe(gateway, subscriber)
-  if (subscription === undefined) throw refuse('unknown-gateway', events)
+  if (subscription === undefined) throw reject('unknown-gateway', events)
   const read = async () => {
     for await (const request of requests) {
       const outcome = stream.receive(request)
@@ -121,13 +121,13 @@ async function identify(
 ): Promise<string> {
   const [, token] =
     /^Bearer +([^ ]+) *$/i.exec(context.requestHeader.get('authorization') ?? '') ?? []
-  if (token === undefined) throw refuse('missing-token', events)
-  const identity = await authenticate(token).catch(() => ({ refused: 'review-failed' }) as const)
-  if ('refused' in identity) throw refuse(identity.refused, events)
+  if (token === undefined) throw reject('missing-token', events)
+  const identity = await authenticate(token).catch(() => ({ rejected: 'review-failed' }) as const)
+  if ('rejected' in identity) throw reject(identity.rejected, events)
   return identity.gateway
 }
 
-const REFUSALS: Readonly<Record<Refusal, readonly [Code, string]>> = {
+const REJECTIONS: Readonly<Record<Rejection, readonly [Code, string]>> = {
   'missing-token': [Code.Unauthenticated, 'a bearer token is required'],
   'invalid-token': [Code.Unauthenticated, 'the token is not valid'],
   'wrong-audience': [Code.Unauthenticated, 'the token is for another audience'],
@@ -138,9 +138,9 @@ const REFUSALS: Readonly<Record<Refusal, readonly [Code, string]>> = {
   'review-failed': [Code.Unavailable, 'the token could not be reviewed'],
 }
 
-function refuse(reason: Refusal, { refused }: DeliveryEvents): Error {
-  refused?.(reason)
-  const [code, message] = REFUSALS[reason]
+function reject(reason: Rejection, { rejected }: DeliveryEvents): Error {
+  rejected?.(reason)
+  const [code, message] = REJECTIONS[reason]
   return new ConnectError(message, code)
 }
 
@@ -148,7 +148,7 @@ function sizeOf({ resources }: DeltaDiscoveryResponse): number {
   return resources.reduce((sum, { resource }) => sum + (resource?.value.length ?? 0), 0)
 }
 
-/** Rings are remembered until somebody waits for one. */
+/** A ring is remembered until the next wait. */
 class Bell {
   #isRung = false
   #waiting: (() => void) | undefined

@@ -12,7 +12,7 @@ const NOW = Date.now()
 const DAY = 24 * 60 * 60 * 1000
 const VALID = { from: NOW - DAY, to: NOW + DAY }
 
-/** Whether a client that trusts `trust` accepts a server with `serving`, by a real handshake. */
+/** Whether a client that trusts `trust` accepts a server with `serving`, in a real handshake. */
 async function isTrusted(
   trust: string,
   serving: { readonly cert: string; readonly key: string },
@@ -71,7 +71,7 @@ describe('the authority of delivery', () => {
     assert.equal(again.write, undefined)
     assert.equal(again.trust, first.trust)
     assert.ok(first.renewAt > NOW && first.renewAt < NOW + DAY)
-    // Of another replica: trusted all the same.
+    // The certificate of another replica is trusted, too.
     assert.ok(await isTrusted(first.trust, authorityFrom(first.write, HOSTS, NOW).serving))
   })
 
@@ -83,7 +83,7 @@ describe('the authority of delivery', () => {
       (trust.match(/-----BEGIN[\s\S]*?-----END CERTIFICATE-----/g) ?? []).some((pem) =>
         new X509Certificate(cert).verify(new X509Certificate(pem).publicKey),
       )
-    // Once in a while, and four times a day around the time when it is replaced.
+    // Rarely, and four times a day around the time of the rotation.
     const years = (count: number) => NOW + count * 365 * DAY
     const times = [1, 5, 8].map(years)
     for (let at = years(9) - DAY; at < years(9) + 3 * DAY; at += DAY / 4) times.push(at)
@@ -95,7 +95,7 @@ describe('the authority of delivery', () => {
       }
       const { validTo } = new X509Certificate(serving.cert)
       assert.ok(Date.parse(validTo) > at)
-      // A proxy heard of the certificates up to 18 hours late.
+      // A proxy learns about certificates up to 18 hours late.
       const late = trusts.findLast((known) => known.at <= at - 0.75 * DAY)
       for (const known of [late?.trust ?? trust, trust]) assert.ok(trusting(known, serving.cert))
       trusts.push({ at, trust })
@@ -151,7 +151,7 @@ describe('the authority of delivery', () => {
   })
 })
 
-/** As cert-manager makes one. */
+/** As cert-manager creates it. */
 function rsaAuthority() {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string

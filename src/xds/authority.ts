@@ -1,17 +1,17 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { type KeyedCertificate, makeAuthority, makeServingCertificate } from './certificate.ts'
 
-/** The entries of the Secret that the replicas of a controller share, as text. */
+/** The entries of the Secret that the replicas of a controller share, as strings. */
 export type AuthoritySecret = Readonly<Record<string, string>>
 
-/** What a controller shows to proxies, and what proxies trust. */
+/** What a controller presents to proxies, and what proxies trust. */
 export interface Authority {
   /** Certificates that proxies trust, as PEM. */
   readonly trust: string
   readonly serving: KeyedCertificate
-  /** What the Secret should be; undefined: it is as it should be. */
+  /** What to write to the Secret; undefined: no change is needed. */
   readonly write: AuthoritySecret | undefined
-  /** When to ask again, in milliseconds since 1970. */
+  /** When to call `authorityFrom` again, in milliseconds since 1970. */
   readonly renewAt: number
 }
 
@@ -21,9 +21,9 @@ export class AuthorityError extends Error {}
 const HOUR = 60 * 60 * 1000
 const DAY = 24 * HOUR
 const AUTHORITY_LIFE = 10 * 365 * DAY
-/** A new authority is made so long before the old one ends, */
+/** A new authority is created this long before the old one expires, */
 const ROTATION = 365 * DAY
-/** and signs when proxies had time to hear of it. */
+/** and signs once proxies have had time to learn about it. */
 const ANNOUNCEMENT = DAY
 const SERVING_LIFE = DAY
 /** Clocks differ. */
@@ -32,11 +32,12 @@ const SKEW = HOUR
 const COMMON_NAME = 'portcullis xDS'
 
 /**
- * The certificates of delivery. A Secret with `tls.crt` and `tls.key` of a server is used as it is,
- * with the authority in `ca.crt`. One with an authority, in `ca.crt` and `ca.key` or, as
- * cert-manager makes it, in `tls.crt` and `tls.key`, signs certificates that live a day. Without a
- * Secret an authority is made. It is replaced in two steps, so that at any time each proxy trusts
- * what it is shown: the next one is trusted first, and signs a day later.
+ * Returns the certificates for delivery. A Secret with `tls.crt` and `tls.key` of a server is used
+ * as it is, with the authority in `ca.crt`. A Secret with an authority, in `ca.crt` and `ca.key`
+ * or, as cert-manager creates it, in `tls.crt` and `tls.key`, signs certificates that are valid for
+ * a day. Without a Secret, an authority is created. It is rotated in two steps, so that each proxy
+ * trusts the presented certificate at any time: the next authority is trusted first, and signs a
+ * day later.
  */
 export function authorityFrom(
   secret: AuthoritySecret | undefined,
@@ -51,7 +52,7 @@ export function authorityFrom(
     return { trust, serving: supplied, write: undefined, renewAt }
   }
   const current = supplied ?? pairIn(secret, 'ca.crt', 'ca.key')
-  // Whoever supplied it also replaces it.
+  // The owner of a supplied authority also replaces it.
   if (supplied !== undefined || (current !== undefined && secret?.[MADE] === undefined)) {
     return signedBy(current as KeyedCertificate, [], hosts, now, undefined)
   }
@@ -66,7 +67,7 @@ export function authorityFrom(
   return rotated(secret as AuthoritySecret, current, hosts, now)
 }
 
-/** An entry that says that the controller made the authority, and may replace it. */
+/** Marks an authority that the controller created and may replace. */
 const MADE = 'made-by-portcullis'
 
 function rotated(
@@ -120,7 +121,7 @@ function newAuthority(now: number): KeyedCertificate {
   return makeAuthority(COMMON_NAME, { from: now - SKEW, to: now + AUTHORITY_LIFE })
 }
 
-/** Both, where they belong together; undefined where neither is there. */
+/** The pair, if it belongs together; undefined if there is no key. */
 function pairIn(
   secret: AuthoritySecret | undefined,
   certEntry: string,

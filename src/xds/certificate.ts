@@ -22,7 +22,7 @@ export interface Validity {
   readonly to: number
 }
 
-/** A certification authority that signs for itself; with a new key on P-256, or with `key`. */
+/** Creates a self-signed certificate authority, with a new P-256 key or with `key`. */
 export function makeAuthority(
   commonName: string,
   validity: Validity,
@@ -43,7 +43,7 @@ export function makeAuthority(
   )
 }
 
-/** A certificate for a server of these names, signed by an authority. */
+/** Creates a certificate for a server with these names, signed by an authority. */
 export function makeServingCertificate(
   authority: KeyedCertificate,
   hosts: readonly string[],
@@ -104,7 +104,7 @@ function issue(contents: Contents, key: KeyObject, signer: KeyObject): KeyedCert
   }
 }
 
-/** Authorities that are supplied may have keys of other kinds. */
+/** Supplied authorities may have other kinds of keys. */
 function signatureOf(signer: KeyObject): { digest: string | null; algorithm: Buffer } {
   switch (signer.asymmetricKeyType) {
     case 'ec':
@@ -118,14 +118,14 @@ function signatureOf(signer: KeyObject): { digest: string | null; algorithm: Buf
   }
 }
 
-/** The subject as it stands in a certificate: names must be the same byte by byte. */
+/** The subject exactly as encoded in a certificate: names must be equal byte by byte. */
 function subjectBytes(cert: string): Buffer {
   const toSign = children(children(new X509Certificate(cert).raw)[0] as Buffer)
-  // Certificates of version 1 have no version.
+  // Version 1 certificates have no version field.
   return toSign[toSign[0]?.[0] === 0xa0 ? 5 : 4] as Buffer
 }
 
-/** RFC 5280, 4.2.1.2: of the bits of the key alone. */
+/** RFC 5280, 4.2.1.2: only the bits of the key. */
 function keyIdentifier(key: KeyObject): Buffer {
   const [, value] = children(key.export({ type: 'spki', format: 'der' }))
   return createHash('sha1')
@@ -145,7 +145,7 @@ function alternativeName(host: string): Buffer {
 }
 
 function addressBytes(host: string): Buffer {
-  // The parser of URLs writes addresses in one way, in hexadecimal alone.
+  // The URL parser writes addresses in one form, with only hexadecimal groups.
   const text = new URL(`http://[${host}]`).hostname.slice(1, -1)
   const [head = '', tail] = text.split('::')
   const groups = (part: string) => (part === '' ? [] : part.split(':'))
@@ -158,7 +158,7 @@ function extension(oid: Buffer, value: Buffer, isCritical = false): Buffer {
   return sequence(oid, ...(isCritical ? [BOOLEAN_TRUE] : []), octetString(value))
 }
 
-/** UTCTime until 2049, GeneralizedTime from 2050 on. */
+/** UTCTime until 2049, GeneralizedTime from 2050. */
 function time(at: number): Buffer {
   const text = `${new Date(at).toISOString().replaceAll(/[-:T]|\.\d+/g, '')}`
   const isShort = text < '2050'
@@ -190,7 +190,7 @@ function tagged(tag: number, content: Buffer): Buffer {
   return Buffer.concat([Buffer.from([tag, 0x80 | size.length]), size, content])
 }
 
-/** The elements of a constructed value that is well-formed. */
+/** The elements of a well-formed constructed value. */
 function children(der: Buffer): Buffer[] {
   const content = contentOf(der)
   const found: Buffer[] = []
@@ -215,7 +215,7 @@ function extent(der: Buffer): { start: number; end: number } {
   return { start: 2 + count, end: 2 + count + der.readUIntBE(2, count) }
 }
 
-/** Object identifiers, encoded. */
+/** Encoded object identifiers. */
 const OID = {
   ecdsaWithSha256: Buffer.from('06082a8648ce3d040302', 'hex'),
   sha256WithRsa: Buffer.from('06092a864886f70d01010b', 'hex'),

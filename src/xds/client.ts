@@ -14,12 +14,12 @@ import type { Replica, StoredModel } from './replica.ts'
 export interface XdsClientOptions {
   /** `https://host:port`, or `http://host:port` without TLS. */
   readonly address: string
-  /** The name in the certificate of the controller, where it is not that of the address. */
+  /** The name in the certificate of the controller, if it differs from the address. */
   readonly serverName?: string | undefined
-  /** Files are read for each connection, so that what is rotated is used. */
+  /** Files are read for each connection, so that rotated ones are used. */
   readonly caFile?: string | undefined
   readonly tokenFile?: string | undefined
-  /** What the proxy calls itself. */
+  /** The name that the proxy reports. */
   readonly node: string
   readonly replica: Replica
   readonly events?: ClientEvents
@@ -29,7 +29,7 @@ export interface XdsClientOptions {
 
 export interface ClientEvents {
   readonly connected?: () => void
-  /** Why there is no connection; the next attempt is made after so many milliseconds. */
+  /** Why there is no connection, and the milliseconds until the next attempt. */
   readonly lost?: (reason: string, retryIn: number) => void
 }
 
@@ -41,12 +41,12 @@ export interface Backoff {
 
 const BACKOFF: Backoff = { min: 500, max: 15_000, random: Math.random }
 
-/** A Model that the controller has sent. */
+/** A Model that the controller sent. */
 export interface Delivered extends StoredModel {
   readonly model: Model
 }
 
-/** What is owed to the controller: that a version is in effect. */
+/** The acknowledgement that the controller expects once a version is in effect. */
 interface Owed {
   readonly version: string
   readonly nonce: string
@@ -54,9 +54,9 @@ interface Owed {
 }
 
 /**
- * Follows a controller: connects to it again and again until the signal is aborted. Whoever applies
- * Models takes the newest one with `next`, and says with `settle` what became of it; only then the
- * controller hears of it and sends the next difference.
+ * Follows a controller: connects to it, again and again, until the signal is aborted. Code that
+ * applies Models gets the newest one from `next` and reports the outcome to `settle`; only then is
+ * the controller notified, and sends the next difference.
  */
 export class XdsClient {
   readonly #options: XdsClientOptions
@@ -70,7 +70,7 @@ export class XdsClient {
     this.#options = options
   }
 
-  /** The newest Model that was not taken yet; undefined once the signal is aborted. */
+  /** The newest Model that was not returned before; undefined once the signal is aborted. */
   async next(signal: AbortSignal): Promise<Delivered | undefined> {
     while (!signal.aborted) {
       const latest = this.#latest
@@ -89,12 +89,12 @@ export class XdsClient {
     return undefined
   }
 
-  /** What was stored by an earlier process: it comes first, and is not sent again. */
+  /** Provides a Model that an earlier process stored: it comes first, and is not sent again. */
   resume(delivered: Delivered): void {
     this.#latest = delivered
   }
 
-  /** What became of the Model of a version. */
+  /** Reports the outcome of applying the Model of a version. */
   settle(version: string, rejections: readonly Rejection[]): void {
     this.#settled = { version, rejections }
     const owed = this.#owed
@@ -110,14 +110,14 @@ export class XdsClient {
       this.#owed = undefined
       if (signal.aborted) return
       failures = stream.hadModel ? 0 : failures + 1
-      // At any time in the interval: the proxies of a controller that went away come one by one.
+      // Random within the interval: the proxies of a controller that went away return one by one.
       const wait = backoff.random() * Math.min(backoff.max, backoff.min * 2 ** failures)
       events.lost?.(stream.reason ?? 'the controller closed the stream', wait)
       await sleep(wait, signal)
     }
   }
 
-  /** One stream from its beginning to its end. */
+  /** Runs one stream from its beginning to its end. */
   async #stream(signal: AbortSignal): Promise<{ hadModel: boolean; reason?: string }> {
     const { address, serverName, node, replica, events = {} } = this.#options
     const { pingInterval = 20_000 } = this.#options
@@ -188,7 +188,7 @@ export class XdsClient {
   }
 }
 
-/** What is sent, as it comes. There is at most one message for each that was received. */
+/** Outgoing messages, in order. There is at most one for each received message. */
 class Requests implements AsyncIterable<DeltaDiscoveryRequest> {
   readonly #queue: DeltaDiscoveryRequest[] = []
   #isOver = false

@@ -12,43 +12,43 @@ import { type Delta, deltaBetween, deltaFrom, type Snapshot } from './snapshot.t
 
 /** What a proxy did with the resources of a snapshot. */
 export interface Outcome {
-  /** Of the snapshot. */
+  /** The version of the snapshot. */
   readonly version: string
-  /** Resources that it cannot serve; what they guard is denied there. */
+  /** Resources that the proxy cannot serve; it denies what they guard. */
   readonly rejections: readonly Rejection[]
 }
 
-/** The peer does not speak the protocol: the stream ends. */
+/** The peer violates the protocol: the stream ends. */
 export class ProtocolError extends Error {}
 
 /**
- * The server's half of one stream, without the stream: what it was told and what is to be sent next.
- * It remembers the snapshot that was sent last and no resource of its own, so that a thousand
- * proxies of one Gateway share what they have. The next difference is computed when the one before
- * was acknowledged: a slow proxy skips what happened meanwhile, and nothing piles up for it.
+ * The server's half of one stream, without the transport: what was received and what to send next.
+ * It keeps only the snapshot that was sent last and no resources of its own, so that a thousand
+ * proxies of one Gateway share them. The next difference is computed once the previous one is
+ * acknowledged: a slow proxy skips what happened in between, and nothing queues up for it.
  */
 export class DeltaStream {
   readonly #maxBytes: number
   #node = ''
   #isOpen = false
-  /** What the proxy said that it has; until the first snapshot was sent. */
+  /** The resources that the proxy reported, until the first snapshot is sent. */
   #initial: ReadonlyMap<string, string> = new Map()
   #sent: Snapshot | undefined
   #queue: Iterator<DeltaDiscoveryResponse> | undefined
   #nonces = 0
   #awaited: string | undefined
 
-  /** `maxBytes`: about what the resources of one response may come to. */
+  /** `maxBytes` is the approximate max size of the resources in one response. */
   constructor(maxBytes = 512 * 1024) {
     this.#maxBytes = maxBytes
   }
 
-  /** As the proxy calls itself. */
+  /** The name that the proxy reports. */
   get node(): string {
     return this.#node
   }
 
-  /** Returns the outcome where this is the response to a snapshot. */
+  /** Returns the outcome if this is the response to a snapshot. */
   receive(request: DeltaDiscoveryRequest): Outcome | undefined {
     if (request.typeUrl !== TYPE_URL) throw new ProtocolError(`unknown type \`${request.typeUrl}\``)
     const names = [...request.resourceNamesSubscribe, ...request.resourceNamesUnsubscribe]
@@ -61,7 +61,7 @@ export class DeltaStream {
       this.#initial = new Map(Object.entries(request.initialResourceVersions))
       return undefined
     }
-    // What was said of anything but the end of the last snapshot is out of date.
+    // Only the response to the last message of the snapshot counts; others are out of date.
     if (this.#awaited === undefined || request.responseNonce !== this.#awaited) return undefined
     this.#awaited = undefined
     const { version } = this.#sent as Snapshot
@@ -84,7 +84,7 @@ export class DeltaStream {
     return this.next(latest)
   }
 
-  /** The last one has the version of the snapshot: only then the proxy has all of it. */
+  /** Only the last one has the version of the snapshot, since only then the proxy has all of it. */
   *#responses({ changed, removed }: Delta, version: string): Generator<DeltaDiscoveryResponse> {
     let at = 0
     do {

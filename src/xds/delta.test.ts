@@ -1,4 +1,4 @@
-// Both halves of the protocol without a stream: messages are lost only where a connection is.
+// Both halves of the protocol without a transport: messages are lost only when a connection is.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -31,7 +31,7 @@ const route = (name: string, hostname: string) => ({
   hostnames: [hostname],
 })
 
-/** One change as a person makes it: something comes, goes, moves or changes. */
+/** One change as a user makes it: something is added, removed, moved or edited. */
 function edit(random: Random, model: Model): Model {
   const text = `${random.int(1e6)}`
   const routes = [...model.routes]
@@ -57,7 +57,7 @@ function edit(random: Random, model: Model): Model {
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
-/** A connection between a replica of the controller and a proxy, with what is under way on it. */
+/** A connection between a controller replica and a proxy, with the messages in flight. */
 interface Connection {
   readonly stream: DeltaStream
   readonly server: { snapshot: Snapshot }
@@ -74,7 +74,7 @@ describe('the two halves of delta delivery', () => {
       const random = new Random(seed + run)
       let model = EMPTY
       for (let count = random.int(30); count > 0; count--) model = edit(random, model)
-      // Two replicas of the controller, of which one may be behind the other.
+      // Two replicas of the controller, one of which may lag behind.
       const first = { snapshot: snapshotOf(model) }
       const servers = [first, { snapshot: first.snapshot }]
       const replica = new Replica()
@@ -121,7 +121,7 @@ describe('the two halves of delta delivery', () => {
       for (let count = 0; count < 400; count++) step(count % 3)
       assert.deepEqual(served, plain(model), `seed ${seed + run}`)
       assert.deepEqual(outcome, { version: first.snapshot.version, rejections: [] })
-      // Whoever has everything is sent nothing again, by whichever replica.
+      // A proxy that has everything is sent nothing again, by either replica.
       connection = connect(servers[1])
       for (let count = 0; count < 3; count++) {
         step(0)
@@ -135,7 +135,7 @@ describe('the two halves of delta delivery', () => {
   })
 })
 
-/** A stream that was begun, and its first response. */
+/** A stream after its first request, and its first response. */
 function begun(model: Model, replica = new Replica()) {
   const stream = new DeltaStream()
   const snapshot = snapshotOf(model)
@@ -241,7 +241,7 @@ describe('the client’s half', () => {
   })
 
   it('notices that it has something else than the controller thinks', () => {
-    // The last route: the others make a Model without it.
+    // The last route: the others form a Model without it.
     const { response, replica } = begun(THREE)
     response.resources = response.resources.filter(({ name }) => name !== 'routes/c')
     assert.equal(replica.receive(response).kind, 'out-of-step')

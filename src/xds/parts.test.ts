@@ -59,7 +59,7 @@ describe('the parts of a Model', () => {
       const parts = received(partsOf(load(texts.next().value)).values())
       for (const [index, { section, name }] of parts.entries()) {
         const rest = parts.toSpliced(index, 1)
-        // The last of its section is missed by nobody but the version of the set.
+        // If the last thing of a section is missing, only the version of the set shows it.
         const isLast = section !== 'frontend' && !rest.some(({ after }) => after === name)
         if (!isLast) assert.equal(assemble(rest), undefined, name)
         assert.notEqual(versionOfSet(rest), versionOfSet(parts))
@@ -137,7 +137,7 @@ describe('the parts of a Model', () => {
       const next = [...backends]
       for (let count = random.int(3); count >= 0; count--) {
         const at = random.int(next.length + 1)
-        // Now and then two have one name.
+        // Sometimes two have the same name.
         const name = `b${random.chance(0.9) ? 100 + step * 4 + count : random.int(12)}`
         if (random.chance(0.3)) next.splice(at, 1)
         else if (random.chance(0.4)) next.splice(at, 0, thing(name, `${step}`))

@@ -7,14 +7,14 @@ import { runToCompletion } from '../model/steps.ts'
 import { decode } from '../protobuf/decode.ts'
 import { PartSchema } from '../protobuf/generated/portcullis/xds/v1/part_pb.ts'
 
-/** Secrets are no part of a Model, and are delivered beside it, in no order. */
+/** Secrets are not part of a Model; they are delivered beside it, in no order. */
 const SECRETS = 'secrets'
 
 type Section = keyof Model | typeof SECRETS
 
 /**
- * How each section of a Model is delivered: one resource for each of its things, or one for all of
- * it. A section that is new in the Model does not compile until it is listed here.
+ * How each section of a Model is delivered: one resource for each of its things, or one for the
+ * whole section. A new section of the Model does not compile until it is listed here.
  */
 const SECTIONS: Readonly<Record<keyof Model, 'things' | 'whole'>> = {
   gateways: 'things',
@@ -31,20 +31,20 @@ const SECTION_NAMES = Object.keys(SECTIONS) as readonly (keyof Model)[]
 
 /**
  * One resource: a named thing of a Model, or a section without names. The order of things counts,
- * so each one names the one before it. That depends on nothing but the Model, so that all replicas
- * of a controller give a resource the same version, and an insertion changes two resources.
+ * so each one names the one before it. This depends only on the Model, so that all replicas of a
+ * controller give a resource the same version, and an insertion changes two resources.
  */
 export interface Part {
   /** `routes/default/orders`, `frontend`, `secrets/VERSION`. */
   readonly name: string
-  /** A hash of all that is sent. */
+  /** A hash of everything that is sent. */
   readonly version: string
   readonly section: Section
-  /** The resource before it in its section; empty: it is the first. */
+  /** The resource before it in its section; empty if it is the first. */
   readonly after: string
   /** The encoded `portcullis.xds.v1.Part`. */
   readonly bytes: Uint8Array
-  /** Of name and version, to compare sets of parts with each other. */
+  /** The hash of name and version, to compare sets of parts. */
   readonly lanes: Lanes
 }
 
@@ -74,7 +74,7 @@ export function partsOf(model: Model): ReadonlyMap<string, Part> {
 
 type Thing = { readonly name: string }
 
-/** Whether every resource is called after its thing, so that names tell what is what. */
+/** Whether every resource has the name of its thing, so that names identify things. */
 export function hasUniqueNames(model: Model): boolean {
   return SECTION_NAMES.every((section) => {
     if (SECTIONS[section] === 'whole') return true
@@ -84,9 +84,10 @@ export function hasUniqueNames(model: Model): boolean {
 }
 
 /**
- * Resources of `next` that are different from those of `before`, at the cost of these where Models
- * share what did not change; undefined removes one. Undefined where all have to be looked at: a
- * name is not unique, or something with a secret went, which something else may have as well.
+ * The resources of `next` that differ from those of `before`; undefined removes one. If the Models
+ * share what did not change, the cost is that of the differences. Returns undefined if all
+ * resources must be compared: a name is not unique, or a thing is gone whose secret another one may
+ * use, too.
  */
 export function changedParts(
   before: Model,
@@ -130,7 +131,7 @@ function changeThings(
     if (refsIn(old[i] as Thing).length > 0) return false
     gone.add(nameOf(old[i]))
   }
-  // The one after a change names another one before it.
+  // The thing after a change has a new predecessor.
   for (let i = start; i < Math.min(end + 1, young.length); i++) {
     const thing = young[i] as Thing
     const isInPlace = old[i] === thing && old[i - 1]?.name === young[i - 1]?.name
@@ -148,7 +149,7 @@ function changeThings(
   return true
 }
 
-/** Called by its version alone: two names of the same text are one resource. */
+/** Named only by version: two references to the same value are one resource. */
 function addSecret(
   ref: SecretRef,
   parts: Map<string, Part | undefined>,
@@ -160,7 +161,7 @@ function addSecret(
   parts.set(name, partOf(SECRETS, name, '', { text }, undefined))
 }
 
-/** Names are unique in a valid Model. In one that is not, the second keeps its own resource. */
+/** Names are unique in a valid Model. In an invalid one, each thing keeps its own resource. */
 function freeName(wanted: string, taken: ReadonlyMap<string, unknown>): string {
   if (!taken.has(wanted)) return wanted
   for (let count = 2; ; count++) {
@@ -169,7 +170,7 @@ function freeName(wanted: string, taken: ReadonlyMap<string, unknown>): string {
   }
 }
 
-/** What each part was made of: Models that follow each other share what did not change. */
+/** What each part was made from: consecutive Models share what did not change. */
 const origins = new WeakMap<Part, object>()
 
 function partOf(
@@ -198,12 +199,12 @@ export function lanesOf(name: string, version: string): Lanes {
   return hashLanes(`${name}\n${version}`)
 }
 
-/** A resource as it was received, with what is in it. */
+/** A resource as it was received, with its value. */
 export interface ReceivedPart extends Part {
   readonly value: unknown
 }
 
-/** Undefined: this is not a part of a Model that is known here. */
+/** Returns undefined if this is not a known part of a Model. */
 export function readPart(
   name: string,
   version: string,
@@ -219,7 +220,7 @@ export function readPart(
   return { name, version, section, after, bytes, lanes: lanesOf(name, version), value }
 }
 
-/** Whether its content is that of its version: disks and people change files. */
+/** Whether the content matches the version: disks and people change files. */
 export function isIntact({ after, value, version }: ReceivedPart): boolean {
   return versionOf(after, canonicalJson(value)) === version
 }
@@ -240,18 +241,18 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** A Model that was made of parts. */
+/** A Model that was assembled from parts. */
 export interface Assembled {
   readonly model: Model
-  /** Resource → its place in the list of its section. */
+  /** Resource → its index in the list of its section. */
   readonly places: ReadonlyMap<string, number>
-  /** Texts by version. */
+  /** Values by version. */
   readonly secrets: ReadonlyMap<string, string>
 }
 
 /**
- * The Model that the parts were made of, with its secrets; undefined where one is missing, or one
- * too many.
+ * Assembles the Model from its parts, with its secrets; undefined if a part is missing or
+ * superfluous.
  */
 export function assemble(parts: Iterable<ReceivedPart>): Assembled | undefined {
   const wholes: Partial<Record<Section, unknown>> = {}
@@ -295,8 +296,8 @@ export function assemble(parts: Iterable<ReceivedPart>): Assembled | undefined {
 }
 
 /**
- * The same with other contents in the same places, at the cost of these; undefined where more than
- * that is different, or a secret is missing.
+ * The same with new content in the same places, at the cost of the changes; undefined if anything
+ * else differs, or a secret is missing.
  */
 export function reassemble(
   { model, places, secrets }: Assembled,

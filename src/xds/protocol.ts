@@ -9,30 +9,30 @@ import {
 } from '../protobuf/generated/envoy/service/discovery/v3/discovery_pb.ts'
 import { RejectionsSchema } from '../protobuf/generated/portcullis/xds/v1/part_pb.ts'
 
-/** The one type of resource: what refers to each other arrives in one stream of responses. */
+/** The only resource type: resources that refer to each other arrive in one stream of responses. */
 export const TYPE_URL = 'type.googleapis.com/portcullis.xds.v1.Part'
 
-/** Everything that a Gateway has. */
+/** All resources of a Gateway. */
 export const WILDCARD = '*'
 
-/** What one message may come to; the largest thing of a Model is far smaller. */
+/** The max size of a message; the largest thing of a Model is far smaller. */
 export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 
 /** google.rpc.Code */
 const INVALID_ARGUMENT = 3
 
-/** A resource that a proxy has and cannot serve: what it guards is denied. */
+/** A resource that a proxy has and cannot serve: it denies what the resource guards. */
 export interface Rejection {
-  /** Its name; empty where the diagnostics concern no resource in particular. */
+  /** The name of the resource; empty if the diagnostics concern no resource in particular. */
   readonly resource: string
   readonly version: string
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** A rejection says what is wrong with the first of them; the rest would tell nobody more. */
+/** Only the first rejections are sent; the rest would add no information. */
 const MAX_REJECTIONS = 100
 
-/** The response of a proxy to a response: that it has it, and what of it it rejects. */
+/** The proxy's response to a response: it has the resources, except for those that it rejects. */
 export function acknowledgement(
   nonce: string,
   rejections: readonly Rejection[],
@@ -63,7 +63,7 @@ export function acknowledgement(
   })
 }
 
-/** What a proxy rejects; undefined: nothing. Peers that are not ours say it in one text. */
+/** What a proxy rejects; undefined: nothing. Other implementations send a single string. */
 export function rejectionsOf({
   errorDetail,
 }: DeltaDiscoveryRequest): readonly Rejection[] | undefined {
@@ -95,7 +95,7 @@ function unnamed(message: string): Diagnostic {
   return { code: 'PC0801', severity: 'error', message, origin }
 }
 
-/** Whoever sent them proved whose proxy it is, and no more: what is not a diagnostic is left out. */
+/** The sender has only proved whose proxy it is: values that are not diagnostics are dropped. */
 function readDiagnostics(bytes: Uint8Array): readonly Diagnostic[] {
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString())

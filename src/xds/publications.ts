@@ -2,41 +2,41 @@ import type { Model } from '../model/model.ts'
 import type { Outcome } from './delta-stream.ts'
 import { type Snapshot, snapshotOf } from './snapshot.ts'
 
-/** How the controller gives Models to proxies, and learns what became of them. */
+/** Delivers Models to proxies, and collects the outcomes. */
 export interface Delivery {
-  /** Returns the version that proxies report when they have it. */
+  /** Returns the version that proxies report once they have the Model. */
   publish(gateway: string, model: Model): string
-  /** There is no such Gateway any more: its proxies are disconnected. */
+  /** The Gateway no longer exists: disconnects its proxies. */
   withdraw(gateway: string): void
-  /** The proxies of a Gateway that are connected here. */
+  /** The proxies of a Gateway that are connected to this process. */
   proxies(gateway: string): readonly ConnectedProxy[]
 }
 
 export interface ConnectedProxy {
   /** The name of its pod. */
   readonly node: string
-  /** What it applied last; undefined: it has not said yet. */
+  /** The last outcome that it reported; undefined: none yet. */
   readonly outcome: Outcome | undefined
 }
 
 /** One stream, as the publications see it. */
 export interface Subscriber extends ConnectedProxy {
-  /** There is another snapshot, or the Gateway is gone. */
+  /** Called when there is another snapshot, or the Gateway is gone. */
   readonly wake: () => void
 }
 
 interface Publication {
-  /** Undefined once it is withdrawn. */
+  /** Undefined once withdrawn. */
   snapshot: Snapshot | undefined
   readonly subscribers: Set<Subscriber>
 }
 
-/** The newest snapshot of each Gateway, and who wants to know. */
+/** The newest snapshot of each Gateway, and its subscribers. */
 export class Publications implements Delivery {
   readonly #gateways = new Map<string, Publication>()
   readonly #changed: (gateway: string) => void
 
-  /** `changed`: what is known of the proxies of a Gateway is different now. */
+  /** `changed` is called when the proxies of a Gateway, or their outcomes, change. */
   constructor(changed: (gateway: string) => void = () => {}) {
     this.#changed = changed
   }
@@ -65,7 +65,7 @@ export class Publications implements Delivery {
     return [...subscribers].map(({ node, outcome }) => ({ node, outcome }))
   }
 
-  /** Undefined: there is no such Gateway here. */
+  /** Undefined if there is no such Gateway here. */
   subscribe(gateway: string, subscriber: Subscriber): Subscription | undefined {
     const publication = this.#gateways.get(gateway)
     if (publication === undefined) return undefined
@@ -83,9 +83,9 @@ export class Publications implements Delivery {
 }
 
 export interface Subscription {
-  /** The newest; undefined: the Gateway is gone. */
+  /** The newest snapshot; undefined: the Gateway is gone. */
   readonly snapshot: () => Snapshot | undefined
-  /** The subscriber has another outcome. */
+  /** Reports that the subscriber has another outcome. */
   readonly report: () => void
   readonly close: () => void
 }

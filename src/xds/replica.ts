@@ -18,7 +18,7 @@ import {
 } from './protocol.ts'
 import { PartSum } from './snapshot.ts'
 
-/** What a response came to. */
+/** The result of a response. */
 export type Received =
   /** More of the same snapshot follows. */
   | { readonly kind: 'incomplete' }
@@ -28,13 +28,13 @@ export type Received =
       readonly model: Model
       readonly parts: readonly StoredPart[]
     }
-  /** All of it arrived, and some of it is not understood here. */
+  /** The snapshot is complete, but some of it is not understood here. */
   | {
       readonly kind: 'rejected'
       readonly version: string
       readonly rejections: readonly Rejection[]
     }
-  /** What is here is not what the controller thinks it is: begin again from nothing. */
+  /** The local resources are not what the controller assumes: start again from nothing. */
   | { readonly kind: 'out-of-step'; readonly reason: string }
 
 export type Restored = Extract<Received, { readonly kind: 'model' }>
@@ -58,18 +58,18 @@ interface UnreadPart {
   readonly section: undefined
 }
 
-/** The client's half, without the stream: the resources that a proxy has. */
+/** The client's half, without the transport: the resources that a proxy has. */
 export class Replica {
   readonly #parts = new Map<string, Held>()
   readonly #sum = new PartSum()
-  /** Those that are not understood. */
+  /** The names of resources that are not understood. */
   readonly #unread = new Set<string>()
-  /** What they came to last. */
+  /** The result of the last assembly. */
   #assembled: Assembled | undefined
-  /** Names of parts that have another content since; all else is as it was. */
+  /** Names of parts whose content changed since; everything else is unchanged. */
   readonly #changed = new Set<string>()
 
-  /** The first request of a stream: of what is here, only differences are sent. */
+  /** The first request of a stream: the controller then sends only differences. */
   begin(node: string): DeltaDiscoveryRequest {
     const versions = [...this.#parts.values()].map(({ name, version }) => [name, version])
     return requestOf({
@@ -118,7 +118,7 @@ export class Replica {
     return { kind: 'model', version, model: assembled.model, parts }
   }
 
-  /** Most edits put other contents into places that are known. */
+  /** Most edits put new content in known places. */
   #reassembled(): Assembled | undefined {
     const changed = [...this.#changed].map((name) => this.#parts.get(name) as ReceivedPart)
     return this.#assembled && reassemble(this.#assembled, changed)
@@ -150,7 +150,7 @@ export class Replica {
     this.#assembled = undefined
   }
 
-  /** What was stored; undefined where it is not whole. */
+  /** Restores a stored Model; undefined if it is incomplete. */
   restore({ version, parts }: StoredModel): Restored | undefined {
     this.clear()
     for (const { name, version: own, bytes } of parts) {

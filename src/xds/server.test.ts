@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import http2 from 'node:http2'
 import net from 'node:net'
 import { after, afterEach, describe, it } from 'node:test'
-import type { Refusal } from './ads.ts'
+import type { Rejection } from './ads.ts'
 import {
   certificates,
   Files,
@@ -36,7 +36,7 @@ function proxy(options: ConstructorParameters<typeof TestProxy>[0]): TestProxy {
   return started
 }
 
-/** A port before another, at which all bytes that come from there are seen. */
+/** Forwards to another port, and records all bytes that come back from there. */
 async function tap(port: number, seen: Buffer[]): Promise<number> {
   const server = net.createServer((client) => {
     const upstream = net.connect(port, '127.0.0.1')
@@ -105,7 +105,7 @@ describe('delivery over a socket', () => {
 
   it('a proxy of one Gateway never gets a byte of another', async () => {
     const { publications, server } = await start()
-    /** A name that only one Gateway has, now and after a change. */
+    /** A name that only one Gateway uses, before and after a change. */
     const secretOf = (gateway: string) => `only-for-${gateway}`
     const publish = (...names: readonly string[]) => {
       for (const gateway of ['a', 'b']) {
@@ -121,7 +121,7 @@ describe('delivery over a socket', () => {
       const seen: Buffer[] = []
       const port = await tap(server.port, seen)
       const address = `http://127.0.0.1:${port}`
-      // It calls itself what it likes: the token decides.
+      // The proxy may call itself anything: the token decides.
       const pod = proxy({ address, node: other, tokenFile: tokenOf(gateway) })
       await pod.until(() => pod.models.length === 1)
       publish('one', `two-${gateway}`)
@@ -139,14 +139,14 @@ describe('delivery over a socket', () => {
     ['two tokens', 'token-of-a token-of-b', 'missing-token'],
   ] as const) {
     it(`sends nothing to a proxy with ${what}`, async () => {
-      const refused: Refusal[] = []
-      const events = { refused: (why: Refusal) => refused.push(why) }
+      const rejected: Rejection[] = []
+      const events = { rejected: (why: Rejection) => rejected.push(why) }
       const { publications, address } = await start({ events })
       publications.publish('a', routesOf('one'))
       const file = tokenFile === undefined ? undefined : files.write('t', tokenFile)
       const pod = proxy({ address, tokenFile: file })
       await pod.until(() => pod.lost.length > 1)
-      assert.equal(refused[0], reason)
+      assert.equal(rejected[0], reason)
       assert.equal(pod.models.length, 0)
     })
   }
@@ -172,7 +172,7 @@ describe('delivery over a socket', () => {
     const pod = proxy({ address })
     await pod.until(() => pod.models.length === 1)
     await first.server.close()
-    // Another process on the same address: it knows nothing of the proxy.
+    // Another process on the same address, which knows nothing about the proxy.
     const second = await start({ port: first.server.port, events })
     second.publications.publish('a', routesOf(...names.with(1_999, 'new')))
     await pod.until(() => pod.models.length === 2)

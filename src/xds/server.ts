@@ -26,23 +26,23 @@ export interface XdsServerOptions extends AdsOptions {
 
 export interface XdsServer {
   readonly port: number
-  /** New connections get it; those that are there stay. */
+  /** Takes effect for new connections; existing ones stay open. */
   useCertificate(certificate: ServingCertificate): void
   close(): Promise<void>
 }
 
-/** What begins with it is a TLS handshake. */
+/** The first byte of a TLS handshake. */
 const TLS_HANDSHAKE = 0x16
 
-/** RFC 9113: what HTTP/2 begins with. */
+/** RFC 9113: the connection preface of HTTP/2. */
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
 
-/** Milliseconds in which a connection must say what it is. */
+/** Milliseconds within which a connection must send its first bytes. */
 const OPENING_TIMEOUT = 10_000
 
 /**
- * Serves delta ADS. All connections come to one port, where the first byte tells TLS from plaintext;
- * what the mode does not allow is closed.
+ * Serves delta ADS. All connections use one port, where the first byte distinguishes TLS from
+ * plaintext; connections that the mode does not allow are closed.
  */
 export async function serveXds(options: XdsServerOptions): Promise<XdsServer> {
   const { mode, certificate, host, port, pingInterval = 30_000 } = options
@@ -55,7 +55,7 @@ export async function serveXds(options: XdsServerOptions): Promise<XdsServer> {
     grpcWeb: false,
     connect: false,
     readMaxBytes: MAX_MESSAGE_BYTES,
-    // Configurations of thousands of routes would be compressed again for each proxy.
+    // Configurations with thousands of routes would be compressed again for each proxy.
     acceptCompression: [],
     shutdownSignal: shutdown.signal,
   })
@@ -81,7 +81,7 @@ export async function serveXds(options: XdsServerOptions): Promise<XdsServer> {
     socket.once('readable', () => {
       const first: Buffer | null = socket.read()
       if (first === null) return void socket.destroy()
-      // In one piece: node:http2 fails on a second one where the first was not HTTP/2.
+      // In one piece: node:http2 fails on a second chunk if the first one was not HTTP/2.
       socket.unshift(first)
       socket.setTimeout(0)
       const isTls = first[0] === TLS_HANDSHAKE
@@ -107,7 +107,7 @@ export async function serveXds(options: XdsServerOptions): Promise<XdsServer> {
       const closed = new Promise((resolve) => front.close(resolve))
       shutdown.abort()
       sessions.close()
-      // Proxies connect to another replica as soon as their stream has ended.
+      // Proxies connect to another replica as soon as their stream ends.
       await new Promise((resolve) => setImmediate(resolve))
       for (const socket of sockets) socket.destroy()
       await closed
@@ -117,12 +117,12 @@ export async function serveXds(options: XdsServerOptions): Promise<XdsServer> {
 
 interface SessionState {
   streams: number
-  /** Since the last look at it. */
+  /** Since the last check. */
   isIdle: boolean
   isAcknowledged: boolean
 }
 
-/** Connections whose peer went away without a word, or wants nothing, would stay for ever. */
+/** Closes connections whose peer disappeared or opens no streams; they would stay open forever. */
 class Sessions {
   readonly #states = new Map<http2.ServerHttp2Session, SessionState>()
 

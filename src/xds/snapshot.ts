@@ -3,10 +3,10 @@ import { LayeredMap } from '../model/layered-map.ts'
 import type { Model } from '../model/model.ts'
 import { changedParts, hasUniqueNames, type Part, partsOf } from './parts.ts'
 
-/** All resources of one Gateway at one time. It never changes, so that streams share it. */
+/** All resources of one Gateway at one time. It is immutable, so that streams share it. */
 export interface Snapshot {
   readonly parts: ReadonlyMap<string, Part>
-  /** Of the whole set: whoever has the same resources in the same versions computes the same. */
+  /** The version of the whole set: the same resources in the same versions give the same value. */
   readonly version: string
 }
 
@@ -37,7 +37,7 @@ export function snapshotOf(model: Model, previous?: Snapshot): Snapshot {
   return next
 }
 
-/** Resources that are the same are those of before. */
+/** Reuses unchanged resources of the previous snapshot. */
 function fromScratch(model: Model, previous: Snapshot | undefined): Snapshot {
   const all = [...partsOf(model)].map(([name, part]) => {
     const before = previous?.parts.get(name)
@@ -69,11 +69,11 @@ function made(
   return snapshot
 }
 
-/** The version of a set of parts that changes, kept up to date. */
+/** The version of a changing set of parts, updated incrementally. */
 export class PartSum {
   readonly #sums: [number, number, number, number] = [0, 0, 0, 0]
 
-  /** The part comes or goes. */
+  /** Adds or removes the part. */
   toggle({ lanes }: { readonly lanes: Lanes }): void {
     for (const lane of LANES) this.#sums[lane] ^= lanes[lane]
   }
@@ -83,7 +83,7 @@ export class PartSum {
   }
 }
 
-/** Independent of the order, in which resources come as they come. */
+/** Independent of the order, since resources arrive in any order. */
 export function versionOfSet(parts: Iterable<{ readonly lanes: Lanes }>): string {
   return textOfSums(sumsOf(parts))
 }
@@ -103,7 +103,7 @@ function textOfSums([a, b, c, d]: Lanes): string {
   return textOf([a >>> 0, b >>> 0, c >>> 0, d >>> 0])
 }
 
-/** What somebody lacks who has these versions. */
+/** The changes for a client that has these versions. */
 export function deltaFrom(known: ReadonlyMap<string, string>, { parts }: Snapshot): Delta {
   const changed: Part[] = []
   for (const part of parts.values()) if (known.get(part.name) !== part.version) changed.push(part)

@@ -8,7 +8,7 @@ import {
   chartFolder,
   type KubernetesObject,
   options,
-  refusal,
+  rejection,
   render,
   type Values,
 } from './helm.ts'
@@ -264,6 +264,6 @@ describe('failures of the control plane', options, () => {
       /'\/controller\/service\/ports\/metrics': got string, want integer/,
     ],
   ] as const) {
-    it(what, () => assert.match(refusal(CHART, values as Values), message))
+    it(what, () => assert.match(rejection(CHART, values as Values), message))
   }
 })

@@ -74,7 +74,7 @@ export function tryRender(chart: Chart, values: Values) {
 }
 
 /** What helm says instead of rendering. */
-export function refusal(chart: Chart, values: Values): string {
+export function rejection(chart: Chart, values: Values): string {
   const { status, stderr } = template(chart, values, {})
   assert.notEqual(status, 0, 'it should not have been rendered')
   return stderr

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: configurations name variables
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { options, refusal, render, type Values } from './helm.ts'
+import { options, rejection, render, type Values } from './helm.ts'
 import { at, find, merge } from './values.ts'
 
 const CHART = 'portcullis-standalone'
@@ -10,7 +10,7 @@ const settings = (config: Values): Values => ({ config: { config } })
 const templateOf = (values: Values) =>
   at(find(render(CHART, values), 'Deployment'), 'spec.template')
 
-/** What the API server would refuse, or what would run and not do what was asked for. */
+/** What the API server would reject, or what would run and not do what was asked for. */
 describe('values that cannot work', options, () => {
   for (const [what, values, message] of [
     ...[
@@ -82,7 +82,7 @@ describe('values that cannot work', options, () => {
       /gateway\.extraServices: duplicate name "a"/,
     ],
   ] as const) {
-    it(what, () => assert.match(refusal(CHART, values as Values), message))
+    it(what, () => assert.match(rejection(CHART, values as Values), message))
   }
 
   for (const [what, values] of [

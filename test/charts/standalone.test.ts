@@ -5,7 +5,14 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { parse, stringify } from 'yaml'
 import { loadText } from '../../src/sources/file/load.ts'
-import { type KubernetesObject, options, refusal, render, renderText, type Values } from './helm.ts'
+import {
+  type KubernetesObject,
+  options,
+  rejection,
+  render,
+  renderText,
+  type Values,
+} from './helm.ts'
 import { describeValues } from './landing.ts'
 import { STANDALONE_CASES, STANDALONE_ELSEWHERE } from './standalone-cases.ts'
 import { STANDALONE_DEFAULTS } from './standalone-defaults.ts'
@@ -248,7 +255,7 @@ describe('failures', options, () => {
     ],
     ['a label that is a number', { podLabels: { a: 1 } }, /'\/podLabels\/a'/],
   ] as const) {
-    it(what, () => assert.match(refusal(CHART, values as Values), message))
+    it(what, () => assert.match(rejection(CHART, values as Values), message))
   }
 })
 

@@ -9,7 +9,7 @@ import {
   chartFolder,
   options,
   readObjects,
-  refusal,
+  rejection,
   renderText,
   runHelm,
 } from './helm.ts'
@@ -49,7 +49,7 @@ describe('a chart that includes ours', options, () => {
 
     it(`${chart}: \`enabled\` alone is no way to leave it out`, () => {
       renderText(chart, { enabled: true })
-      const said = refusal(chart, { enabled: false })
+      const said = rejection(chart, { enabled: false })
       assert.match(
         said,
         /`enabled: false` only works as the `condition`|at '\/enabled': value must be one of true, <nil>/,

@@ -84,9 +84,9 @@ routes: [{ name: a, policies: { directResponse: { status: 200 } } }]
     try {
       await until('its admin API', async () => (await status(admin, '/api/health')) === 401)
       const args = ['log-level', 'debug', '--admin', `http://127.0.0.1:${admin}`]
-      const refused = await runWith(args)
-      assert.equal(refused.code, 1)
-      assert.match(refused.err, /^portcullis log-level: send the token /)
+      const rejected = await runWith(args)
+      assert.equal(rejected.code, 1)
+      assert.match(rejected.err, /^portcullis log-level: send the token /)
       const environment = { PORTCULLIS_ADMIN_TOKEN: token }
       const done = await runWith(args, { environment })
       assert.deepEqual(done, { code: 0, out: 'debug\n', err: '' })

@@ -94,7 +94,7 @@ ${more}routes:
     return Number(text.match(new RegExp(`^${name} (.*)$`, 'm'))?.[1])
   }
 
-  it('refuses a file with an error, with its place, and exits with 1', async () => {
+  it('rejects a file with an error, with its place, and exits with 1', async () => {
     writeFileSync(file, config("reqest.path == '/'"))
     const own = start('run', '-f', file)
     running.push(own)
@@ -102,13 +102,13 @@ ${more}routes:
     assert.match(own.out(), /PC0103.*unknown variable `reqest`[\s\S]*gateway\.yaml:\d+:\d+/)
   })
 
-  it('refuses a rule that can never match, at the start and as a change', async () => {
+  it('rejects a rule that can never match, at the start and as a change', async () => {
     const NEVER = "jwt.sub == 'alice'"
     writeFileSync(file, config(NEVER))
-    const refused = start('run', '-f', file)
-    running.push(refused)
-    assert.equal(await refused.exit, 1)
-    assert.match(refused.out(), /error\[AZ001\]: `jwt` is never set here[\s\S]*gateway\.yaml:\d+/)
+    const rejected = start('run', '-f', file)
+    running.push(rejected)
+    assert.equal(await rejected.exit, 1)
+    assert.match(rejected.out(), /error\[AZ001\]: `jwt` is never set here[\s\S]*gateway\.yaml:\d+/)
     const own = await serving(config(ANY))
     writeFileSync(file, config(NEVER))
     await until('the rejection', () => own.out().includes('AZ001'))

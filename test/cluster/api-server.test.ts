@@ -187,14 +187,14 @@ describe('a real API server', options, () => {
       }
 
       for (const [what, [spec, message]] of Object.entries(invalid)) {
-        it(`refuses ${what}`, async () => {
+        it(`rejects ${what}`, async () => {
           const { status, body } = await create(spec)
           assert.ok(status >= 400 && status < 500, `it was taken: ${status}`)
           assert.match(body.message ?? '', message)
         })
       }
 
-      it('refuses an object without a spec', async () => {
+      it('rejects an object without a spec', async () => {
         assert.match((await create(undefined)).body.message ?? '', /spec: Required value/)
       })
     })

@@ -285,14 +285,14 @@ endpoints: [{ addresses: ['${ownAddress}'] }]
       ['edge', 'somebody-else', 'invalid-token'],
     ] as const) {
       const token = await programs.tokenFor(account, audience)
-      const refused = await programs.startProxy('edge', token, port + 11)
+      const rejected = await programs.startProxy('edge', token, port + 11)
       await eventually(
         async () => controller.output().includes(said) || undefined,
         `a rejection: ${said}`,
         PROXY_START,
       )
       assert.equal(await programs.isReady(port + 11), undefined)
-      await programs.stop(refused, 'SIGKILL')
+      await programs.stop(rejected, 'SIGKILL')
     }
   })
 

@@ -30,7 +30,7 @@ export class Forwarder {
     this.#server = server
   }
 
-  /** Connections break, and new ones are refused. */
+  /** Connections break, and new ones are rejected. */
   async cut(): Promise<void> {
     const closed = new Promise((resolve) => this.#server?.close(resolve))
     for (const socket of this.#sockets) socket.destroy()

@@ -7,7 +7,7 @@ import { providerOf } from './tokens.ts'
 interface Attempt {
   readonly objects: readonly object[]
   /** An object, and a condition that says no. */
-  readonly refused?: readonly [path: string, conditions: Readonly<Record<string, string>>]
+  readonly rejected?: readonly [path: string, conditions: Readonly<Record<string, string>>]
 }
 
 export const GROUP = 'gateway.networking.k8s.io'
@@ -58,38 +58,38 @@ const forgedProvider = providerOf('shop').provider
 export const ATTEMPTS: Readonly<Record<string, Attempt>> = {
   'a route on a listener that takes none of others': {
     objects: [route('in', to({ name: 'own', port: 8080 }), PRIVATE)],
-    refused: [routePath('in'), { Accepted: 'False NotAllowedByListeners' }],
+    rejected: [routePath('in'), { Accepted: 'False NotAllowedByListeners' }],
   },
   'a route to a Service of apps': {
     objects: [route('over', to({ name: 'secret', namespace: 'apps', port: 8080 }))],
-    refused: [routePath('over'), NOT_PERMITTED],
+    rejected: [routePath('over'), NOT_PERMITTED],
   },
   'the same with a grant of its own namespace': {
     objects: [...grant('shop', 'HTTPRoute'), route('over', to({ name: 'secret', namespace: 'apps', port: 8080 }))],
-    refused: [routePath('over'), NOT_PERMITTED],
+    rejected: [routePath('over'), NOT_PERMITTED],
   },
   'a route to a ProxyBackend of apps': {
     objects: [route('over', to({ group: 'portcullis.dev', kind: 'ProxyBackend', name: 'secret', namespace: 'apps' }))],
-    refused: [routePath('over'), NOT_PERMITTED],
+    rejected: [routePath('over'), NOT_PERMITTED],
   },
   'a mirror to a Service of apps': {
     objects: [route('copy', { rules: [{ filters: [{ type: 'RequestMirror', requestMirror: { backendRef: { name: 'secret', namespace: 'apps', port: 8080 } } }], backendRefs: [{ name: 'own', port: 8080 }] }] })],
-    refused: [routePath('copy'), NOT_PERMITTED],
+    rejected: [routePath('copy'), NOT_PERMITTED],
   },
   'the hostname of apps, in an older or a longer path': {
     objects: [gatewayApi('HTTPRoute', 'take', { parentRefs: [PRIVATE], hostnames: ['apps.example.com'], rules: [{ matches: [{ path: { type: 'Exact', value: '/' } }], backendRefs: [{ name: 'own', port: 8080 }] }] })],
-    refused: [routePath('take'), { Accepted: 'False NotAllowedByListeners' }],
+    rejected: [routePath('take'), { Accepted: 'False NotAllowedByListeners' }],
   },
   'a policy on a Gateway by its name': {
     objects: [policyOf('wide', { targetRefs: [{ group: GROUP, kind: 'Gateway', name: 'shared' }], traffic: { authorization: allowAll } })],
-    refused: [policyPath('wide'), { Accepted: 'False TargetNotFound', Attached: 'False Pending' }],
+    rejected: [policyPath('wide'), { Accepted: 'False TargetNotFound', Attached: 'False Pending' }],
   },
   'a policy on a Service of the same name': {
     objects: [
       ...['secret'].map((name) => ({ apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: 'shop' }, spec: { ports: [{ name: 'web', port: 8080 }] } })),
       policyOf('service', { targetRefs: [{ group: '', kind: 'Service', name: 'secret' }], backend: { authorization: { action: 'Deny', policy: { matchExpressions: ['true'] } } } }),
     ],
-    refused: [policyPath('service'), { Attached: 'False Pending' }],
+    rejected: [policyPath('service'), { Attached: 'False Pending' }],
   },
   'a policy on its own route that allows everybody': {
     objects: [policyOf('own', { targetRefs: [{ group: GROUP, kind: 'HTTPRoute', name: 'shop' }], traffic: { authorization: allowAll } })],
@@ -102,7 +102,7 @@ export const ATTEMPTS: Readonly<Record<string, Attempt>> = {
   },
   'a ListenerSet for a Gateway that takes none': {
     objects: [gatewayApi('ListenerSet', 'more', { parentRef: { ...PRIVATE, kind: 'Gateway', group: GROUP }, listeners: [{ name: 'more', protocol: 'HTTP', port: 8081 }] })],
-    refused: [`${GATEWAY_API}/namespaces/shop/listenersets/more`, { Accepted: 'False NotAllowed' }],
+    rejected: [`${GATEWAY_API}/namespaces/shop/listenersets/more`, { Accepted: 'False NotAllowed' }],
   },
   'endpoints for a Service of apps': {
     objects: [{ apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata: { name: 'steal', namespace: 'shop', labels: { 'kubernetes.io/service-name': 'secret' } }, addressType: 'IPv4', ports: [{ name: 'web', port: 9 }], endpoints: [{ addresses: ['192.0.2.9'] }] }],

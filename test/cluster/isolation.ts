@@ -170,10 +170,10 @@ export function describeIsolation(planeHere: () => Plane): void {
       ...rows('private', 'shop.example.com', '404', GUARDED),
     ]
 
-    for (const [title, { objects, refused }] of Object.entries(ATTEMPTS)) {
+    for (const [title, { objects, rejected }] of Object.entries(ATTEMPTS)) {
       it(`${title} changes nothing`, async () => {
         plane.apply(...objects)
-        if (refused !== undefined) await plane.conditions(...refused)
+        if (rejected !== undefined) await plane.conditions(...rejected)
         // All that came before it is delivered when this is.
         const barrier = {
           parentRefs: [SHARED],
@@ -275,11 +275,11 @@ export function describeIsolation(planeHere: () => Plane): void {
       plane.cluster.kubectl(['-n', 'shop', 'create', 'serviceaccount', 'private'])
       const first = plane.take(3)
       const token = await plane.programs.tokenFor('private', 'portcullis', 'shop')
-      const before = refusals(await plane.programs.metrics())
+      const before = rejections(await plane.programs.metrics())
       const other = await plane.programs.startProxy('private', token, first)
       await eventually(
         async () => {
-          const now = refusals(await plane.programs.metrics())
+          const now = rejections(await plane.programs.metrics())
           return now > before ? true : undefined
         },
         'a rejection',
@@ -291,7 +291,7 @@ export function describeIsolation(planeHere: () => Plane): void {
   })
 }
 
-function refusals(metrics: string): number {
+function rejections(metrics: string): number {
   const found = /xds_refusals_total\{reason="unknown-gateway"\} (\d+)/.exec(metrics)
   return Number(found?.[1] ?? 0)
 }

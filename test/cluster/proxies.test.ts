@@ -125,8 +125,8 @@ describe('proxies of a cluster', options, () => {
     }
     assert.deepEqual(await authenticate(await tokenFor('portcullis')), { gateway: 'shop/review' })
     const other = await authenticate(await tokenFor('somebody-else'))
-    assert.ok('refused' in other)
-    assert.deepEqual(await authenticate('x.y.z'), { refused: 'invalid-token' })
+    assert.ok('rejected' in other)
+    assert.deepEqual(await authenticate('x.y.z'), { rejected: 'invalid-token' })
   })
 
   it('replicas agree on one authority', async () => {

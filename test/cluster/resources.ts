@@ -1,4 +1,4 @@
-/** ProxyPolicy and ProxyBackend objects that the API server must take or refuse. */
+/** ProxyPolicy and ProxyBackend objects that the API server must take or reject. */
 
 type Spec = Readonly<Record<string, unknown>>
 

@@ -137,8 +137,8 @@ export function describeUpgrades(clusterHere: () => Cluster): void {
 
     it('a wrong configuration is refused, with its place, before anything changes', async () => {
       const before = [everything(), pods().map(podName)]
-      const refused = helm(['upgrade', 'edge', CHART, ...WAIT], wrong())
-      await assert.rejects(refused, /pre-upgrade/)
+      const rejected = helm(['upgrade', 'edge', CHART, ...WAIT], wrong())
+      await assert.rejects(rejected, /pre-upgrade/)
       assert.match(kubectl('logs', 'job/edge-validate'), /error\[PC01\d\d\]/)
       assert.deepEqual([everything(), pods().map(podName)], before)
       assert.equal(await ask(), 401)

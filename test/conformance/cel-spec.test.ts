@@ -82,11 +82,11 @@ describe('cel-spec: every mode', async () => {
     }
   }
 
-  it('what cel-go would evaluate to an error is refused beforehand only as a bad constant', () => {
-    const early = outcomes.filter((outcome) => outcome.refused !== undefined)
-    const otherwise = early.filter((outcome) => outcome.refused !== 'PC0112')
+  it('what cel-go would evaluate to an error is rejected beforehand only as a bad constant', () => {
+    const early = outcomes.filter((outcome) => outcome.rejected !== undefined)
+    const otherwise = early.filter((outcome) => outcome.rejected !== 'PC0112')
     assert.deepEqual(
-      otherwise.map(({ test, refused }) => `${test.name}: ${refused}`),
+      otherwise.map(({ test, rejected }) => `${test.name}: ${rejected}`),
       [],
     )
   })

@@ -4,7 +4,7 @@ import { outcomeOf, readCorpus } from './http1-llhttp.ts'
 
 /*
  * llhttp reads the same streams: each of its cases has the same outcome here, but for these. The
- * modes named `lenient` let something pass that it refuses otherwise; we have no such modes.
+ * modes named `lenient` let something pass that it rejects otherwise; we have no such modes.
  */
 const DIFFERENCES: readonly (readonly [names: string, outcome: string, why: string])[] = [
   // Where llhttp is strict too

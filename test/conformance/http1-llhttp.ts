@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { BodyReader, beginBody, readBody } from '../../src/wire/http1/body.ts'
 import { RequestHead, readRequestHead } from '../../src/wire/http1/head.ts'
 import { HEAD_LIMITS } from '../../src/wire/http1/message.ts'
-import { refusalOf } from '../../src/wire/http1/rejections.ts'
+import { rejectionOf } from '../../src/wire/http1/rejections.ts'
 
 export interface Case {
   /** File and number in it. */
@@ -50,7 +50,7 @@ export function outcomeOf(stream: Buffer): { outcome: string; word: string } {
         next = readBody(body, bytes, next, bytes.length)
       }
     }
-    if (next < 0) return { outcome: `${whole}, then refused`, word: refusalOf(next).word }
+    if (next < 0) return { outcome: `${whole}, then refused`, word: rejectionOf(next).word }
     if (next === 0 || !body.isDone) return { outcome: `${whole}, then waits`, word: '' }
     if (head.upgrade !== '' || head.form === 'authority') {
       return { outcome: `${whole + 1}, then upgraded`, word: '' }
@@ -60,7 +60,7 @@ export function outcomeOf(stream: Buffer): { outcome: string; word: string } {
 }
 
 /**
- * Most of the corpus has neither Host nor a target without fragment, both of which we refuse; the
+ * Most of the corpus has neither Host nor a target without fragment, both of which we reject; the
  * cases are about something else, so these two differences are taken out of the way.
  */
 function fixed(bytes: Buffer, from: number): Buffer {

@@ -25,7 +25,7 @@ export interface Outcome {
   /** undefined: passed. A mode that does not apply to the test is absent. */
   readonly modes: ReadonlyMap<Mode, string | undefined>
   /** The code of the diagnostic that says beforehand what cel-go finds only when it evaluates. */
-  readonly refused: string | undefined
+  readonly rejected: string | undefined
 }
 
 export async function runSpecTests(tests: readonly SpecTest[]): Promise<Outcome[]> {
@@ -58,16 +58,16 @@ function runSpecTest(test: SpecTest, generator: Generator): Outcome {
     compare('predicate, closures', truth, (e) => String(e.predicate()(bindings)))
     compare('explain', wanted, (e) => canonical(e.explain(bindings).value))
   }
-  const refusal = expression === undefined && test.expected.kind === 'error' ? code : undefined
+  const rejection = expression === undefined && test.expected.kind === 'error' ? code : undefined
   const { type } = test.expected
   if (type !== undefined) compare('type', canonicalType(type), (e) => canonicalType(e.type))
   // cel-go writes `type` for the type of an unknown type.
   const theirs = test.reference.type?.replaceAll(/\btype\b(?!\()/g, 'type(dyn)')
-  if (!test.checked || theirs === undefined) return { test, modes, refused: undefined }
+  if (!test.checked || theirs === undefined) return { test, modes, rejected: undefined }
   // The test is right where it says itself which type it has.
-  if (refusal === undefined && type === undefined)
+  if (rejection === undefined && type === undefined)
     compare('type of cel-go', theirs, (e) => generalised(e.type, theirs))
-  return { test, modes, refused: refusal }
+  return { test, modes, rejected: rejection }
 }
 
 /** `theirs` where our type is the same or only less precise, else ours. */

@@ -22,9 +22,9 @@ for (const row of [header, ...rows]) {
   console.log(row.map((cell, at) => pad(cell, widths[at] ?? 0, at)).join('  '))
 }
 
-const refused = outcomes.filter((outcome) => outcome.refused !== undefined)
-console.log(`\n${refused.length} tests that expect an error are refused before they run, by code:`)
-for (const [code, of] of Map.groupBy(refused, (outcome) => outcome.refused)) {
+const rejected = outcomes.filter((outcome) => outcome.rejected !== undefined)
+console.log(`\n${rejected.length} tests that expect an error are refused before they run, by code:`)
+for (const [code, of] of Map.groupBy(rejected, (outcome) => outcome.rejected)) {
   console.log(`  ${code}: ${of.map(({ test }) => test.name).join(', ')}`)
 }
 

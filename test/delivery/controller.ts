@@ -37,6 +37,6 @@ await serveXds({
   port: Number(port),
   publications,
   authenticate: async (token) =>
-    token === 'token-of-a' ? { gateway: 'a' } : { refused: 'invalid-token' },
+    token === 'token-of-a' ? { gateway: 'a' } : { rejected: 'invalid-token' },
 })
 console.log('listening')

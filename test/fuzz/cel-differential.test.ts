@@ -26,18 +26,18 @@ describe('well-typed expressions', () => {
   it(`${runs.numRuns} of them: all modes agree with each other and with @bufbuild/cel`, async () => {
     let agreed = 0
     let known = 0
-    let refused = 0
+    let rejected = 0
     await inBatches(runs, (generator, parameters) => {
       const property = fc.property(anyExpression(), anyBindings(), (text, bindings) => {
         const { expression, diagnostics } = compile(text, ENVIRONMENT, { backend: 'closures' })
         if (expression === undefined) {
-          // What always fails, or may cost too much, is refused when it is loaded.
+          // What always fails, or may cost too much, is rejected when it is loaded.
           const errors = diagnostics.filter(({ severity }) => severity === 'error')
           assert.deepEqual(
             errors.filter(({ code }) => code !== 'PC0112' && code !== 'PC0113'),
             [],
           )
-          refused++
+          rejected++
           return
         }
         const { result, disagreement } = runAllModes(expression, generator, bindings)
@@ -49,9 +49,9 @@ describe('well-typed expressions', () => {
       })
       fc.assert(property, parameters)
     })
-    const share = (count: number) => count / (agreed + known + refused)
+    const share = (count: number) => count / (agreed + known + rejected)
     assert.ok(share(known) < 0.08, `${known} known differences hide too much`)
-    assert.ok(share(refused) < 0.08, `${refused} were refused`)
+    assert.ok(share(rejected) < 0.08, `${rejected} were refused`)
   })
 
   const own = fuzz(0.3)

@@ -1,4 +1,4 @@
-import { refusalOf, refuse } from '../../src/wire/http1/rejections.ts'
+import { reject, rejectionOf } from '../../src/wire/http1/rejections.ts'
 import { plainChunks, plainLength } from './http1-body.plain.ts'
 import type { PlainField } from './http1-head.plain.ts'
 import { plainPath } from './http1-path.plain.ts'
@@ -32,17 +32,17 @@ export function plainExchanges(text: string): PlainExchanges {
   for (let at = 0; ; ) {
     const request = plainRequest(text.slice(at), LIMITS)
     if (request === 'more') return { seen, statuses, isClosed: false }
-    const refused = (status: number) => ({ seen, statuses: [...statuses, status], isClosed: true })
+    const rejected = (status: number) => ({ seen, statuses: [...statuses, status], isClosed: true })
     // What speaks another protocol could not read a response.
     if (request === 'not-http') return { seen, statuses, isClosed: true }
-    if (typeof request === 'string') return refused(statusOf(request))
-    if (request.form === 'authority') return refused(405)
+    if (typeof request === 'string') return rejected(statusOf(request))
+    if (request.form === 'authority') return rejected(405)
     const path = plainPath(request.path)
-    if (typeof path !== 'string') return refused(statusOf(path.refused))
+    if (typeof path !== 'string') return rejected(statusOf(path.rejected))
     const rest = text.slice(at + request.consumed)
     const body = plainBody(request.framing, request.length, rest)
     if (body.verdict === 'more') return { seen, statuses, isClosed: false }
-    if (body.verdict !== 'done') return refused(statusOf(body.verdict))
+    if (body.verdict !== 'done') return rejected(statusOf(body.verdict))
     const { method, query, fields } = request
     seen.push({ method, target: `${path}${query}`, fields: endToEnd(fields), body: body.data })
     statuses.push(200)
@@ -81,6 +81,6 @@ function endToEnd(fields: readonly PlainField[]): readonly string[] {
     .map(([name, value]) => `${name.toLowerCase()}: ${value}`)
 }
 
-function statusOf(word: Parameters<typeof refuse>[0]): number {
-  return refusalOf(refuse(word)).status
+function statusOf(word: Parameters<typeof reject>[0]): number {
+  return rejectionOf(reject(word)).status
 }

@@ -65,7 +65,7 @@ describe('header blocks', () => {
     )
   })
 
-  it('mutated blocks are read as the plain decoder reads them, or refused as there', () => {
+  it('mutated blocks are read as the plain decoder reads them, or rejected as there', () => {
     const change = fc.tuple(fc.nat(11), fc.nat(2_000), fc.nat(255))
     fc.assert(
       fc.property(messages, fc.array(change, { maxLength: 4 }), (list, changes) => {
@@ -80,7 +80,7 @@ describe('header blocks', () => {
     )
   })
 
-  it('any bytes are read as the plain decoder reads them, or refused as there', () => {
+  it('any bytes are read as the plain decoder reads them, or rejected as there', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 6 }), (blocks) =>
         compare(blocks.map((bytes) => Buffer.from(bytes))),

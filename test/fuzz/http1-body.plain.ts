@@ -1,5 +1,5 @@
 import { isForbiddenTrailer } from '../../src/wire/http1/field-names.ts'
-import type { RefusalWord } from '../../src/wire/http1/rejections.ts'
+import type { RejectionWord } from '../../src/wire/http1/rejections.ts'
 import { Cursor, fail, type PlainField, plainFields, Verdict } from './http1-head.plain.ts'
 
 /*
@@ -8,7 +8,7 @@ import { Cursor, fail, type PlainField, plainFields, Verdict } from './http1-hea
  */
 
 export interface PlainBody {
-  verdict: RefusalWord | 'more' | 'done'
+  verdict: RejectionWord | 'more' | 'done'
   consumed: number
   data: string
   /** The chunks as they may be sent on: as written, without extensions and trailers. */
@@ -87,7 +87,7 @@ function takeExtension(cursor: Cursor): string {
   return taken
 }
 
-function endOfLine(cursor: Cursor, body: PlainBody, otherwise: RefusalWord): void {
+function endOfLine(cursor: Cursor, body: PlainBody, otherwise: RejectionWord): void {
   cursor.one(/\r/, otherwise)
   body.wire += '\r'
   if (cursor.peek() !== '\n') fail('bare-cr')

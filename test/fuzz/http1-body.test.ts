@@ -6,7 +6,7 @@ import { type BodyLimits, renderTrailers } from '../../src/wire/http1/chunked.ts
 import { HIDDEN } from '../../src/wire/http1/field-names.ts'
 import { fieldName, fieldValue } from '../../src/wire/http1/fields.ts'
 import type { Framing } from '../../src/wire/http1/message.ts'
-import { refusalOf } from '../../src/wire/http1/rejections.ts'
+import { rejectionOf } from '../../src/wire/http1/rejections.ts'
 import { type PlainBody, plainChunks, plainLength } from './http1-body.plain.ts'
 import { mutated, portions } from './http1-messages.ts'
 import { fuzz } from './runs.ts'
@@ -56,7 +56,7 @@ describe('bodies and their plain twins', () => {
       const { data: _, ...plain } = plainChunks(text, limit)
       const { ranges, ...ours } = feed(body, 'chunked', -1, true, text, cut, limit)
       assert.equal(ours.verdict, plain.verdict)
-      // How much was sent on before a refusal is for the segments to say.
+      // How much was sent on before a rejection is for the segments to say.
       if (ours.verdict !== 'done' && ours.verdict !== 'more') return
       assert.deepEqual({ ...ours, wire: ranges }, plain)
       if (ours.verdict === 'more') return
@@ -92,10 +92,10 @@ describe('bodies and their plain twins', () => {
   })
 })
 
-/** Offsets at a refusal are of no use to anyone. */
+/** Offsets at a rejection are of no use to anyone. */
 function comparable<T extends Pick<PlainBody, 'verdict' | 'consumed' | 'trailers'>>(plain: T): T {
-  const isRefused = plain.verdict !== 'done' && plain.verdict !== 'more'
-  return isRefused ? { ...plain, consumed: 0, trailers: undefined } : plain
+  const isRejected = plain.verdict !== 'done' && plain.verdict !== 'more'
+  return isRejected ? { ...plain, consumed: 0, trailers: undefined } : plain
 }
 
 function feed(
@@ -120,7 +120,7 @@ function feed(
       assert.ok(turns <= end - start, 'every call comes on')
       const next = readBody(body, bytes, at, end, limits)
       if (next < 0) {
-        return { ...outcome, verdict: refusalOf(next).word, consumed: 0, trailers: undefined }
+        return { ...outcome, verdict: rejectionOf(next).word, consumed: 0, trailers: undefined }
       }
       assert.ok(body.from >= at && body.from <= body.to && body.to <= next && next <= end)
       outcome.ranges += bytes.toString('latin1', body.from, body.to)

@@ -1,4 +1,4 @@
-import type { RefusalWord } from '../../src/wire/http1/rejections.ts'
+import type { RejectionWord } from '../../src/wire/http1/rejections.ts'
 
 /*
  * src/wire/http1/head.ts in plain words: strings and patterns, no state, no reuse. A field is
@@ -13,16 +13,16 @@ export interface PlainLimits {
   readonly fields: number
 }
 
-/** Thrown, since a plain reader may: what is refused, or that more is needed. */
+/** Thrown, since a plain reader may: what is rejected, or that more is needed. */
 export class Verdict extends Error {
-  readonly word: RefusalWord | 'more'
-  constructor(word: RefusalWord | 'more') {
+  readonly word: RejectionWord | 'more'
+  constructor(word: RejectionWord | 'more') {
     super(word)
     this.word = word
   }
 }
 
-export function fail(word: RefusalWord | 'more'): never {
+export function fail(word: RejectionWord | 'more'): never {
   throw new Verdict(word)
 }
 
@@ -44,13 +44,13 @@ export class Cursor {
     return found
   }
   /** One character that fits, or what its absence is called. */
-  one(pattern: RegExp, otherwise: RefusalWord): string {
+  one(pattern: RegExp, otherwise: RejectionWord): string {
     const next = this.peek()
     if (!pattern.test(next)) fail(next === '\0' ? 'nul' : next === '\n' ? 'bare-lf' : otherwise)
     this.at++
     return next
   }
-  endOfLine(otherwise: RefusalWord): void {
+  endOfLine(otherwise: RejectionWord): void {
     this.one(/\r/, otherwise)
     if (this.peek() !== '\n') fail('bare-cr')
     this.at++

@@ -5,7 +5,7 @@ import { HIDDEN } from '../../src/wire/http1/field-names.ts'
 import { type Fields, fieldName, fieldValue } from '../../src/wire/http1/fields.ts'
 import { RequestHead, readRequestHead } from '../../src/wire/http1/head.ts'
 import type { HeadLimits } from '../../src/wire/http1/message.ts'
-import { refusalOf } from '../../src/wire/http1/rejections.ts'
+import { rejectionOf } from '../../src/wire/http1/rejections.ts'
 import { ResponseHead, readResponseHead } from '../../src/wire/http1/response-head.ts'
 import type { PlainField } from './http1-head.plain.ts'
 import { mutatedRequest, mutatedResponse, portions } from './http1-messages.ts'
@@ -96,7 +96,7 @@ function feed(
     bytes.write(text.slice(0, length), start, 'latin1')
     const at = read(bytes, start, start + length)
     if (at > 0) return at - start
-    if (at < 0) return refusalOf(at).word
+    if (at < 0) return rejectionOf(at).word
   }
   // The reader waits: begin another, as a connection does that is closed.
   const rest = Buffer.from(text, 'latin1')

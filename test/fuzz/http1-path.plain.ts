@@ -1,24 +1,27 @@
-import type { RefusalWord } from '../../src/wire/http1/rejections.ts'
+import type { RejectionWord } from '../../src/wire/http1/rejections.ts'
 
 /** src/wire/http1/path.ts in plain words: token by token, then segment by segment. */
-export function plainPath(path: string, keepsSlashes = false): string | { refused: RefusalWord } {
-  if (!path.startsWith('/')) return { refused: 'bad-path' }
+export function plainPath(
+  path: string,
+  keepsSlashes = false,
+): string | { rejected: RejectionWord } {
+  if (!path.startsWith('/')) return { rejected: 'bad-path' }
   let decoded = ''
   for (const [token] of path.matchAll(/%[0-9a-f]{2}|./gis)) {
     const lower = token.toLowerCase()
-    if (lower === '\0' || lower === '%00') return { refused: 'nul-in-path' }
-    if (lower === '\\' || lower === '%5c') return { refused: 'backslash-in-path' }
-    if (lower === '%2f') return { refused: 'encoded-slash' }
-    if (lower === '%') return { refused: 'bad-percent' }
-    if (/[^\x21-\x7e]|[#?]/.test(token)) return { refused: 'bad-path' }
+    if (lower === '\0' || lower === '%00') return { rejected: 'nul-in-path' }
+    if (lower === '\\' || lower === '%5c') return { rejected: 'backslash-in-path' }
+    if (lower === '%2f') return { rejected: 'encoded-slash' }
+    if (lower === '%') return { rejected: 'bad-percent' }
+    if (/[^\x21-\x7e]|[#?]/.test(token)) return { rejected: 'bad-path' }
     const meant = String.fromCharCode(Number.parseInt(token.slice(1), 16))
     if (token.length === 1) decoded += token
     else decoded += /[-._~0-9A-Za-z]/.test(meant) ? meant : token.toUpperCase()
   }
-  if (/%C[01]%[89AB]|%E0%[89]|%F0%8/.test(decoded)) return { refused: 'bad-percent' }
+  if (/%C[01]%[89AB]|%E0%[89]|%F0%8/.test(decoded)) return { rejected: 'bad-percent' }
   const segments = decoded.split('/').slice(1)
   if (segments.some((segment) => /^\.\.?(;|%3B)/.test(segment))) {
-    return { refused: 'parameter-of-dot-segment' }
+    return { rejected: 'parameter-of-dot-segment' }
   }
   const resolved = segments.reduce<string[]>((above, segment) => {
     if (segment === '..') return above.slice(0, -1)

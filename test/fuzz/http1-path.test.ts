@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { normalisePath } from '../../src/wire/http1/path.ts'
-import { refusalOf } from '../../src/wire/http1/rejections.ts'
+import { rejectionOf } from '../../src/wire/http1/rejections.ts'
 import { anyText } from './any-text.ts'
 import { plainPath } from './http1-path.plain.ts'
 import { fuzz } from './runs.ts'
@@ -26,7 +26,7 @@ describe('paths and their plain twin', () => {
       const path = `/${pieces.join('')}`
       const ours = normalisePath(path)
       const plain = plainPath(path)
-      if (typeof ours === 'number') assert.deepEqual({ refused: refusalOf(ours).word }, plain)
+      if (typeof ours === 'number') assert.deepEqual({ rejected: rejectionOf(ours).word }, plain)
       else {
         assert.equal(ours, plain)
         assert.equal(normalisePath(ours), ours)

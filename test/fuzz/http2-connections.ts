@@ -152,7 +152,7 @@ export async function seenByUs(pieces: readonly Buffer[]): Promise<Outcome> {
   let isClosed = false
   const events: DownstreamEvents = {
     request: (downstream) => readWhole(downstream, seen),
-    refused: () => {},
+    rejected: () => {},
     unreadable: () => {},
     aborted: () => {},
     drained: () => {},

@@ -50,7 +50,7 @@ function edit(random: Random, groups: readonly Group[]): Group[] {
   return next
 }
 
-const OPTIONS = { hostname: undefined, unmatched: 'unmatched', refused: 'refused' }
+const OPTIONS = { hostname: undefined, unmatched: 'unmatched', rejected: 'refused' }
 
 function look(hosts: Hosts<string>, random: Random): string {
   const exchange = exchangeOf({

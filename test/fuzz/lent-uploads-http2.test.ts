@@ -54,7 +54,7 @@ for (const isTls of [false, true]) {
         keepers[at] = keeper
         downstream.readBody(keeper, false)
       },
-      refused: () => {},
+      rejected: () => {},
       unreadable: () => {},
       aborted: () => {},
       drained: () => {},

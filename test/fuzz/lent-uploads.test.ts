@@ -114,7 +114,7 @@ describe('buffers of uploads', () => {
       ;(keepers[Number(at)] as Keeper[])[Number(number)] = keeper
       downstream.readBody(keeper, false)
     },
-    refused: () => {},
+    rejected: () => {},
     unreadable: () => {},
     aborted: () => {},
     drained: () => {},

@@ -52,7 +52,7 @@ async function admits(written: Record<string, string>, asked: Asked): Promise<bo
   return (await outcome(program, asked)) === 'up'
 }
 
-/** Whether the rule alone is definitely true: a Deny rule then refuses. */
+/** Whether the rule alone is definitely true: a Deny rule then rejects. */
 const matches = async (text: string, asked: Asked) => !(await admits({ deny: text }, asked))
 
 describe('errors of lint are true', () => {

@@ -47,8 +47,8 @@ function binary(text: string, bytes: Buffer): ProxyOutcome {
   const rest = bytes.subarray(16, length)
   if (rest.length < size) return 'bad-length'
   if (second === 0) return { length, peers: undefined }
-  const refusal = extensions(bytes.subarray(0, length), 16 + size)
-  if (refusal !== undefined) return refusal
+  const rejection = extensions(bytes.subarray(0, length), 16 + size)
+  if (rejection !== undefined) return rejection
   if (second === 49) return { length, peers: undefined }
   const width = second === 17 ? 4 : 16
   const end = (turn: number) => {

@@ -99,7 +99,7 @@ describe('the route matcher and its plain twin', () => {
       fc.option(hostnames, { nil: undefined }),
       fc.array(requests, { minLength: 1, maxLength: 8 }),
       (routes, hostname, asked) => {
-        const match = compileMatcher(routes, { hostname, unmatched: -1, refused: -2 })
+        const match = compileMatcher(routes, { hostname, unmatched: -1, rejected: -2 })
         for (const one of asked) {
           const exchange = exchangeOf(one)
           const target = match(exchange)

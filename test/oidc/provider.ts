@@ -91,7 +91,7 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
         accountId: id,
         claims: async () => ({ sub: id, ...people.get(id) }),
       }),
-      // Its own refuses to call this machine, and gives up where a gateway of a busy one is slow.
+      // Its own rejects to call this machine, and gives up where a gateway of a busy one is slow.
       fetch: (url: string, { method, headers, body }: RequestInit) =>
         fetch(url, { method: method ?? 'GET', headers: headers ?? {}, body: body ?? null }),
     })

@@ -90,7 +90,7 @@ async function compare(
       const response = responses[seed + i]
       const { expression, diagnostics } = compile(expr, env, { backend: 'closures' })
       const reason = diagnostics.find(({ severity }) => severity === 'error')
-      // Generated ones may be refused for their cost, or for a part that always fails.
+      // Generated ones may be rejected for their cost, or for a part that always fails.
       const isGenerated = question.env !== undefined
       if (isGenerated && (reason?.code === 'PC0112' || reason?.code === 'PC0113')) continue
       const verdict =

@@ -196,7 +196,7 @@ routes:
     assert.equal(out, `PUT /up ${large.length}\n`)
   })
 
-  it('curl: a certificate of nobody known is refused', { skip: NO_CURL }, async () => {
+  it('curl: a certificate of nobody known is rejected', { skip: NO_CURL }, async () => {
     const { code } = await run(
       'curl',
       '-sS',
@@ -290,7 +290,7 @@ routes:
       assert.match(await client('', ...NAME, '-alpn', 'http/1.1'), /ALPN protocol: http\/1\.1/)
     })
 
-    it('TLS 1.1 is refused', async () => {
+    it('TLS 1.1 is rejected', async () => {
       const out = await client('', ...NAME, '-tls1_1', '-cipher', 'ALL:@SECLEVEL=0')
       assert.match(out, /alert protocol version|no protocols available|unsupported protocol/)
     })

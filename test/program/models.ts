@@ -167,8 +167,8 @@ export async function decide(program: Program, asked: Asked = {}, at = 0): Promi
   if (response !== undefined) return { exchange, route, reply: response, backend: undefined }
   const chosen = route.choose(exchange)
   if (isReply(chosen)) return { exchange, route, reply: chosen, backend: undefined }
-  const refused = await chosen.run(exchange)
-  return { exchange, route, reply: refused, backend: chosen }
+  const rejected = await chosen.run(exchange)
+  return { exchange, route, reply: rejected, backend: chosen }
 }
 
 export function programOf(written: WrittenModel, services = new TestServices()): Program {

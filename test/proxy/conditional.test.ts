@@ -19,7 +19,7 @@ async function gatewayWith(policies: string): Promise<Governed> {
 }
 
 /** A service that says no to everybody, and counts. */
-async function refusing() {
+async function rejecting() {
   const asked: (string | undefined)[] = []
   const service = await startServer((request, response) => {
     asked.push(request.url)
@@ -43,7 +43,7 @@ ${rest}`
     ['where it fails, the service is asked: to leave a header out is no way around', {}, 403],
   ] as const) {
     it(`${what}: ${status}`, async () => {
-      const service = await refusing()
+      const service = await rejecting()
       const gateway = await gatewayWith(policyOf(service.port))
       assert.equal((await gateway.get('/', headers as Record<string, string>)).status, status)
       assert.equal(service.asked.length, status === 200 ? 0 : 1)
@@ -51,7 +51,7 @@ ${rest}`
   }
 
   it('the first entry that applies is the only one', async () => {
-    const [one, two] = [await refusing(), await refusing()]
+    const [one, two] = [await rejecting(), await rejecting()]
     const gateway = await gatewayWith(
       policyOf(one.port, `  - { host: '127.0.0.1:${two.port}', protocol: { http: {} } }\n`),
     )
@@ -93,7 +93,7 @@ describe('conditional policies of a backend', () => {
       ["backend.name == 'b'", 200],
       ["backend.provider == 'x'", 403],
     ] as const) {
-      const service = await refusing()
+      const service = await rejecting()
       const gateway = await served(
         `extAuthz:\n  conditional:\n  - condition: ${condition}\n    host: 127.0.0.1:${service.port}\n    protocol: { http: {} }\n`,
       )

@@ -153,8 +153,8 @@ routes:
       frame(HEADERS, END_HEADERS | END_STREAM, 1 + 2 * i, head),
     )
     socket.write(Buffer.concat(streams))
-    const refused = () => metric('http2_resets_sent_total', 'plain/default', 'reason="refused"')
-    await until('the resets', () => refused() === 50)
+    const rejected = () => metric('http2_resets_sent_total', 'plain/default', 'reason="refused"')
+    await until('the resets', () => rejected() === 50)
     socket.destroy()
     const records = gateway.lines.filter(({ error }) => error === 'stream-reset')
     assert.ok(records.length >= 1 && records.length < 50, String(records.length))

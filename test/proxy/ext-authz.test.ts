@@ -137,7 +137,7 @@ describe('external authorization by gRPC', () => {
     })
   }
 
-  it('refuses with its own response', async () => {
+  it('rejects with its own response', async () => {
     service.respondWith = () => ({
       status: { code: 7 },
       deniedResponse: {
@@ -297,9 +297,9 @@ authorization:
     assert.equal(question?.headers['x-hidden'], undefined)
 
     status = 302
-    const refused = await gateway.get()
+    const rejected = await gateway.get()
     assert.deepEqual(
-      [refused.status, refused.text, refused.headers.getSetCookie()],
+      [rejected.status, rejected.text, rejected.headers.getSetCookie()],
       [302, 'said so', ['a=1', 'b=2']],
     )
     status = 500
@@ -352,7 +352,7 @@ responseHeaders:
     service.close()
   })
 
-  it('sends whoever is refused to sign in', async () => {
+  it('sends whoever is rejected to sign in', async () => {
     const service = await startServer((_, response) => response.writeHead(401).end())
     const gateway = await govern(
       `extAuthz:\n  host: 127.0.0.1:${service.port}\n  protocol: { http: { redirect: "'https://login.example/?from=' + request.path" } }\n`,

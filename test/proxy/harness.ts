@@ -20,7 +20,7 @@ export interface TestGateway {
   readonly port: number
   readonly runs: readonly RequestState[]
   readonly attempts: readonly Attempt[]
-  readonly refusals: readonly string[]
+  readonly rejections: readonly string[]
   /** Connections that are open now. */
   readonly open: () => number
   readonly close: () => Promise<void>
@@ -101,14 +101,14 @@ export async function startGateway(
     match: () => route,
   } as unknown as ListenerProgram
   const runs: RequestState[] = []
-  const refusals: string[] = []
+  const rejections: string[] = []
   const sockets = new Set<Socket>()
   let ids = 0
   const observer = {
     opened: () => {},
     closed: () => {},
     began: () => {},
-    refused: (_: Connection, { word }: { word: string }) => void refusals.push(word),
+    requestRejected: (_: Connection, { word }: { word: string }) => void rejections.push(word),
     finished: (run: RequestState) => void runs.push(run),
   }
   const port: Port = {
@@ -137,7 +137,7 @@ export async function startGateway(
     port: listening,
     runs,
     attempts,
-    refusals,
+    rejections,
     open: () => sockets.size,
     close: async () => {
       for (const socket of sockets) socket.destroy()

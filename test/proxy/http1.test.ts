@@ -286,7 +286,7 @@ describe('requests and responses', () => {
 })
 
 describe('faults', () => {
-  it('an upstream that refuses connections is a 503', async () => {
+  it('an upstream that rejects connections is a 503', async () => {
     const upstream = await startEcho(OK)
     upstream.close()
     const gateway = await startGateway(upstream.port)

@@ -76,7 +76,7 @@ function many(count: number, ...frames: readonly Buffer[]): Buffer {
 function serve(request: (downstream: Downstream) => void): ServerSession {
   const events: DownstreamEvents = {
     request,
-    refused: () => assert.fail('refused'),
+    rejected: () => assert.fail('rejected'),
     unreadable: () => assert.fail('unreadable'),
     aborted: () => {},
     drained: () => {},

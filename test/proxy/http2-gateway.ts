@@ -21,7 +21,7 @@ export type Version = 'h1' | 'h2'
 export interface Http2Gateway {
   readonly port: number
   readonly runs: readonly RequestState[]
-  readonly refusals: readonly string[]
+  readonly rejections: readonly string[]
   /** How often each thing was counted. */
   readonly counts: ReadonlyMap<string, number>
   readonly sessions: ReadonlySet<ServerSession>
@@ -82,7 +82,7 @@ export async function startHttp2Gateway(options: Http2GatewayOptions): Promise<H
     match: () => route,
   } as unknown as ListenerProgram
   const runs: RequestState[] = []
-  const refusals: string[] = []
+  const rejections: string[] = []
   const counts = new Map<string, number>()
   const sockets = new Set<Socket>()
   const sessions = new Set<ServerSession>()
@@ -99,7 +99,7 @@ export async function startHttp2Gateway(options: Http2GatewayOptions): Promise<H
       opened: () => {},
       closed: () => {},
       began: () => {},
-      refused: (_, { word }) => void refusals.push(word),
+      requestRejected: (_, { word }) => void rejections.push(word),
       finished: (run) => void runs.push(run),
     },
   }
@@ -130,7 +130,7 @@ export async function startHttp2Gateway(options: Http2GatewayOptions): Promise<H
     pool.close()
     server.close()
   }
-  return { port: listening, runs, refusals, counts, sessions, deadlines, close }
+  return { port: listening, runs, rejections, counts, sessions, deadlines, close }
 }
 
 function poolOf({ speaks, upstream, streams }: Http2GatewayOptions, deadlines: Deadlines) {

@@ -173,14 +173,14 @@ describe('floods end the connection, and nobody else is the worse for it', () =>
 })
 
 describe('limits of one connection', () => {
-  it('streams beyond the limit are refused, and can be tried again', async () => {
+  it('streams beyond the limit are rejected, and can be tried again', async () => {
     const { gateway } = await start({ streams: 2 }, '')
     const socket = await rawHttp2(gateway.port)
     const frames = framesOf(socket, (all) => all.length === 2)
     for (const id of [1, 3, 5, 7])
       socket.write(frame(HEADERS, END_HEADERS | END_STREAM, id, fieldBlock(HEAD)))
-    const refused = `reset ${constants.NGHTTP2_REFUSED_STREAM}`
-    assert.equal((await frames).filter((one) => one === refused).length, 2)
+    const rejected = `reset ${constants.NGHTTP2_REFUSED_STREAM}`
+    assert.equal((await frames).filter((one) => one === rejected).length, 2)
   })
 
   for (const [name, fields, status] of [
@@ -318,7 +318,7 @@ describe('what must not reach an upstream of HTTP/1.1', () => {
       socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 1, fieldBlock(fields)))
       const responses = await frames
       assert.deepEqual(seen, [])
-      // Either the protocol itself refuses it, or our reader responds with a status.
+      // Either the protocol itself rejects it, or our reader responds with a status.
       assert.match(String(responses), /reset|goaway|headers 1/)
     })
   }
@@ -339,7 +339,7 @@ describe('what must not reach an upstream of HTTP/1.1', () => {
       socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 3, fieldBlock(base('/next'))))
       assert.deepEqual(await frames, [`reset ${constants.NGHTTP2_PROTOCOL_ERROR}`, 'headers 3'])
       assert.deepEqual(seen, ['GET /next {"host":"x"}'])
-      assert.equal(gateway.refusals.length, 1)
+      assert.equal(gateway.rejections.length, 1)
     })
   }
 

@@ -56,7 +56,7 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
     `${`${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`.repeat(count)}0\r\n\r\n`
 
   describe('of a body, HTTP/1.1', () => {
-    it('a length that is too much is refused before the backend hears of it', async () => {
+    it('a length that is too much is rejected before the backend hears of it', async () => {
       await start('maxBodySize: 1000')
       const head = 'POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 1001\r\n\r\n'
       const text = await exchange(
@@ -96,7 +96,7 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
       assert.equal((await lastLine('/a'))?.['bytes.received'], 1000)
     })
 
-    it('chunks that become too much are refused, and the backend never has a whole body', async () => {
+    it('chunks that become too much are rejected, and the backend never has a whole body', async () => {
       await start('maxBodySize: 1000')
       const head = 'POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n'
       const text = await exchange(port, head + chunks(11, 100))
@@ -106,7 +106,7 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
       assert.equal((await lastLine('/a'))?.['reason'], 'too-large')
     })
 
-    it('a body that a rule reads and that does not fit is refused, not let through', async () => {
+    it('a body that a rule reads and that does not fit is rejected, not let through', async () => {
       const policies =
         '  policies: { authorization: { rules: [{ deny: \'string(request.body).contains("evil")\' }] } }\n'
       await start('maxBufferSize: 1000', { policies })
@@ -236,9 +236,9 @@ routes:
     const first = exchange(own, get, 'done')
     await until('the first one to be under way', () => held.length === 1)
     const responses = [exchange(own, get, /done|request /), exchange(own, get, /done|request /)]
-    const refused = await Promise.race(responses)
-    assert.match(refused, /^HTTP\/1.1 503 /)
-    assert.match(refused, /^retry-after: 1\r$/m)
+    const rejected = await Promise.race(responses)
+    assert.match(rejected, /^HTTP\/1.1 503 /)
+    assert.match(rejected, /^retry-after: 1\r$/m)
     assert.equal(busy.lines.at(-1)?.['reason'], 'overload')
     held[0]?.end('done')
     await until('the one that waited', () => held.length === 2)

@@ -35,7 +35,7 @@ describe('a client that speaks neither HTTP/1.1 nor HTTP/2', () => {
   it('gets no response, wherever its first line is cut', async () => {
     for (let at = 0; at < other.length; at++) {
       assert.equal(await sent(gateway.port, [other.slice(0, at), other.slice(at)]), '', `at ${at}`)
-      assert.equal(gateway.refusals.at(-1), 'not-http')
+      assert.equal(gateway.rejections.at(-1), 'not-http')
     }
     assert.equal(await sent(gateway.port, [...other]), '', 'byte by byte')
   })

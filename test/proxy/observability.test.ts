@@ -234,9 +234,9 @@ describe('tracing', () => {
     resources: { deployment.environment: "'test'" }`),
     )
     await gateway.get('/busy', { traceparent: PARENT, tracestate: 'a=1', 'x-user': 'alice' })
-    const [refused, served] = seen.slice(-2)
-    assert.match(String(refused?.traceparent), /^00-4bf92f3577b34da6a3ce929d0e0e4736-\w{16}-01$/)
-    assert.notEqual(refused?.traceparent, served?.traceparent, 'each attempt is a span')
+    const [rejected, served] = seen.slice(-2)
+    assert.match(String(rejected?.traceparent), /^00-4bf92f3577b34da6a3ce929d0e0e4736-\w{16}-01$/)
+    assert.notEqual(rejected?.traceparent, served?.traceparent, 'each attempt is a span')
     assert.deepEqual([served?.tracestate, served?.['x-set']], ['a=1', 'yes'])
     const [line] = gateway.lines
     assert.equal(line?.['trace.id'], '4bf92f3577b34da6a3ce929d0e0e4736')

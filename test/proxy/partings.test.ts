@@ -86,7 +86,7 @@ describe('how connections of clients end', () => {
     early.close()
   })
 
-  it('nor does one of which a policy read the beginning, and then refused', async () => {
+  it('nor does one of which a policy read the beginning, and then rejected', async () => {
     const own = await startGateway(upstream.port, {
       route: { readsBeginning: true },
       steps: [() => reply(403, 'direct-response', 'no')],

@@ -110,7 +110,7 @@ export function plantEverywhere(): void {
     [Observing.prototype, 'secured', 'counting a handshake'],
     [Observing.prototype, 'unsecured', 'counting a failed handshake'],
     [Observing.prototype, 'streamed', 'the end of a stream'],
-    [Observing.prototype, 'refused', 'counting bytes that are no request'],
+    [Observing.prototype, 'requestRejected', 'counting bytes that are no request'],
     [RequestTrace.prototype, 'attempting', 'the span of an attempt'],
     [RequestTrace.prototype, 'end', 'the end of a trace'],
     [ConnectionCounts.prototype, 'enter', 'counting connections'],

@@ -234,14 +234,14 @@ describe('AI providers in turn', () => {
         aiConfig(port, [[provider('a', one, asking())], [provider('watched', two, audit)]]),
       )
       assert.deepEqual(await ask('x'), { status: 200, text: 'two' })
-      const isRefused = () =>
+      const isRejected = () =>
         gateway.decisions().some(({ credentials }) => credentials?.level === 'provider')
       await until('the record', () => gateway.decisions().some((one) => one.provider === 'watched'))
-      assert.equal(isRefused(), false, 'another one responded')
+      assert.equal(isRejected(), false, 'another one responded')
       await serve(aiConfig(port, [[provider('a', one, asking())]]))
       assert.equal((await ask('x')).status, 403)
       assert.deepEqual(arrivals(), [0, 1, 0])
-      assert.equal(isRefused(), true)
+      assert.equal(isRejected(), true)
     })
 
     it('of a provider lends what it says to no other one', async () => {
@@ -289,7 +289,7 @@ describe('AI providers in turn', () => {
   })
 
   describe('a stream of a provider', () => {
-    it('goes on when its provider is denied by a reload, and the next request is refused', async () => {
+    it('goes on when its provider is denied by a reload, and the next request is rejected', async () => {
       const open: ServerResponse[] = []
       one.respondWith = (_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })

@@ -32,7 +32,7 @@ async function through(request: string) {
 const post = (lines: readonly string[], body = '') =>
   `POST /a HTTP/1.1\r\nhost: x\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n${body}`
 
-describe('what is ambiguous is refused, and nothing of it reaches the upstream', () => {
+describe('what is ambiguous is rejected, and nothing of it reaches the upstream', () => {
   for (const [title, request, status] of [
     [
       'both lengths',

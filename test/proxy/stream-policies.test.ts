@@ -25,7 +25,7 @@ function load(text: string) {
   return loadFile(file, { environment: {} }).result
 }
 
-describe('policies that nothing enforces for connections are refused', () => {
+describe('policies that nothing enforces for connections are rejected', () => {
   for (const [what, text, codes] of [
     [
       'rules of a route',

@@ -60,7 +60,7 @@ describe('trusted hops', () => {
   })
 
   for (const list of ['unknown, 10.0.0.2', '10.0.0.7, unknown', '10.0.0.7,', '']) {
-    it(`${JSON.stringify(list)} is refused, and the connection closes`, async () => {
+    it(`${JSON.stringify(list)} is rejected, and the connection closes`, async () => {
       const text = await exchange(gateway.port, get(`X-Forwarded-For: ${list}`) + get())
       assert.match(text, /^HTTP\/1\.1 400 /)
       assert.doesNotMatch(text, /127\.0\.0\.1/)

@@ -128,7 +128,7 @@ routes:
     await until('the end of the stream', () => peer.streams.size === 0)
   })
 
-  it('a refusal of the backend is what the client gets', async () => {
+  it('a rejection of the backend is what the client gets', async () => {
     const text = await exchange(port, HANDSHAKE.replace('/chat?room=1', '/refused'), 'no')
     assert.match(text, /^HTTP\/1.1 403 /)
   })

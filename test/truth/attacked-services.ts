@@ -17,7 +17,7 @@ export interface Addresses {
   /** Backends that respond to everything, and that admit everything where they are asked. */
   readonly backends: readonly string[]
   /** A service that denies whatever it is asked. */
-  readonly refusing: string
+  readonly rejecting: string
   /** Speaks MCP. */
   readonly tools: string
   /** A processor that responds to every request itself, with 403. */
@@ -46,7 +46,7 @@ export class AttackedServices {
     const [processor = '', limiter = '', authorizer = '', unwritable = '', picker = ''] = grpc.map(
       ({ port }) => `127.0.0.1:${port}`,
     )
-    const [refusing = '', tools = ''] = servers.map(addressOf)
+    const [rejecting = '', tools = ''] = servers.map(addressOf)
     const { ports, backends } = world.place
     this.world = world
     this.#servers = servers
@@ -54,7 +54,7 @@ export class AttackedServices {
     this.addresses = {
       port: ports[0] as number,
       backends: backends.map((port) => `127.0.0.1:${port}`),
-      refusing,
+      rejecting,
       tools,
       processor,
       limiter,
@@ -65,8 +65,8 @@ export class AttackedServices {
   }
 
   static async open(): Promise<AttackedServices> {
-    const refuse: RequestListener = (_, response) => void response.writeHead(403).end()
-    const servers = [createServer(refuse), createServer(serve)]
+    const reject: RequestListener = (_, response) => void response.writeHead(403).end()
+    const servers = [createServer(reject), createServer(serve)]
     for (const server of servers) server.listen(0, '127.0.0.1')
     await Promise.all(servers.map((server) => once(server, 'listening')))
     const processor = await startProcessor()

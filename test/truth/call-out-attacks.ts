@@ -108,7 +108,7 @@ const AUTHORIZED: readonly PolicyAttack[] = [
     (place) =>
       routed(
         { host: host(place) },
-        { extAuthz: { conditional: [{ condition: 'false', host: place.refusing }] } },
+        { extAuthz: { conditional: [{ condition: 'false', host: place.rejecting }] } },
       ),
     (place) =>
       routed(
@@ -157,18 +157,18 @@ const guarded = (guard: (place: Addresses) => Tree, phase = 'request'): File => 
 }
 const moderated =
   (more: Tree = {}) =>
-  ({ refusing }: Addresses): Tree => ({
+  ({ rejecting }: Addresses): Tree => ({
     openAIModeration: {
-      host: `http://${refusing}`,
+      host: `http://${rejecting}`,
       policies: { backendAuth: { key: 'k' } },
       ...more,
     },
   })
 const safe =
   (more: Tree = {}) =>
-  ({ refusing }: Addresses): Tree => ({
+  ({ rejecting }: Addresses): Tree => ({
     azureContentSafety: {
-      endpoint: `http://${refusing}`,
+      endpoint: `http://${rejecting}`,
       analyzeText: {},
       policies: { backendAuth: { key: 'k' } },
       ...more,
@@ -176,10 +176,10 @@ const safe =
   })
 const railed =
   (more: Tree = {}) =>
-  ({ refusing }: Addresses): Tree => ({
+  ({ rejecting }: Addresses): Tree => ({
     bedrockGuardrails: {
       ...{ guardrailIdentifier: 'g', guardrailVersion: '1', region: 'eu-central-1' },
-      host: `http://${refusing}`,
+      host: `http://${rejecting}`,
       policies: { backendAuth: { aws: { accessKeyId: 'AKIA1234', secretAccessKey: 'b' } } },
       ...more,
     },

@@ -125,7 +125,7 @@ async function checkExamples(
   const { world, old, now, count } = pair
   const sent = differences.flatMap((difference) => {
     const admitting = difference.kind === 'admitted' ? now : old
-    const refusing = difference.kind === 'admitted' ? old : now
+    const rejecting = difference.kind === 'admitted' ? old : now
     const isReading = readsAddresses(old.tree) || readsAddresses(now.tree)
     // Whose word is taken about the client differs: no request means the same to both.
     if (isReading && hopsOf(old.tree) !== hopsOf(now.tree)) return []
@@ -134,7 +134,7 @@ async function checkExamples(
     if (probe === undefined) return []
     const own = sharesIn(admitting.tree).find(({ name }) => name === difference.backend)
     const made = own === undefined ? probe : { ...probe, share: own.host }
-    return [{ difference, admitting, refusing, probe: made }]
+    return [{ difference, admitting, rejecting, probe: made }]
   })
   if (sent.length === 0) return []
   const got = new Map<Side, readonly Outcome[]>()
@@ -142,11 +142,11 @@ async function checkExamples(
     await world.serve(side.file)
     const shares = sharesIn(side.tree)
     const outcomes: Outcome[] = []
-    for (const { probe, refusing, difference } of sent) {
+    for (const { probe, rejecting, difference } of sent) {
       await world.serve(fileFor(pair, side, difference.provider))
-      // Of backends by chance, it is one that refuses it.
+      // Of backends by chance, it is one that rejects it.
       const ways =
-        side === refusing && shares.length > 0
+        side === rejecting && shares.length > 0
           ? shares.map(({ host }) => ({ ...probe, share: host }))
           : [probe]
       const all = await world.send(ways)
@@ -155,13 +155,13 @@ async function checkExamples(
     got.set(side, outcomes)
   }
   const claims: FalseClaim[] = []
-  for (const [index, { difference, admitting, refusing, probe }] of sent.entries()) {
+  for (const [index, { difference, admitting, rejecting, probe }] of sent.entries()) {
     count('diff examples sent')
     const yes = got.get(admitting)?.[index] as Outcome
-    const no = got.get(refusing)?.[index] as Outcome
+    const no = got.get(rejecting)?.[index] as Outcome
     const { kind, listener, route } = difference
     const claim = `diff: newly ${kind} at listener ${listener}, route ${route}`
-    const observed = `${admitting.name} responds with ${yes.status}, ${refusing.name} ${no.status}`
+    const observed = `${admitting.name} responds with ${yes.status}, ${rejecting.name} ${no.status}`
     const example = describeProbe(probe)
     // It was said to depend on a service, which turned it away.
     if (difference.services.length > 0 && !isAdmitted(yes) && !isAdmitted(no)) continue

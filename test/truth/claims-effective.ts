@@ -65,15 +65,15 @@ async function checkRoute(
     const isAsked = /"extAuthz"/.test(text) && /"failureMode":"Deny"/.test(text)
     const isElsewhere = readsAddresses(tree) || isOdd || isAsked
     if (isElsewhere || !came.some(isAnonymous)) return []
-    const refused = await refusedAmongMore(pair, side, gateway, route)
-    if (refused !== 'none') return []
+    const rejected = await rejectedAmongMore(pair, side, gateway, route)
+    if (rejected !== 'none') return []
     const observed = `all ${came.length} requests that come to it are admitted, and so are more`
     return [{ kind: 'effective guarded', claim, observed }]
   }
   if (protection === 'unprotected') {
     const nobody = came.filter(isAnonymous)
-    const refused = nobody.filter((index) => !isAdmitted(outcomes[index] as Outcome))
-    const [one] = refused
+    const rejected = nobody.filter((index) => !isAdmitted(outcomes[index] as Outcome))
+    const [one] = rejected
     if (one === undefined) return []
     const { status } = outcomes[one] as Outcome
     const observed = `${side.name} responds with ${status} to somebody without credentials`
@@ -105,7 +105,7 @@ function comingTo(
 }
 
 /** Few probes may all be admitted by chance. */
-async function refusedAmongMore(
+async function rejectedAmongMore(
   { world, random }: Pair,
   side: Side,
   gateway: string,

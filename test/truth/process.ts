@@ -78,10 +78,10 @@ export class RunningGateway {
     return false
   }
 
-  async #until(what: string, sign: RegExp, refusal: RegExp): Promise<boolean> {
+  async #until(what: string, sign: RegExp, rejection: RegExp): Promise<boolean> {
     for (let waited = 0; waited < TIMEOUT_MS; waited += 10) {
       if (sign.test(this.#text)) return true
-      if (refusal.test(this.#text)) return false
+      if (rejection.test(this.#text)) return false
       if (this.#child?.exitCode !== null) break
       await wait(10)
     }

@@ -87,7 +87,7 @@ describe('attacks on what is called proven of protocols', () => {
 
   /** The example as it is said, sent to both. */
   async function isTrue({ kind, listener, example, services }: Difference, old: Tree, now: Tree) {
-    const [admitting, refusing] = kind === 'admitted' ? [now, old] : [old, now]
+    const [admitting, rejecting] = kind === 'admitted' ? [now, old] : [old, now]
     const probe = probeFor({ example, listener }, { tree: admitting } as never, false)
     // Nobody here has such a session, and what a service says was not tried.
     if (probe === undefined || services.length > 0) return true
@@ -99,7 +99,7 @@ describe('attacks on what is called proven of protocols', () => {
     const sent = { ...probe, request: { ...probe.request, headers, ...body } }
     const isMcp = JSON.stringify(admitting).includes('"targets"')
     const [yes] = await outcomes(admitting, [sent], isMcp)
-    const [no] = await outcomes(refusing, [sent], isMcp)
+    const [no] = await outcomes(rejecting, [sent], isMcp)
     return yes === true && no === false
   }
 

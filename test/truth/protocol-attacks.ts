@@ -107,7 +107,7 @@ const ASKED: readonly ProtocolAttack[] = [
   {
     name: 'a service that is asked moves to where another one is',
     old: (place) => asked(host(place, 3), CHECK)(place),
-    now: (place) => asked(place.refusing, CHECK)(place),
+    now: (place) => asked(place.rejecting, CHECK)(place),
     requests: [{}],
   },
   {
@@ -119,7 +119,7 @@ const ASKED: readonly ProtocolAttack[] = [
   {
     name: 'a service that counts moves, and nobody can tell what it says',
     old: (place) => asked(host(place, 3), COUNT)(place),
-    now: (place) => asked(place.refusing, COUNT)(place),
+    now: (place) => asked(place.rejecting, COUNT)(place),
     requests: [{}],
     isSame: true,
     isUntold: true,

@@ -148,7 +148,7 @@ const SERVICE_ATTACKS: readonly ReplayAttack[] = [
   {
     name: 'a service is asked from now on',
     old: plain(),
-    now: (place) => plain({ extAuthz: { host: place.refusing, protocol: { http: {} } } })(place),
+    now: (place) => plain({ extAuthz: { host: place.rejecting, protocol: { http: {} } } })(place),
     request: {},
   },
   {
@@ -161,7 +161,7 @@ const SERVICE_ATTACKS: readonly ReplayAttack[] = [
     name: 'a webhook is asked from now on',
     old: (place) => routed(models(place, { policies: rules(ANY) })),
     now: (place) => {
-      const guardrails = { request: [{ webhook: { target: { host: place.refusing } } }] }
+      const guardrails = { request: [{ webhook: { target: { host: place.rejecting } } }] }
       return routed(models(place, { policies: { guardrails, ...rules(ANY) } }))
     },
     request: call('m'),

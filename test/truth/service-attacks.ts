@@ -74,7 +74,7 @@ const GUARDS: readonly ProtocolAttack[] = [
   {
     name: 'a webhook says no',
     old: (place) => routed(models(place)),
-    now: (place) => routed(models(place, { policies: webhook(place.refusing) })),
+    now: (place) => routed(models(place, { policies: webhook(place.rejecting) })),
     requests: [said('one')],
   },
   {
@@ -100,13 +100,13 @@ const GUARDS: readonly ProtocolAttack[] = [
   },
   stillDenied(
     'a webhook denies',
-    (place, policies) => routed(models(place, { policies: webhook(place.refusing) }), policies),
+    (place, policies) => routed(models(place, { policies: webhook(place.rejecting) }), policies),
     said('x', { headers: MARKED }),
   ),
   stillDenied(
     'a webhook denies every response',
     (place, policies) =>
-      routed(models(place, { policies: webhook(place.refusing, 'response') }), policies),
+      routed(models(place, { policies: webhook(place.rejecting, 'response') }), policies),
     said('x', { headers: MARKED }),
   ),
   stillDenied(
@@ -134,7 +134,7 @@ const ASKING: readonly (readonly [string, (place: Addresses) => Tree])[] = [
   ['a service that counts', limited],
   [
     'a service by HTTP',
-    ({ refusing }) => ({ extAuthz: { host: refusing, protocol: { http: {} } } }),
+    ({ rejecting }) => ({ extAuthz: { host: rejecting, protocol: { http: {} } } }),
   ],
 ]
 
@@ -346,7 +346,7 @@ export const SERVICE_INVARIANTS: readonly InvariantAttack[] = [
   },
   {
     name: 'a webhook denies every call',
-    file: (place) => routed(models(place, { policies: webhook(place.refusing) })),
+    file: (place) => routed(models(place, { policies: webhook(place.rejecting) })),
     on: {},
     admitted: NOBODY_MARKED,
     verdict: 'not known',

@@ -119,9 +119,9 @@ export class Link {
         clearTimeout(late)
         resolve(link)
       }
-      const refused = () => done(undefined)
-      socket.once('error', refused)
-      socket.once('close', refused)
+      const rejected = () => done(undefined)
+      socket.once('error', rejected)
+      socket.once('close', rejected)
       socket.once('connect', () => {
         socket.setNoDelay(true)
         if (proxy !== undefined) socket.write(proxyHeader(proxy, port))
@@ -135,8 +135,8 @@ export class Link {
           ALPNProtocols: [isHttp2 ? 'h2' : 'http/1.1'],
           secureContext: contextOf(certificate, credentials),
         })
-        secured.once('error', refused)
-        secured.once('close', refused)
+        secured.once('error', rejected)
+        secured.once('close', rejected)
         secured.once('secureConnect', () => done(new Link(secured, isHttp2)))
       })
     })

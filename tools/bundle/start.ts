@@ -5,6 +5,6 @@ import { compileBundle, runBundle } from './script.ts'
 
 /* The programs of a release begin here: `portcullis.mjs` runs `portcullis.cjs` beside it. */
 const bundle = compileBundle(import.meta.filename.replace(/\.mjs$/, '.cjs'))
-// Not before: V8 refuses code that was made with other settings. They are those of the process.
+// Not before: V8 rejects code that was made with other settings. They are those of the process.
 if (isMainThread) deferOptimization()
 runBundle(bundle)

@@ -60,7 +60,7 @@ process.once('exit', () => {
   rmSync(folder, { recursive: true })
   const isTaken = said.join('').includes('PC0401')
   process.exitCode = isTaken ? 0 : 1
-  // V8 refuses code that was made with other settings than those of a start (cli/startup-memory.ts).
+  // V8 rejects code that was made with other settings than those of a start (cli/startup-memory.ts).
   setFlagsFromString('--semi-space-growth-factor=2')
   if (isTaken) writeCode(bundle)
   else process.stderr.write(said.join(''))

@@ -302,7 +302,7 @@ export const FRONTEND: Readonly<Record<string, Structural>> = {
     maxVersion: version('The maximum TLS version.'),
   }),
   http: of('frontendHttp'),
-  // The word of others that nothing here does is refused by the API server already.
+  // The word of others that nothing here does is rejected by the API server already.
   connect: of('connect', { mode: words('Deny: CONNECT requests get 405.', ['Deny'], 'Deny') }),
   accessLog,
   tracing: withBackendRef(

@@ -56,7 +56,7 @@ describe('an archive', () => {
     assert.equal(tar(archive, '--extract', '--to-stdout', 'usr/bin/a').toString(), 'hello')
   })
 
-  it('refuses a path that it cannot hold', () => {
+  it('rejects a path that it cannot hold', () => {
     const path = 'a'.repeat(101)
     assert.throws(() => writeTar([{ kind: 'folder', path }]), /too long/)
   })

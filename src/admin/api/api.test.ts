@@ -33,7 +33,7 @@ routes:
 - backends: [{ host: "users:80" }]
 `
 
-/** What commands say where there is nothing to say. */
+/** The output of commands that have nothing to report. */
 const SAID: Readonly<Record<Parameters<ApiDeps['runTool']>[0], object>> = {
   effective: { listeners: [] },
   lint: { errors: 0, warnings: 0, infos: 0, diagnostics: [] },
@@ -103,7 +103,7 @@ const READING: readonly (readonly [string, string, object?])[] = [
   ['POST', '/api/policies/explain', { request: 'GET /', claims: { sub: 'a' } }],
 ]
 
-/** Of a database, an endless response, another server: each is compared where there is one. */
+/** With a database, an endless response, or on another server: compared in other tests. */
 const ELSEWHERE = [
   'GET /api/openapi.json',
   'GET /api/decisions/tail',
@@ -344,7 +344,7 @@ async function listening(api: RequestHandler): Promise<Server> {
   return server
 }
 
-/** By node:http, since fetch decides itself about some headers. */
+/** Uses node:http, since fetch sets some headers itself. */
 function send(server: Server, path: string, { method, headers, body }: Sent): Promise<Reply> {
   const { port } = server.address() as AddressInfo
   return new Promise((resolve, reject) => {

@@ -13,7 +13,7 @@ export function readOnly(): ApiReply {
   )
 }
 
-/** Why a change was not stored, and what to do about it. */
+/** Renders why a change was not stored, with a hint at the fix. */
 export function renderFailure(failure: ChangeFailure, deps: ApiDeps): ApiReply {
   const { references } = deps.configuration
   const versionOf = (one: MergedResource) => ({

@@ -49,7 +49,7 @@ const change = z
 
 const changesSchema = z.array(change).min(1).max(10_000)
 
-/** Of what is only tried: without any, it is what runs that is looked at. */
+/** Changes for a dry run; without any, the running configuration is analyzed. */
 export const proposedChanges = z
   .array(change)
   .max(10_000)
@@ -320,7 +320,7 @@ function replyTo(
 ): ApiReply {
   switch (outcome.kind) {
     case 'stored':
-      // The history has what this revision changed, before and after.
+      // The history has the values before and after this revision.
       return { ...done(outcome), audited: { revision: outcome.revision } }
     case 'failed':
       return renderFailure(outcome.failure, deps)
@@ -338,7 +338,7 @@ function replyTo(
   }
 }
 
-/** Only what differs, so that to import what was exported stores nothing. */
+/** Stores only differences, so that importing an export stores nothing. */
 function importFile(call: Call, deps: ApiDeps): Promise<ApiReply> | ApiReply {
   let imported: unknown
   try {
@@ -381,7 +381,7 @@ function importFile(call: Call, deps: ApiDeps): Promise<ApiReply> | ApiReply {
   })
 }
 
-/** A file cannot delete anything: whoever applies it by hand has to. */
+/** A file cannot delete anything, so deletions must be applied manually. */
 function deletedLines({ merged: { hidden } }: ConfigurationView): string {
   return hidden.map(({ kind, id }) => `# deleted: ${JSON.stringify(`${kind}/${id}`)}\n`).join('')
 }

@@ -83,7 +83,7 @@ function shown(view: ConfigurationView, found: MergedResource, origin: FieldOrig
   }
 }
 
-/** Where the file has a field; null if it has none. */
+/** The line of a field in the file; null if it is not there. */
 function lineOf({ baseline }: ConfigurationView, found: MergedResource, steps: Steps) {
   const own = baseline.resources.get(keyOf(found))
   if (own === undefined) return null

@@ -229,7 +229,7 @@ function outlineOf({ file, store }: Configuration, { baseline, merged }: Configu
   }
 }
 
-/** A whole configuration without secrets: of resources by their schemas, of `config` by names. */
+/** The whole configuration without secrets: by schema for resources, by name for `config`. */
 function shown(configuration: unknown, { configuration: { references }, secrets }: ApiDeps) {
   const copy: Record<string, unknown> = { ...(configuration as object) }
   const { config } = copy
@@ -246,7 +246,7 @@ function shown(configuration: unknown, { configuration: { references }, secrets 
   return hideTexts(copy, secrets)
 }
 
-/** Of the process: a database has a password, a session a key. */
+/** For process settings: a database has a password, a session a key. */
 function hideCredentials(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(hideCredentials)

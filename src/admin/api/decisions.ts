@@ -77,10 +77,10 @@ function wanted(query: Readonly<Record<string, unknown>>): DecisionQuery {
   return Object.fromEntries(given) as unknown as DecisionQuery
 }
 
-/** Milliseconds. Records of workers have to be asked for, so that there is nothing to wait on. */
+/** Milliseconds. Records of workers must be requested, so there is no event to wait for. */
 const PACE = 500
 const MAX_TAILS = 16
-/** Of two looks that overlap: clocks of workers may be so far apart. */
+/** Milliseconds by which polls overlap: the clocks of workers may differ by this much. */
 const OVERLAP = 2_000
 let tails = 0
 
@@ -112,7 +112,7 @@ async function tail(
       seen = new Set(texts)
       const events = fresh.map((text) => `event: decision\ndata: ${text}\n\n`).join('')
       const isTaken = response.write(events === '' ? ': \n\n' : events)
-      // A client that does not read gets later what it missed, as far as it is still known.
+      // A slow client gets missed records later, as far as they are still available.
       if (!isTaken && isOpen) await drained(response)
     }
   } finally {

@@ -5,20 +5,20 @@ import type { ApiDeps } from './deps.ts'
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
 
-/** One operation of the API; the OpenAPI document is made of these. */
+/** One operation of the API; the OpenAPI document is generated from these. */
 export interface Endpoint {
   readonly method: Method
-  /** `/api/config/resources/{kind}/{id}`. */
+  /** Such as `/api/config/resources/{kind}/{id}`. */
   readonly path: string
   readonly summary: string
   readonly role: Role
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
-  /** The content type of the body, JSON if it is absent; the body is a string otherwise. */
+  /** The content type of the body, by default JSON; for other types, the body is a string. */
   readonly bodyType?: string
-  /** Headers of the request that the operation looks at. */
+  /** The request headers that the operation reads. */
   readonly headers?: Readonly<Record<string, string>>
-  /** What it responds, by status; any other is a problem. */
+  /** The responses by status; any other status is a problem document. */
   readonly responses: Readonly<Record<number, ResponseShape>>
   readonly run: (call: Call, deps: ApiDeps) => Promise<ApiReply> | ApiReply
 }
@@ -26,7 +26,7 @@ export interface Endpoint {
 export interface ResponseShape {
   readonly description: string
   readonly schema?: z.ZodType
-  /** JSON if it is absent. */
+  /** By default JSON. */
   readonly type?: string
 }
 
@@ -34,7 +34,7 @@ export interface Call {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly caller: Caller
-  /** The parts of the path that are in braces. */
+  /** The parts of the path in braces. */
   readonly parts: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, unknown>>
   readonly body: unknown
@@ -43,17 +43,17 @@ export interface Call {
 export interface ApiReply {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
-  /** Written as JSON; a string, with a content type of its own, as it is. */
+  /** Serialized as JSON; a string with its own content type is sent unchanged. */
   readonly body?: unknown
-  /** More for the audit trail: what it was before, and after. */
+  /** Further fields for the audit trail, such as the values before and after. */
   readonly audited?: Readonly<Record<string, string | number>>
-  /** What would keep the audit trail from being written. */
+  /** An action that would prevent the audit record from being written; runs after it. */
   readonly afterAudit?: () => void
-  /** The response was written already. */
+  /** The response has already been written. */
   readonly isWritten?: true
 }
 
-/** An error in the form of RFC 9457. */
+/** An error in the format of RFC 9457. */
 export function problem(
   status: number,
   detail: string,
@@ -67,7 +67,7 @@ export function problem(
   }
 }
 
-/** Anything that JSON can say, under one name in the OpenAPI document. */
+/** Any JSON value, under one name in the OpenAPI document. */
 export const anyJson = z.json().meta({ id: 'Json' })
 
 export const problemSchema = z
@@ -100,7 +100,7 @@ export function ok(body: unknown, headers: Readonly<Record<string, string>> = {}
   return { status: 200, headers, body }
 }
 
-/** No page, sniffed type or cache makes anything else of a response. */
+/** Prevents framing, content sniffing and caching of responses. */
 export const GUARDING = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

@@ -9,40 +9,40 @@ import type { Status } from '../responses.ts'
 
 export type FindDecisions = (query: DecisionQuery) => Promise<readonly DecisionRecord[]>
 
-/** What the API tells of, and acts on. */
+/** The data that the API shows, and the operations that it can perform. */
 export interface ApiDeps {
   readonly version: string
   readonly status: () => Status
   readonly find: FindDecisions
   readonly readMetrics: () => Promise<Iterable<MetricView>>
-  /** What calls to models used since a time, by steps, both in milliseconds. */
+  /** The usage of model calls since a time, in steps; both in milliseconds. */
   readonly usageOf: (search: { readonly since: number; readonly step: number }) => Promise<{
     readonly from: 'database' | 'memory'
     readonly points: readonly UsageRow[]
   }>
-  /** What was used of each budget of a policy; undefined: that is not known now. */
+  /** The usage of each budget of a policy; undefined if currently not known. */
   readonly budgetUse: (policy: ValidPolicy) => Promise<readonly UsedBudget[] | undefined>
   readonly configuration: Configuration
   readonly runTool: RunTool
   readonly log: Pick<Logger, 'level' | 'setLevel' | 'audit'>
-  /** Texts that are shown to nobody. */
+  /** Strings that must never be shown. */
   readonly secrets: readonly string[]
 }
 
-/** In the units that the budget is written in. */
+/** In the units of the budget. */
 export interface UsedBudget {
-  /** Values of its key for which anything was used. */
+  /** The number of values of its key with any usage. */
   readonly callers: number
   readonly used: number
   readonly maxUsed: number
-  /** When the period ends, RFC 3339. */
+  /** The end of the period, in RFC 3339 format. */
   readonly ends: string
 }
 
-/** A command of `portcullis`, run apart so that neither requests nor the gateway depend on it. */
+/** Runs a `portcullis` command in a separate process: requests and the gateway stay unaffected. */
 export type RunTool = (
   command: 'diff' | 'effective' | 'explain' | 'lint' | 'replay' | 'suggest' | 'test',
-  /** `FILES/name` stands for the path of a file of that name. */
+  /** `FILES/name` is replaced with the path of the file with that name. */
   args: readonly string[],
   /** Name → text. */
   files: Readonly<Record<string, string>>,

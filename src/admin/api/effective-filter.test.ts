@@ -47,13 +47,13 @@ interface Kept {
 describe('what guards what, in both directions', () => {
   for (const [query, expected] of [
     [{}, ['web orders orders,models', 'web chat models,tools', 'mesh']],
-    // From a thing to what guards it: the ways that lead through it.
+    // Filtered by a resource: the paths that lead through it.
     [{ gateway: 'mesh' }, ['mesh']],
     [{ route: 'chat' }, ['web chat models,tools']],
     [{ backend: 'models' }, ['web orders models', 'web chat models']],
     [{ route: 'chat', backend: 'models' }, ['web chat models']],
     [{ route: 'none' }, []],
-    // From a policy to what it guards, at whatever level it is set.
+    // Filtered by a policy: what it guards, at any level.
     [{ policy: 'tls' }, ['web orders orders,models', 'web chat models,tools']],
     [{ policy: 'staff' }, ['web orders orders,models']],
     [{ policy: 'keys' }, ['web orders models', 'web chat models']],

@@ -1,4 +1,4 @@
-/** What `portcullis effective --json` says, as far as it is looked at here. */
+/** The part of `portcullis effective --json` that is used here. */
 interface Guarded {
   readonly guards?: readonly { readonly policy: string }[]
 }
@@ -19,7 +19,7 @@ interface Listener extends Guarded {
   readonly routes: readonly Route[]
 }
 
-/** Only ways that the query asks for: by what they lead through, or by a policy that guards them. */
+/** Keeps the paths that the query selects: by what they lead through or what policy guards them. */
 export function keepEffective(found: unknown, query: Readonly<Record<string, unknown>>): unknown {
   const { listeners } = found as { readonly listeners: readonly Listener[] }
   const { policy, gateway, route, backend } = query

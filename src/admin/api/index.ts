@@ -23,7 +23,7 @@ const openApi: Endpoint = {
   run: (_, { version }) => ok(openApiOf(ENDPOINTS, version)),
 }
 
-/** Everything that the admin API can do. */
+/** All operations of the admin API. */
 export const ENDPOINTS: readonly Endpoint[] = [
   openApi,
   ...PROCESS_ENDPOINTS,

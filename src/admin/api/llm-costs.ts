@@ -41,7 +41,7 @@ const costs = z.object({ models: z.array(model) }).meta({ id: 'ModelCosts' })
 
 type Rated = z.output<typeof model>
 
-/** As `protocols/llm/catalog` has it; the source has checked it. */
+/** In the format of `protocols/llm/catalog`; validated by the source. */
 interface Catalog {
   readonly providers: Readonly<
     Record<string, { readonly models: Readonly<Record<string, Listed>> }>

@@ -42,14 +42,14 @@ const keysAndBudgets = z
   .object({ keys: z.array(key), budgets: z.array(budget) })
   .meta({ id: 'KeysAndBudgets' })
 
-/** As `policies/api-key` has it; neither keys nor their digests are shown. */
+/** In the format of `policies/api-key`; neither keys nor their digests are shown. */
 interface StoredKey {
   readonly metadata: z.output<typeof key>['metadata']
   readonly expires?: string
   readonly allowedModels?: readonly string[]
 }
 
-/** As `policies/budgets` has it. */
+/** In the format of `policies/budgets`. */
 interface StoredBudget {
   readonly measure: string
   readonly amount: number
@@ -116,7 +116,7 @@ function* policiesIn(value: unknown): Generator<ValidPolicy> {
   for (const member of Object.values(value)) yield* policiesIn(member)
 }
 
-/** Of several ways to sign in each is shown like one that stands alone. */
+/** Each of several authentication methods is shown as if it were the only one. */
 function withMembers(policy: ValidPolicy): readonly ValidPolicy[] {
   if (policy.kind !== 'authentication') return [policy]
   const { anyOf } = policy.value as {

@@ -3,7 +3,7 @@ import { type Endpoint, ok } from './define.ts'
 
 const MINUTE = 60
 const DAY = 86_400
-/** Steps that a response has at most. */
+/** The max number of steps in a response. */
 const MAX_STEPS = 1_500
 
 const search = z.object({

@@ -8,7 +8,7 @@ import type { MetricView } from '../../telemetry/exposition.ts'
 
 type Counts = Record<string, number>
 
-/** The few numbers that an overview begins with. */
+/** The key figures of the overview page. */
 export function summariseMetrics(metrics: Iterable<MetricView>) {
   const byStatus: Counts = {}
   const byRoute: Counts = {}

@@ -4,7 +4,7 @@ import { problemSchema } from './define.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** The API as an OpenAPI 3.1 document. */
+/** Renders the API as an OpenAPI 3.1 document. */
 export function openApiOf(endpoints: readonly Endpoint[], version: string): Json {
   const schemas: Record<string, unknown> = {}
   const paths: Record<string, Record<string, unknown>> = {}
@@ -99,13 +99,13 @@ function responseOf({ description, schema, type }: ResponseShape, schemaOf: Sche
   return { description, content: { [type ?? 'application/json']: { schema: shape } } }
 }
 
-/** Named schemas go to the components; the rest is written in place. */
+/** Named schemas become components; the rest is inlined. */
 function jsonSchemaOf(
   schema: z.ZodType,
   io: 'input' | 'output',
   schemas: Record<string, unknown>,
 ): unknown {
-  // As a member of something: what is converted itself is never a reference.
+  // Wrapped in an object, since the converted schema itself is never a reference.
   const whole = z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any' })
   const { $defs = {}, properties } = whole
   const moved = (value: unknown) =>

@@ -7,7 +7,7 @@ import { type ApiReply, type Endpoint, ok, problem } from './define.ts'
 
 const MAX_BODY = 1 << 20
 const TIMEOUT = 60_000
-/** Set by the connection itself. */
+/** Headers that the connection itself sets. */
 const OWN = ['connection', 'content-length', 'transfer-encoding', 'upgrade', 'expect', 'te']
 
 const request = z.strictObject({
@@ -58,7 +58,7 @@ interface Listening {
   readonly hostname: string
 }
 
-/** Only what this gateway listens on: nothing else can be reached this way. */
+/** Only listeners of this gateway: nothing else can be reached this way. */
 function listenerOf(model: Model | undefined, wanted: string | undefined): Listening | string {
   const listeners = model === undefined ? [] : [...new Reach(model).listeners()]
   const all = listeners.flatMap(({ gateway, listener: one }) =>
@@ -95,7 +95,7 @@ function play(
       headers: { host: hostname, ...headers },
       timeout: TIMEOUT,
       agent: false as const,
-      // It is our own listener, by its address: there is nothing to be sure of.
+      // It is our own listener, reached by its address: there is nothing to verify.
       ...(isTls ? { servername: hostname, rejectUnauthorized: false } : {}),
     }
     let sent: ReturnType<typeof sendPlain>
@@ -130,7 +130,7 @@ function play(
         reply.on('error', failed)
       })
     } catch (error) {
-      // A header that cannot be written.
+      // The header cannot be written.
       resolve(problem(400, (error as Error).message))
       return
     }

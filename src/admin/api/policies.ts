@@ -145,7 +145,7 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
       if (args.some((arg) => arg.length > MAX_ARGUMENT) || args.join('').length > MAX_ARGUMENTS) {
         return problem(413, 'the headers and claims are too large')
       }
-      // By a file: an argument of a command cannot be that long.
+      // In a file, because an argument of a command cannot be that long.
       const more = body === undefined ? [] : ['--body-file', 'FILES/body']
       const files: Readonly<Record<string, string>> = body === undefined ? {} : { body }
       return tool(deps, 'explain', [...args, ...more], changesOf(sent), files)
@@ -161,7 +161,7 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
       const { id = '' } = parts
       const records = await deps.find({ id, limit: 100 })
       if (records.length === 0) return problem(404, `no record of ${id}`)
-      // As in a file of decisions: the command reads no line that lacks its digest.
+      // As in a decision file: the command does not read lines without their digest.
       const lines = records.map((one) => chainLine(FIRST_LINK, 'decision', one).line)
       const files = { 'one.jsonl': `${lines.join('\n')}\n` }
       const args = ['-f', 'FILES/config.json', `--decision=${id}`, '--decisions', 'FILES/one.jsonl']
@@ -170,7 +170,7 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
   },
 ]
 
-/** The oldest first, as in a file. */
+/** Oldest first, as in a file. */
 async function recordedLines(deps: ApiDeps): Promise<readonly string[]> {
   const records = await deps.find({ limit: 10_000 })
   return records.toReversed().map((one) => `${JSON.stringify(one)}\n`)
@@ -181,7 +181,7 @@ interface SentSuite {
   readonly allowsNotKnown: boolean
 }
 
-/** Characters; systems have bounds of their own, of one argument and of all. */
+/** Characters; operating systems limit the length of one argument and of all together. */
 const MAX_ARGUMENT = 30_000
 const MAX_ARGUMENTS = 200_000
 
@@ -189,7 +189,7 @@ function changesOf(body: unknown): readonly Change[] {
   return (body as { readonly changes?: readonly Change[] }).changes ?? []
 }
 
-/** With `=`, so that no value is taken for an option. */
+/** Uses `=`, so that no value is parsed as an option. */
 function explainArgs(given: Omit<z.output<typeof hypothetical>, 'body'>): readonly string[] {
   const { request, headers, claims, apiKey, certificate } = given
   const json = (value: unknown) => (value === undefined ? undefined : JSON.stringify(value))
@@ -211,7 +211,7 @@ function explainArgs(given: Omit<z.output<typeof hypothetical>, 'body'>): readon
   ]
 }
 
-/** `before.json` is what runs, `config.json` the same with the changes. */
+/** `before.json` is the running configuration, `config.json` the same with the changes. */
 async function tool(
   deps: ApiDeps,
   command: Parameters<ApiDeps['runTool']>[0],
@@ -227,7 +227,7 @@ async function tool(
   if ('why' in after) return renderFailure(after, deps)
   const files: Record<string, string> = { ...more, 'config.json': textForTools(after) }
   if (args.some((arg) => arg.includes('before.json'))) files['before.json'] = textForTools(before)
-  // What is served as it is written is looked at where it is written: its places are known then.
+  // A configuration served as written is analyzed in its own file, which has the positions.
   const isFile = changes.length === 0 && configuration.store === undefined
   const own = isFile
     ? args.map((arg) => (arg === 'FILES/config.json' ? configuration.file : arg))
@@ -249,13 +249,13 @@ interface LastRun {
 
 const lastRuns = new WeakMap<ApiDeps, LastRun>()
 
-/** Several pages of the UI read the same: it is worked out once for each configuration. */
+/** Several pages of the UI read the same result, so it is computed once per configuration. */
 async function runOnce(
   deps: ApiDeps,
   text: string,
   run: () => Promise<ToolResult | 'busy'>,
 ): Promise<ToolResult | 'busy'> {
-  // The text has secrets in it, and is not kept.
+  // The text contains secrets, so it is not retained.
   const digest = createHash('sha256').update(text).digest('hex')
   const last = lastRuns.get(deps)
   if (last?.digest === digest) return last.result

@@ -6,7 +6,7 @@ const MAX_DEPTH = 64
 
 type ReadBody = { readonly value: unknown } | ApiReply
 
-/** The body as JSON, within bounds that hold for all that works on it later. */
+/** Reads the body as JSON, within limits that later processing relies on. */
 export async function readJsonBody(request: IncomingMessage): Promise<ReadBody> {
   const read = await readTextBody(request, 'application/json')
   if ('status' in read) return read
@@ -22,7 +22,7 @@ export async function readJsonBody(request: IncomingMessage): Promise<ReadBody> 
 
 export async function readTextBody(request: IncomingMessage, type: string): Promise<ReadBody> {
   const [given = ''] = (request.headers['content-type'] ?? '').split(';')
-  // A form of another page can send neither: a browser would have to ask first, and is denied.
+  // A cross-origin form cannot send either type: a browser would need a preflight, which is denied.
   if (given.trim().toLowerCase() !== type) {
     return problem(415, `send the body as ${type}`, {}, { accept: type })
   }
@@ -45,7 +45,7 @@ export async function readTextBody(request: IncomingMessage, type: string): Prom
   }
 }
 
-/** Without recursion, which a deep value would exhaust. */
+/** Without recursion, since a deep value would overflow the stack. */
 function shapeProblem(value: unknown): string | undefined {
   const open: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 0 }]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * What commands say with `--json`, and so does the API. More may come with later versions, so that
- * all of them are open; `test/cli/api-shapes.test.ts` compares them with the commands' own types.
+ * The `--json` output of commands, which the API also returns. Later versions may add fields, so
+ * all schemas are open; `test/cli/api-shapes.test.ts` compares them with the types of the commands.
  */
 const action = z.enum(['Allow', 'Require', 'Deny'])
 const mode = z.enum(['Enforce', 'Audit'])
@@ -224,7 +224,7 @@ export const explainReport = z
     gateway: z.string(),
     listener: z.string(),
     route: z.string(),
-    refused: z.string().optional().describe('Why authentication rejects the request.'),
+    rejected: z.string().optional().describe('Why authentication rejects the request.'),
     notes: z.array(z.string()),
     stages: z.array(
       z.looseObject({

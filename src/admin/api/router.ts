@@ -7,7 +7,7 @@ import { type ApiReply, type Call, type Endpoint, GUARDING, problem } from './de
 import type { ApiDeps } from './deps.ts'
 import { readJsonBody, readTextBody } from './read-body.ts'
 
-/** Serves the endpoints, and says what is wrong with every other request. */
+/** Serves the endpoints, and reports what is wrong with every other request. */
 export function routeApi(
   endpoints: readonly Endpoint[],
   deps: ApiDeps,
@@ -53,7 +53,7 @@ async function respond(
     return problem(404, `unknown path ${path}; see /api/openapi.json for the available endpoints`)
   }
   const method = request.method === 'HEAD' ? 'GET' : request.method
-  // Of two that match, the one with fewer braces is meant: /tail is no id.
+  // If two paths match, the one with fewer parameters wins: /tail is not an id.
   const [first] = found
     .filter(({ endpoint }) => endpoint.method === method)
     .sort((a, b) => Object.keys(a.parts).length - Object.keys(b.parts).length)
@@ -78,14 +78,14 @@ async function respond(
   return reply
 }
 
-/** Who changed what, also in vain; what it was and became is in the history of the configuration. */
+/** Logs who changed what, including failed attempts; the history contains the values. */
 function audit({ request, caller }: Call, { status, audited = {} }: ApiReply, { log }: ApiDeps) {
   const [path = ''] = splitOnce(request.url ?? '/')
   const { name, role } = caller
   log.audit({ caller: name, role, method: request.method ?? '', path, status, ...audited })
 }
 
-/** No name has one, and PostgreSQL has no text with one. */
+/** No name contains NUL, and PostgreSQL text cannot contain it. */
 const NO_NUL = 'a name must not contain a NUL character'
 
 function splitOnce(url: string): readonly string[] {
@@ -166,7 +166,7 @@ function write(
     ...GUARDING,
     ...headers,
     'content-length': Buffer.byteLength(text),
-    // What was not read of a body would be taken for the next request.
+    // Unread bytes of the body would be parsed as the next request.
     ...(request.complete ? {} : { connection: 'close' }),
   })
   response.end(request.method === 'HEAD' ? undefined : text)

@@ -4,8 +4,8 @@ import { type Judged, mayBeUnserved } from './judge.ts'
 import type { RecordedRequest } from './requests.ts'
 
 /*
- * Where clients choose the provider by the name of the model, no other one takes its place. Bodies
- * are not recorded, so the providers that were looked at tell which model it was.
+ * If clients choose the provider by model name, no other provider can replace it. Bodies are not
+ * recorded, so the providers that were evaluated identify the model.
  */
 
 function modelsAt({ where }: Entry): AiBackend | undefined {
@@ -13,7 +13,7 @@ function modelsAt({ where }: Entry): AiBackend | undefined {
   return backend?.kind === 'ai' && backend.models !== undefined ? backend : undefined
 }
 
-/** Without the providers of other models. */
+/** Drops the providers of other models. */
 export function servingModel(
   entries: readonly Entry[],
   { providers }: RecordedRequest,
@@ -24,7 +24,7 @@ export function servingModel(
   )
 }
 
-/** What came of one way, of the verdicts for its providers. */
+/** Combines the verdicts for the providers of one way into one verdict. */
 export function byProviders(
   entries: readonly Entry[],
   judged: readonly Judged[],
@@ -36,7 +36,7 @@ export function byProviders(
   const isSplit = judged.some(({ kind }) => kind !== first?.kind)
   if (isSplit && providers.size === 0) return { kind: 'unknown', on: [MODEL] }
   const found = anyOf(judged)
-  // A virtual model goes on to targets that were not looked at then.
+  // A virtual model falls back to targets that were not evaluated at the time.
   const isVirtual = (backend.virtualModels ?? []).some(({ targets }) =>
     targets.some(({ provider }) => providers.has(provider)),
   )
@@ -45,7 +45,7 @@ export function byProviders(
 
 const MODEL = 'the model that was called'
 
-/** Of several providers one that may be asked is enough. */
+/** If there are several providers, it is enough that one of them can be called. */
 function anyOf(judged: readonly Judged[]): Judged {
   const [first, ...others] = judged
   if (first === undefined || others.length === 0) return first ?? { kind: 'unknown', on: [] }

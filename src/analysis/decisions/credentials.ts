@@ -6,20 +6,20 @@ import type { PolicyName } from './recorded.ts'
 import type { RecordedRequest } from './requests.ts'
 
 /**
- * What became of a request at one authentication, whatever its mode: it was accepted; there were
- * no credentials; they were bad; or nobody can tell the last two apart.
+ * The result of one authentication for a request, regardless of its mode: the credentials were
+ * accepted, absent or bad, or the record does not distinguish the last two.
  */
 type State = 'accepted' | 'absent' | 'bad' | 'absent-or-bad'
 
-/** What the record tells of the authentications that the request met. */
+/** What the record contains about the authentications that the request went through. */
 export interface KnownCredentials {
-  /** By what they accept: the same policy elsewhere, and in another configuration, finds the same. */
+  /** Keyed by what they accept, so the same policy has one key in all places and configurations. */
   readonly states: ReadonlyMap<string, State>
-  /** By variable, what set it; undefined: the record does not say. */
+  /** The authentications that set each variable; undefined if the record does not contain this. */
   readonly setBy: ReadonlyMap<string, readonly string[]> | undefined
 }
 
-/** `met`: the authentications on the way by which it came, in the configuration of that time. */
+/** `met`: the authentications on the way the request took, in the configuration of that time. */
 export function credentialsIn(
   recorded: RecordedRequest,
   met: readonly ValidPolicy[],
@@ -33,10 +33,10 @@ export function credentialsIn(
     states.set(key, 'accepted')
     setBy.set(variable, [...(setBy.get(variable) ?? []), key])
   }
-  const { refusedBy, reason } = recorded.authentication ?? {}
-  if (refusedBy !== undefined) {
-    const policy = met.find((one) => isNamed(one, refusedBy))
-    // A service or a key set that could not be reached says nothing of the request.
+  const { deniedBy, reason } = recorded.authentication ?? {}
+  if (deniedBy !== undefined) {
+    const policy = met.find((one) => isNamed(one, deniedBy))
+    // If a service or a key set was unreachable, that says nothing about the request.
     if (policy !== undefined && reason !== 'unavailable') {
       states.set(credentialsOf(policy), reason === 'missing' ? 'absent' : 'bad')
     }
@@ -60,7 +60,7 @@ function isNamed(policy: ValidPolicy, name: PolicyName): boolean {
   )
 }
 
-/** Of one that let a request pass, and found nobody. */
+/** The result of a policy that admitted a request without identifying a client. */
 function passedAs(policy: ValidPolicy): State {
   const { mode } = policy.value as { readonly mode?: string }
   if (mode === undefined && recordOf(policy.kind)?.asksService === true) return 'accepted'
@@ -78,7 +78,7 @@ function modeOf({ value }: ValidPolicy): string {
   return (value as { readonly mode?: string }).mode ?? 'Strict'
 }
 
-/** Whether an authentication lets the request pass; undefined: not known. */
+/** Whether an authentication admits the request; undefined if unknown. */
 export function isAccepted(policy: ValidPolicy, { states }: KnownCredentials): boolean | undefined {
   const mode = modeOf(policy)
   if (mode === 'Permissive') return true
@@ -97,8 +97,8 @@ export function isAccepted(policy: ValidPolicy, { states }: KnownCredentials): b
 }
 
 /**
- * A variable as the rules see it that call it `jwt#…`, after the authentications that they take it
- * from; undefined: nothing is known of it.
+ * A variable as seen by the rules that name it `jwt#…`, according to the authentications that
+ * provide it; undefined if nothing is known about it.
  */
 export function identityFor(
   name: string,
@@ -117,13 +117,13 @@ export function identityFor(
     if (setBy === undefined) return isSetBy(own) ? claims.get(variable) : undefined
     const by = setBy.get(variable) ?? []
     if (!by.includes(key)) continue
-    // Of two tokens nobody knows which of them the record shows.
+    // With two tokens, the record does not show which of them it contains.
     return new Set(by).size === 1 ? claims.get(variable) : new KnownValues()
   }
   return 'unset'
 }
 
-/** Whoever passes these is somebody. */
+/** Whether every request that passes these authentications has an identity. */
 function isSetBy(authentications: readonly ValidPolicy[]): boolean {
   return authentications.every((one) => modeOf(one) === 'Strict' && isSingle(one))
 }

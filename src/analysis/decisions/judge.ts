@@ -8,14 +8,17 @@ import { KnownValues, stepsOf } from './known-values.ts'
 import { type Evaluated, evaluateKnown } from './outcomes.ts'
 import type { RecordedRequest } from './requests.ts'
 
-/** What becomes of a request on one way; `unknown` names what it depends on. */
+/** The verdict for a request on one way; `unknown` lists what it depends on. */
 export type Judged =
   | { readonly kind: 'admitted' }
   | { readonly kind: 'refused'; readonly reason: string; readonly isUnserved?: true }
   | {
       readonly kind: 'unknown'
       readonly on: readonly string[]
-      /** What the rules admit may meet an error of the gateway's own, which no record shows. */
+      /**
+       * The gateway may respond with an error of its own to a request that the rules admit. No
+       * record shows this.
+       */
       readonly mayBeUnserved?: boolean
     }
 
@@ -23,7 +26,7 @@ const ADMITTED: Judged = { kind: 'admitted' }
 
 const UNSERVED: Judged = { kind: 'refused', reason: 'the request is not served', isUnserved: true }
 
-/** All stages on the way; one that surely refuses decides, whatever is not known of the others. */
+/** Judges all stages of the way. A certain rejection decides, even if other stages are unknown. */
 export function judgeWay(
   { points, isServed }: Pick<Entry, 'points' | 'isServed'>,
   recorded: RecordedRequest,
@@ -42,7 +45,10 @@ export function judgeWay(
   return together([before, { kind: 'unknown', on: unknown, mayBeUnserved }])
 }
 
-/** What the gateway itself may respond to what the rules before admit, or leave to the backends. */
+/**
+ * The responses the gateway itself may send to requests admitted by the earlier rules, or `left` if
+ * they may go on to the backends.
+ */
 function repliesTo(
   points: Entry['points'],
   recorded: RecordedRequest,
@@ -78,8 +84,8 @@ export function mayBeUnserved(all: readonly Judged[]): boolean {
 }
 
 function together(all: readonly Judged[]): Judged {
-  const refused = all.find(({ kind }) => kind === 'refused')
-  if (refused !== undefined) return refused
+  const denied = all.find(({ kind }) => kind === 'refused')
+  if (denied !== undefined) return denied
   const on = all.flatMap((one) => (one.kind === 'unknown' ? one.on : []))
   if (all.every(({ kind }) => kind === 'admitted')) return ADMITTED
   return { kind: 'unknown', on, mayBeUnserved: mayBeUnserved(all) }
@@ -98,7 +104,7 @@ function judgePoint(
     if (accepts === undefined) return { kind: 'unknown', on: [`the result of \`${policy.kind}\``] }
     return { kind: 'refused', reason: '401: the credentials are rejected' }
   })
-  // The server name is set at the connection alone, and the address there is that of the peer.
+  // Only the connection sets the server name, and its source address is that of the peer.
   const evaluate = evaluation(point, recorded, credentials)
   const enforced = point.rules.filter(({ isEnforced }) => isEnforced)
   const of = (action: PlacedRule['rule']['action']) =>
@@ -112,13 +118,13 @@ function judgePoint(
 }
 
 function denyOf(rule: PlacedRule, { outcomes, unknown }: Evaluated): Judged {
-  if (outcomes === TRUE) return refusedBy(rule, 'matches')
+  if (outcomes === TRUE) return deniedBy(rule, 'matches')
   return outcomes & TRUE ? { kind: 'unknown', on: unknown } : ADMITTED
 }
 
 function requireOf(rule: PlacedRule, { outcomes, unknown }: Evaluated): Judged {
   if (outcomes === TRUE) return ADMITTED
-  return outcomes & TRUE ? { kind: 'unknown', on: unknown } : refusedBy(rule, 'is not true')
+  return outcomes & TRUE ? { kind: 'unknown', on: unknown } : deniedBy(rule, 'is not true')
 }
 
 function allowOf(all: readonly Evaluated[]): Judged {
@@ -129,12 +135,12 @@ function allowOf(all: readonly Evaluated[]): Judged {
   return { kind: 'unknown', on: all.flatMap(({ unknown }) => unknown) }
 }
 
-function refusedBy({ rule, policy }: PlacedRule, cameTo: string): Judged {
+function deniedBy({ rule, policy }: PlacedRule, cameTo: string): Judged {
   const text = `${rule.action} \`${rule.expression}\` of \`${policy.policy}\` ${cameTo}`
   return { kind: 'refused', reason: text }
 }
 
-/** Rules of one place that see who asks alike read the same. */
+/** Rules of one place that see the same identity share the known values. */
 function evaluation(
   point: Point,
   recorded: RecordedRequest,
@@ -170,7 +176,7 @@ function knownAt(
   }
   if (stage === 'connection') {
     recorded.setConnection(known)
-    // A server name on record is that of the handshake, which rules about requests do not see.
+    // A recorded server name is that of the handshake, which rules for requests do not see.
     if (facts.get(SERVER_NAME.join('.'))?.kind === 'unset') known.unset(SERVER_NAME)
     return known
   }

@@ -1,14 +1,14 @@
 import type { JsonObject, Value } from '../../cel/values/value.ts'
 
 /**
- * What a record tells of one variable of expressions, or of all of them: a tree in which every
- * part is known, known not to be there, or not known.
+ * What a record contains about one or all variables of expressions: a tree whose nodes are known,
+ * known to be absent, or unknown.
  */
 export class KnownValues {
   readonly #root: Members = { kind: 'members', members: new Map() }
   #built: JsonObject | undefined
 
-  /** The value is this. */
+  /** Records the exact value. */
   set(steps: readonly string[], value: Value): void {
     this.#put(steps, { kind: 'value', value })
   }
@@ -17,28 +17,31 @@ export class KnownValues {
     this.#put(steps, { kind: 'unset' })
   }
 
-  /** It is there, and no more is known of it. */
+  /** Records that the attribute is present; nothing more is known about it. */
   present(steps: readonly string[]): void {
     this.#put(steps, { kind: 'present' })
   }
 
-  /** It has members, of which some may be known. */
+  /** Records that the attribute has members, some of which may be known. */
   open(steps: readonly string[]): void {
     this.#put(steps, { kind: 'members', members: new Map() })
   }
 
-  /** It is a text, a number or the like: nothing can be selected from it. */
+  /** Records that the attribute is a string, number or similar, which has no members to select. */
   memberless(steps: readonly string[], type: string): void {
     this.#put(steps, { kind: 'memberless', type })
   }
 
-  /** Another tree in place of a variable. */
+  /** Replaces a variable with another tree. */
   graft(variable: string, other: KnownValues): void {
     this.#root.members.set(variable, other.#root)
     this.#built = undefined
   }
 
-  /** Whether an expression that reads this, or only tests that it is there, comes out one way. */
+  /**
+   * Whether an expression that reads this attribute, or only tests whether it is present, has a
+   * single possible result.
+   */
   isKnown(steps: readonly string[], isTest: boolean): boolean {
     let node: Node | undefined = this.#root
     for (const [at, step] of steps.entries()) {
@@ -57,7 +60,7 @@ export class KnownValues {
     return node?.kind === 'value' ? node.value : undefined
   }
 
-  /** Values of what is known, and something in place of what is there and not known. */
+  /** The known values, with stand-ins for attributes that are present but unknown. */
   variables(): JsonObject {
     this.#built ??= built(this.#root) as JsonObject
     return this.#built
@@ -67,7 +70,7 @@ export class KnownValues {
     this.#built = undefined
     let at: Node = this.#root
     for (const step of steps.slice(0, -1)) {
-      // Of something that is known as a whole nothing is left to be said.
+      // An attribute that is known as a whole has nothing to add.
       if (at.kind !== 'members') return
       const below: Node | undefined = at.members.get(step)
       const next: Node =
@@ -98,7 +101,7 @@ type Node =
 
 const RANKS = { present: 0, members: 1, memberless: 1, unset: 2, value: 2 } as const
 
-/** Who says more. */
+/** Higher for nodes with more information. */
 function rankOf({ kind }: Node): number {
   return RANKS[kind]
 }
@@ -122,7 +125,7 @@ function built(node: Node): Value | undefined {
 
 const STAND_INS: Readonly<Record<string, Value>> = { string: '', number: 0, bool: false, list: [] }
 
-/** `jwt.realm['a-b']` as its parts; undefined where that cannot be told. */
+/** Splits `jwt.realm['a-b']` into its parts; undefined if the name cannot be parsed. */
 export function stepsOf(name: string): readonly string[] | undefined {
   const steps: string[] = []
   for (let rest = name; rest !== ''; ) {
@@ -135,7 +138,7 @@ export function stepsOf(name: string): readonly string[] | undefined {
   return steps.length === 0 || steps.includes('__proto__') ? undefined : canonical(steps)
 }
 
-/** Names of headers are the same in any case. */
+/** Header names are case-insensitive. */
 export function canonical(steps: readonly string[]): readonly string[] {
   const [variable, field, header, ...more] = steps
   if (variable !== 'request' || field !== 'headers' || header === undefined) return steps

@@ -2,7 +2,7 @@ import type { Model } from '../../model/model.ts'
 import type { Entry } from '../diff/entries.ts'
 import { type Point, pointsOf } from '../points.ts'
 
-/** By place, the rules about messages to MCP servers. */
+/** The rules for messages to MCP servers, keyed by place. */
 export function messagePoints(model: Model): ReadonlyMap<string, Point> {
   if (!model.backends.some(({ kind }) => kind === 'mcp')) return NO_POINTS
   const found = new Map<string, Point>()
@@ -14,7 +14,7 @@ export function messagePoints(model: Model): ReadonlyMap<string, Point> {
 
 const NO_POINTS: ReadonlyMap<string, Point> = new Map()
 
-/** The way of a message to one server: its rules decide after those of the backend. */
+/** The way of a message to one server, whose rules are evaluated after those of the backend. */
 export function withMessage(
   entry: Entry,
   server: string | undefined,
@@ -24,7 +24,7 @@ export function withMessage(
   const isThere = entry.where.backend.targets.some(({ name }) => name === server)
   const { mcpAuthorization: _, ...unlooked } = entry.unlooked
   if (!isThere) return { ...entry, unlooked, isServed: false }
-  // Of a server that adds nothing the same holds as of its backend.
+  // A server without rules of its own uses those of its backend.
   const point =
     points.get(placeOf(entry.where, server)) ?? points.get(placeOf(entry.where, undefined))
   if (point === undefined) return entry

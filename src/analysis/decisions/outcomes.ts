@@ -8,16 +8,16 @@ import type { JsonObject, Value } from '../../cel/values/value.ts'
 import { ANY, ERROR, FALSE, type Outcomes, outcomeOf, swapped, TRUE } from '../symbolic/outcome.ts'
 import { canonical, type KnownValues } from './known-values.ts'
 
-/** What a condition can come to, and what it depends on as far as that is not known. */
+/** The possible outcomes of a condition, and the unknown attributes that they depend on. */
 export interface Evaluated {
   readonly outcomes: Outcomes
   readonly unknown: readonly string[]
 }
 
 /**
- * A condition evaluated where some attributes are not known. Its parts, between `&&`, `||` and `!`,
- * are evaluated by the gateway's own evaluator if all that they read is known; the others can come
- * out in any way.
+ * Evaluates a condition with some attributes unknown. The gateway's own evaluator evaluates each
+ * operand of `&&`, `||` and `!` if all the attributes it reads are known; any other operand can
+ * have any outcome.
  */
 export function evaluateKnown(term: Term, environment: Environment, known: KnownValues): Evaluated {
   const unknown = new Set<string>()
@@ -62,7 +62,7 @@ function isOne(outcomes: Outcomes): boolean {
   return outcomes === TRUE || outcomes === FALSE || outcomes === ERROR
 }
 
-/** `a && b` is FALSE where one is, TRUE where both are, and an error otherwise; `||` the reverse. */
+/** `a && b` is FALSE if either is, TRUE if both are, and an error otherwise; `||` is reversed. */
 function joined(left: Outcomes, right: Outcomes, both: Outcomes, either: Outcomes): Outcomes {
   let found = (left | right) & either
   if (left & both && right & both) found |= both
@@ -71,7 +71,7 @@ function joined(left: Outcomes, right: Outcomes, both: Outcomes, either: Outcome
   return found
 }
 
-/** Headers under the names by which the condition asks for them. */
+/** Headers under the names that the condition uses for them. */
 function spelled(
   known: KnownValues,
   reads: readonly { readonly steps: readonly string[] }[],

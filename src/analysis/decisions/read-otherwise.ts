@@ -1,24 +1,24 @@
 import type { Entry } from '../diff/entries.ts'
 import type { Point, Reading } from '../points.ts'
 
-/** How requests are read on this way. */
+/** How the gateway reads requests on this way. */
 export function readingAt({ points }: Entry): Reading {
   return (points[0] as Point).reading
 }
 
-/** The setting by which routes and rules may see another request than they saw then, or none. */
+/** The changed setting, if any, by which routes and rules may see a different request, or none. */
 export function readOtherwise(entry: Entry, before: Entry, path: string): string | undefined {
   const [own, old] = [readingAt(entry), readingAt(before)]
   return (Object.keys(own) as (keyof Reading)[]).find((name) => {
     if (own[name] === old[name]) return false
-    // What was read then had room, and no record says how much it needed.
+    // The request fit within the limit at the time, and no record says how much it needed.
     if (LIMITS.has(name)) return limitOf(own[name]) < limitOf(old[name])
-    // Slashes that were kept are on record, and there is nothing to merge.
+    // Preserved slashes are in the record; without any, there is nothing to merge.
     return name !== 'mergeSlashes' || old.mergeSlashes || path.includes('//')
   })
 }
 
-/** What does not fit is rejected before any rule. */
+/** Requests that exceed these are rejected before any rule is evaluated. */
 const LIMITS: ReadonlySet<keyof Reading> = new Set([
   'maxHeadSize',
   'http1MaxHeaders',

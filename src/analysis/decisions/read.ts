@@ -57,13 +57,13 @@ const decision = z.object({
 
 export interface ReadDecisions {
   readonly decisions: readonly RecordedDecision[]
-  /** Numbers of lines that hold something else. */
+  /** Numbers of the lines that are not decisions. */
   readonly others: readonly number[]
-  /** The gateway wrote it, though it may have no decision yet. */
+  /** Whether the gateway wrote the file, even if it contains no decisions yet. */
   readonly isLog: boolean
 }
 
-/** JSON lines, as the gateway writes them; empty lines are passed over. */
+/** Reads JSON lines as the gateway writes them. Empty lines are skipped. */
 export function readDecisions(text: string): ReadDecisions {
   const decisions: RecordedDecision[] = []
   const others: number[] = []
@@ -84,7 +84,7 @@ export function readDecisions(text: string): ReadDecisions {
 
 const ABOUT_FILE: ReadonlySet<unknown> = new Set(['begin', 'gap', 'resume', 'end'])
 
-/** A line that the gateway writes about the file itself. */
+/** Whether the gateway wrote the line about the file itself. */
 function isAboutFile(value: unknown): boolean {
   const { seq, entry } = (value ?? {}) as { readonly seq?: unknown; readonly entry?: unknown }
   return seq !== undefined && ABOUT_FILE.has(entry)

@@ -1,6 +1,6 @@
 /**
- * A decision as it was recorded, one JSON object in a line. Of the record of the gateway this is
- * what is read here; what else stands in the line is passed over.
+ * A decision as it was recorded, one JSON object per line. Only the fields of the gateway's record
+ * that are read here; all others are ignored.
  */
 export interface RecordedDecision {
   readonly id: string
@@ -8,11 +8,11 @@ export interface RecordedDecision {
   readonly stage: string
   readonly verdict: 'allowed' | 'denied'
   readonly enforced: boolean
-  /** Denied for one provider, while the request went on to another. */
+  /** Whether it was denied for one provider, and the request went on to another. */
   readonly skipped?: boolean
   readonly kind: string
   readonly cause: string
-  /** Of credentials, what was wrong with them. */
+  /** What was wrong with the credentials. */
   readonly reason?: string
   readonly credentials?: PolicyName
   readonly rule?: RecordedRule
@@ -20,25 +20,25 @@ export interface RecordedDecision {
   readonly listener?: string
   readonly route?: string
   readonly backend?: string
-  /** Of an AI backend: the one that was looked at. */
+  /** For an AI backend, the provider that was evaluated. */
   readonly provider?: string
   readonly method?: string
   readonly host?: string
   readonly path?: string
   readonly port?: number
   readonly source: string
-  /** Who connected, where a trusted proxy names another client. */
+  /** The connecting peer, if a trusted proxy names another client. */
   readonly peer?: string
   readonly sni?: string
   /** The variables that authentication set. */
   readonly identified?: readonly RecordedIdentity[]
-  /** What was not set, and names of what was there beside it. */
+  /** What was not set, and the names that were present next to it. */
   readonly variable?: string
   readonly present?: readonly string[]
   readonly attributes: readonly RecordedAttribute[]
 }
 
-/** A policy as it is attached at one place. */
+/** A policy as attached at one place. */
 export interface PolicyName {
   readonly policy: string
   readonly section: string
@@ -61,10 +61,10 @@ export interface RecordedAttribute {
   readonly name: string
   readonly state: 'shown' | 'cut' | 'redacted' | 'unset'
   readonly value?: unknown
-  /** The value is of a type that JSON does not have. */
+  /** The value has a type that JSON does not have. */
   readonly inexact?: boolean
-  /** Of what is unset: the first part of its name that was not there; all of it, if it is not said. */
+  /** For an unset attribute, the first missing part of its name; by default, the whole name. */
   readonly missing?: string
-  /** The type of what that was looked for in, if it has no members. */
+  /** The type of the value that the missing part was looked up in, if it has no members. */
   readonly within?: string
 }

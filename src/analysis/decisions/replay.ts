@@ -20,11 +20,11 @@ import { readingAt, readOtherwise } from './read-otherwise.ts'
 import type { RecordedDecision } from './recorded.ts'
 import { type RecordedRequest, requestsIn } from './requests.ts'
 
-/** A recorded request that the new configuration would decide otherwise. */
+/** A recorded request that the new configuration would decide differently. */
 export interface Changed {
   readonly kind: 'admitted' | 'refused'
   readonly route: string
-  /** Why it was refused, or would be. */
+  /** Why it was rejected, or would be. */
   readonly reason: string
   readonly id: string
   readonly time: string
@@ -34,23 +34,23 @@ export interface Changed {
 export interface Replay {
   readonly requests: number
   readonly unchanged: number
-  /** Newly admitted first. */
+  /** Newly admitted requests first. */
   readonly changed: readonly Changed[]
-  /** What could not be told, by what it depends on. */
+  /** Undetermined requests, grouped by what the decision depends on. */
   readonly unknown: readonly { readonly why: string; readonly requests: number }[]
-  /** Requests that the old configuration decides otherwise than was recorded. */
+  /** The number of requests that the old configuration decides differently than recorded. */
   readonly disagreeing: number
 }
 
-/** Where a configuration takes a request: a text where it does not take it at all. */
+/** Determines where a configuration routes a request; a string says why it does not route it. */
 export type Router = (recorded: RecordedRequest) => Routed | string
 
 export interface Routed {
   /** `gateway/listener` */
   readonly listener: string
-  /** By name, those that may take it; empty: none does. More than one if the record does not tell. */
+  /** Names of the routes that may match: none, or several if the record does not say which. */
   readonly routes: readonly string[]
-  /** What that depends on. */
+  /** What the choice of route depends on. */
   readonly unknown: readonly string[]
 }
 
@@ -64,10 +64,10 @@ export interface Sides {
   readonly now: Side
 }
 
-/** Nothing else of it was looked at, and what the headers said is not on record. */
+/** The request was not evaluated any further, and the record does not contain its headers. */
 const CROSS_SITE = 'it depends on `csrf`, which is not replayed'
 
-/** What would have become of recorded requests. */
+/** Decides recorded requests again and reports what would change. */
 export function replay(records: Iterable<RecordedDecision>, { old, now }: Sides): Replay {
   const [was, is] = [waysIn(old), waysIn(now)]
   const changed: Changed[] = []
@@ -82,7 +82,7 @@ export function replay(records: Iterable<RecordedDecision>, { old, now }: Sides)
     }
     const credentials = credentialsIn(recorded, metIn(was, recorded))
     const before = judgeOn(was, recorded, credentials)
-    // Rules decide about what nothing serves as well: that gets nowhere all the same.
+    // Rules are evaluated even if nothing serves the request, which then fails anyway.
     const isLost = before.kind === 'refused' && before.isUnserved === true
     const wasAdmitted = recorded.isAdmitted && !isLost && !isUnserved(was, recorded)
     const isOther = before.kind !== 'unknown' && isAdmitted(before) !== wasAdmitted
@@ -90,7 +90,7 @@ export function replay(records: Iterable<RecordedDecision>, { old, now }: Sides)
     const judged = isOther
       ? judgeOn(is, recorded, credentials)
       : compared(was, is, recorded, credentials)
-    // The rules admitted it then, and no record says what it got.
+    // The rules admitted it at the time, and no record contains its response.
     const isDoubtful = recorded.isAdmitted && mayBeUnserved([before]) && judged.isAsBefore !== true
     const isOpen = isAdmitted(judged) && !wasAdmitted && judged.later !== undefined
     const known = isOpen ? ({ kind: 'unknown', on: [judged.later ?? ''] } as Outcome) : judged
@@ -130,11 +130,11 @@ function whyOf(on: readonly string[]): string {
 interface SideWays {
   readonly side: Side
   readonly entries: readonly Entry[]
-  /** By listener its rules for connections, whether or not a route is attached to it. */
+  /** The connection rules of each listener, whether or not a route is attached to it. */
   readonly connections: ReadonlyMap<string, Entry>
-  /** Of everything that decides which route takes a request, one word. */
+  /** A hash of everything that decides which route matches a request. */
   readonly routing: string
-  /** By place, the rules about messages to MCP servers. */
+  /** The rules for messages to MCP servers, keyed by place. */
   readonly messages: ReadonlyMap<string, Point>
 }
 
@@ -167,12 +167,12 @@ function connectionsIn(model: Model, entries: readonly Entry[]): ReadonlyMap<str
     const own = { key, way: key, where: point.where, listener: key, ...nothing }
     found.set(key, { ...own, names: '', isServed: true, unlooked: {}, points: [point] })
   }
-  // Where there are no requests the names that are taken count as well.
+  // Without requests, the accepted names also count.
   for (const entry of entries) if (entry.match === undefined) found.set(entry.listener, entry)
   return found
 }
 
-/** Authentications on the ways by which it can have come; those that only some of them have, not. */
+/** The authentications that all the ways the request may have taken have in common. */
 function metIn(ways: SideWays, recorded: RecordedRequest) {
   const known = knownRequest(recorded)
   const own = entriesFor(ways, door(recorded), recorded.route, recorded).filter(
@@ -188,13 +188,13 @@ function door({ gateway, listener }: RecordedRequest): string {
 
 type Outcome = Judged & {
   readonly route?: string
-  /** Nothing differs that decides about it. */
+  /** Nothing that decides the request differs. */
   readonly isAsBefore?: true
-  /** What decides after the rules: of what they denied nothing is known to it. */
+  /** A policy that decides after the rules. It knows nothing about what they denied. */
   readonly later?: string | undefined
 }
 
-/** The same, unless nothing that decides about it differs: then it is what it was. */
+/** The judgment for the new configuration, or the recorded one if nothing that decides differs. */
 function compared(
   was: SideWays,
   is: SideWays,
@@ -275,7 +275,8 @@ function judgeOn(
   const [first] = outcomes
   if (first === undefined) return { kind: 'refused', reason: 'no route matches' }
   const isLostOne = (one: Outcome) => one.kind === 'refused' && one.isUnserved === true
-  // Rules may have allowed what nothing serves, and a record says so: that is no refusal like others.
+  // Rules may have allowed a request that nothing serves, as recorded. That is not a rejection like
+  // the others.
   const isAlike = (one: Outcome) => one.kind === first.kind && isLostOne(one) === isLostOne(first)
   if (outcomes.every(isAlike) && first.kind !== 'unknown') return first
   const on = outcomes.flatMap((one) => (one.kind === 'unknown' ? one.on : []))
@@ -298,13 +299,13 @@ function knownRequest(recorded: RecordedRequest): KnownValues {
   return known
 }
 
-/** Of the matches of a route, those that can be the one. */
+/** Whether this match of a route may be the one that matched. */
 function mayTake({ match }: Entry, known: KnownValues): boolean {
   if (match === undefined) return true
   return (evaluateKnown(match.condition.term, STAGES.traffic, known).outcomes & TRUE) !== 0
 }
 
-/** What else is different on the way, and decides as well; undefined: nothing. */
+/** Other differences on the way that also decide the request; undefined if there are none. */
 function oddity(
   own: readonly Entry[],
   old: readonly Entry[],
@@ -314,8 +315,8 @@ function oddity(
   if (before === undefined) return 'how the request arrived'
   if (own.some((entry) => arrivalAt(entry) !== arrivalAt(before))) return 'how the client connected'
   const unlooked = own.flatMap((entry) => unlookedKinds(entry.unlooked, before.unlooked))
-  // How many requests there are is not for a record of one to tell; but of those to models, what
-  // cannot be counted is denied.
+  // The record of one request does not show how many requests there are. Requests to models are an
+  // exception: those that cannot be counted are denied.
   const isOfModels = own.some(({ where }) => where.backend?.kind === 'ai')
   const isCounting = (kind: string) => COUNTING.has(kind) && !isOfModels
   const deciding = unlooked.find((kind) => !isCounting(kind) && !PREFLIGHTS.has(kind))
@@ -324,13 +325,13 @@ function oddity(
   return isPreflight && own.some(repliesToPreflights) ? 'the response of `cors`' : undefined
 }
 
-/** A service may say anything. */
+/** A service may return any verdict. */
 const COUNTING = kindsThat(({ countsRequests, asksService }) => countsRequests && !asksService)
 const PREFLIGHTS = kindsThat(({ repliesTo }) => repliesTo === 'preflights')
 
 /**
  * The rules decided about a connection for a server name that no listener had, before any
- * handshake: of a certificate nothing is known.
+ * handshake, so nothing is known about its certificate.
  */
 function unseenCertificate(
   own: readonly Entry[],
@@ -348,7 +349,7 @@ function repliesToPreflights({ where }: Entry): boolean {
   )
 }
 
-/** Other names lead somewhere than did, and its own was not read: the source decided alone. */
+/** Whether server names lead elsewhere than before, and the source alone decided the connection. */
 function isTakenByName(
   own: readonly Entry[],
   old: readonly Entry[],
@@ -358,7 +359,7 @@ function isTakenByName(
   return isConnection && sni === undefined && names(own) !== names(old)
 }
 
-/** How clients connect, and whom the gateway believes about who they are. */
+/** How clients connect, and which proxies the gateway trusts to identify them. */
 function arrivalAt({ points, where }: Entry): string {
   const { protocol } = where.listener
   return hashOf([protocol, tlsOf(where.listener), points[0]?.believes])
@@ -368,7 +369,7 @@ function tlsOf(listener: Listener): unknown {
   return 'tls' in listener ? listener.tls : undefined
 }
 
-/** Those of the backend that it went to, unless others share its requests now than did `before`. */
+/** The entries of its backend, unless the backend now shares requests with others than `before`. */
 function entriesFor(
   { entries, connections }: SideWays,
   listener: string,
@@ -384,7 +385,7 @@ function entriesFor(
   return same.length > 0 && isShared ? same : own
 }
 
-/** Who gets how much of the requests of a route. */
+/** The share of a route's requests that each way receives. */
 function sharesOf(entries: readonly Entry[]): string {
   return JSON.stringify(entries.map(({ way, where }) => [way, where.ref?.weight]))
 }

@@ -26,7 +26,8 @@ describe('recorded requests', () => {
   for (const [stage, isAdmitted] of [
     ['traffic', false],
     ['backend', false],
-    // The request went on: what was denied is a message in its body, which records do not have.
+    // The request was forwarded: the denied part is a message in its body, which records do not
+    // contain.
     ['mcp', true],
   ] as const) {
     it(`that were denied at the stage ${stage} were ${isAdmitted ? '' : 'not '}admitted`, () => {

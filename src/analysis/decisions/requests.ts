@@ -10,42 +10,42 @@ import type {
   RecordedIdentity,
 } from './recorded.ts'
 
-/** A request that was recorded, with all that its records say of it. */
+/** A recorded request, with everything that its records contain. */
 export interface RecordedRequest {
   readonly id: string
   readonly time: string
   readonly isAdmitted: boolean
-  /** Why it was refused. */
+  /** Why it was rejected. */
   readonly reason: string
   readonly gateway: string
   readonly listener: string
   readonly port: number | undefined
   readonly route: string
   readonly backend: string | undefined
-  /** Of an AI backend, those that were looked at; empty: the records do not tell. */
+  /** The evaluated providers of an AI backend; empty if the records do not contain them. */
   readonly providers: ReadonlySet<string>
-  /** The authentication that turned it away, where one did, and why. */
-  readonly authentication: { readonly refusedBy: PolicyName; readonly reason: string } | undefined
-  /** `csrf` rejected it, before any authentication. */
+  /** The authentication that rejected the request, if any, and why. */
+  readonly authentication: { readonly deniedBy: PolicyName; readonly reason: string } | undefined
+  /** `csrf` rejected it before any authentication. */
   readonly isCrossSite: boolean
-  /** Sections whose authentications all let it pass. */
+  /** Sections whose authentications all admitted the request. */
   readonly passed: ReadonlySet<string>
-  /** Undefined: the records do not say it. */
+  /** Undefined if the records do not contain it. */
   readonly identified: readonly RecordedIdentity[] | undefined
-  /** By variable, what is known of whoever asks. */
+  /** What is known about the client's identity, keyed by variable. */
   readonly claims: ReadonlyMap<string, KnownValues>
-  /** Puts down what is known of the connection, and of the request. */
+  /** Record what is known about the connection and about the request. */
   setConnection(known: KnownValues): void
   setRequest(known: KnownValues): void
-  /** Undefined where it is not known: it was too long for a record. */
+  /** Undefined if unknown because it was too long for a record. */
   readonly path: string | undefined
-  /** The MCP server that its message was for, where rules decided about what the message names. */
+  /** The MCP server that its message was for, if rules decided about what the message names. */
   readonly server: string | undefined
-  /** As far as it is known; the rest is as if it were not there. */
+  /** The known parts of the request; unknown parts are absent. */
   readonly request: ExampleRequest
 }
 
-/** Each stage writes a record of its own: those of one request are taken together. */
+/** Each stage writes its own record. This groups the records of each request. */
 export function* requestsIn(records: Iterable<RecordedDecision>): Generator<RecordedRequest> {
   const byId = new Map<string, RecordedDecision[]>()
   for (const record of records) {
@@ -58,7 +58,8 @@ export function* requestsIn(records: Iterable<RecordedDecision>): Generator<Reco
 
 function requestOf(records: readonly RecordedDecision[]): RecordedRequest {
   const message = records.find(isNamedMessage)
-  // Of other messages of MCP one in the body was denied, and bodies are not recorded: it went on.
+  // For other MCP messages, a message in the body was denied. Bodies are not recorded, so the
+  // request was forwarded.
   const denied = records.find((record) => {
     const { verdict, enforced, skipped, stage } = record
     const isDenial = verdict === 'denied' && enforced && skipped !== true
@@ -66,7 +67,7 @@ function requestOf(records: readonly RecordedDecision[]): RecordedRequest {
   })
   const last = (denied ?? records.at(-1)) as RecordedDecision
   const isConnection = records.every(({ stage }) => stage === 'connection')
-  // The rules of the gateway and the listener are evaluated where no route is, too.
+  // The rules of the gateway and the listener are evaluated even if no route matches.
   const isLost = denied === undefined && !isConnection && last.route === undefined
   const attributes = records.flatMap((record) => record.attributes)
   const claims = claimsIn(attributes)
@@ -82,7 +83,7 @@ function requestOf(records: readonly RecordedDecision[]): RecordedRequest {
     route: last.route ?? '',
     backend: records.find(({ backend }) => backend !== undefined)?.backend,
     providers: new Set(records.flatMap(({ provider }) => provider ?? [])),
-    authentication: refusalIn(denied),
+    authentication: denialIn(denied),
     isCrossSite: denied?.kind === 'csrf',
     passed: passedIn(records, denied),
     identified: last.identified,
@@ -120,7 +121,7 @@ function requestOf(records: readonly RecordedDecision[]): RecordedRequest {
 
 const PART = /^mcp\.(tool|prompt|resource)\.target$/
 
-/** A decision about a tool, a prompt or a resource, of which the record tells the name. */
+/** Whether this is a decision about a tool, prompt or resource whose name the record contains. */
 function isNamedMessage(record: RecordedDecision): boolean {
   const { stage, kind, cause } = record
   return (
@@ -133,7 +134,7 @@ function serverOf({ attributes }: RecordedDecision): string | undefined {
   return typeof found?.value === 'string' ? found.value : undefined
 }
 
-/** A message names one thing: it is about none of the others. */
+/** A message names exactly one tool, prompt or resource, so the others are unset. */
 function setMessage(known: KnownValues, attributes: readonly RecordedAttribute[]): void {
   const named = attributes.map(({ name }) => PART.exec(name)?.[1]).find(Boolean)
   for (const part of ['tool', 'prompt', 'resource']) {
@@ -145,20 +146,20 @@ function setMessage(known: KnownValues, attributes: readonly RecordedAttribute[]
   }
 }
 
-/** Longer ones are cut by the gateway, and end with an ellipsis. */
+/** The gateway truncates longer paths and appends an ellipsis. */
 const CUT_PATH = 1_025
 
-function refusalIn(denied: RecordedDecision | undefined): RecordedRequest['authentication'] {
+function denialIn(denied: RecordedDecision | undefined): RecordedRequest['authentication'] {
   if (denied?.kind !== 'authentication' || denied.credentials === undefined) return undefined
-  return { refusedBy: denied.credentials, reason: denied.reason ?? '' }
+  return { deniedBy: denied.credentials, reason: denied.reason ?? '' }
 }
 
-/** Whoever comes as far as the rules of a stage has passed its authentications. */
+/** A request that reaches the rules of a stage has passed its authentications. */
 function passedIn(
   records: readonly RecordedDecision[],
   denied: RecordedDecision | undefined,
 ): ReadonlySet<string> {
-  // An invalid policy denies before anybody looks at who asks.
+  // An invalid policy denies requests before they are authenticated.
   const isJudged = (record: RecordedDecision) =>
     record.kind === 'authorization' && record.cause !== 'invalid-policy'
   const passed = new Set(records.filter(isJudged).map(({ stage }) => stage))
@@ -194,7 +195,8 @@ function setConnection(
     if (CERTIFICATE.test(attribute.name)) setAttribute(known, attribute, 0)
   }
   if (last.sni !== undefined) known.set(SERVER_NAME, last.sni)
-  // Without one, either none was sent or nobody waited for it: what a rule read tells which.
+  // Without a server name, either none was sent or the gateway did not wait for it: whether a rule
+  // read it tells which.
   const isRead = attributes.some(({ name }) => name === SERVER_NAME.join('.'))
   if (last.sni === undefined && isRead) known.unset(SERVER_NAME)
 }
@@ -243,7 +245,7 @@ function addressIn(source: string): From | undefined {
   return address && { address, port: Number(port) }
 }
 
-/** Variables of what says who asks. */
+/** The variables that identify clients. */
 const IDENTITIES: ReadonlySet<string> = new Set(IDENTITY_VARIABLES)
 
 function claimsIn(attributes: readonly RecordedAttribute[]): ReadonlyMap<string, KnownValues> {
@@ -256,7 +258,7 @@ function claimsIn(attributes: readonly RecordedAttribute[]): ReadonlyMap<string,
   return claims
 }
 
-/** `from`: how many of its names stand for the tree itself. */
+/** `from`: how many leading parts of the name refer to the tree itself. */
 function setAttribute(known: KnownValues, attribute: RecordedAttribute, from: number): void {
   const { name, state, value, inexact, within } = attribute
   const steps = stepsOf(name)?.slice(from)
@@ -264,7 +266,7 @@ function setAttribute(known: KnownValues, attribute: RecordedAttribute, from: nu
   if (steps === undefined || missing === undefined) return
   if (state === 'shown' && inexact !== true) known.set(steps, value as Value)
   else if (state !== 'unset') known.present(steps)
-  // Without the variable itself nothing is said of what it has elsewhere.
+  // If the variable itself is missing, nothing is known about its members elsewhere.
   else if (missing.length === 0) return
   else if (within === undefined) known.unset(missing)
   else known.memberless(missing.slice(0, -1), within)

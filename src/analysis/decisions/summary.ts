@@ -1,14 +1,14 @@
 import type { RecordedDecision } from './recorded.ts'
 
-/** What recorded decisions say about rules and tokens, counted. */
+/** Statistics of recorded decisions, by rule and by token claim. */
 export interface DecisionSummary {
   readonly records: number
-  /** When the first and the last of them were made. */
+  /** The times of the first and the last decision. */
   readonly first: string
   readonly last: string
-  /** Decisions by the rule that made them; see ruleIdentity. */
+  /** Number of decisions by the rule that made them; see ruleIdentity. */
   readonly decided: ReadonlyMap<string, Tally>
-  /** Names of claims that tokens had. */
+  /** Names of the claims that tokens had. */
   readonly claims: ReadonlySet<string>
 }
 
@@ -17,7 +17,7 @@ export interface Tally {
   readonly denied: number
 }
 
-/** A rule of the Model and a rule of a record are the same where all of this is. */
+/** A rule of the Model and a recorded rule are the same if all of this matches. */
 export function ruleIdentity(rule: {
   readonly policy: string
   readonly field: string
@@ -47,7 +47,10 @@ export function summarise(records: Iterable<RecordedDecision>): DecisionSummary 
   return { records: count, first, last, decided, claims }
 }
 
-/** By name only: what was read and there, and what was there in place of what was not. */
+/**
+ * Names of claims only: those that were read and present, and those that were present instead of a
+ * missing one.
+ */
 function* claimsIn({ attributes, variable, present }: RecordedDecision): Generator<string> {
   for (const { name, state } of attributes) {
     const [, claim] = /^jwt\.(\w+)/.exec(name) ?? []

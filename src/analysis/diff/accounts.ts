@@ -1,37 +1,37 @@
 /**
- * Who accounts for a part of the Model that differs between two of them. What stands here by name
- * is accounted for; everything else, and so every part that is added to the Model later, is not:
- * whether it changes anything is then not known.
+ * What accounts for a part of the Model that differs between two Models. Only parts listed here by
+ * name are accounted for. For all others, including any part added to the Model later, it is
+ * unknown whether a difference changes anything.
  */
 export type Accountant =
-  /** The comparison of rules at each way through the gateway. */
+  /** The comparison of rules on each way through the gateway. */
   | 'rules'
-  /** The comparison of what routes take, and of the ways that there are. */
+  /** The comparison of the ways and of what routes match. */
   | 'routes'
   /** The comparison of authentications on each way. */
   | 'authentication'
-  /** The comparison of whom the gateway believes about the source, where a rule reads it. */
+  /** The comparison of which proxies the gateway trusts for the source, if a rule reads it. */
   | 'source'
   /** The comparison of how connections may begin. */
   | 'openings'
-  /** The comparison of what is asked of clients in the handshake. */
+  /** The comparison of what is requested from clients in the handshake. */
   | 'certificates'
   /** The comparison of the listeners that share a port. */
   | 'ports'
-  /** Nothing needs to: it comes after the decision, or says how long and how much at once. */
+  /** Nothing needs to: it applies after the decision, or only limits durations and concurrency. */
   | 'nothing'
 
 export interface Account {
   readonly by: Accountant
-  /** Whether the parts below are accounted for one by one; else the whole is. */
+  /** Whether the parts below are accounted for one by one; if not, the whole part is. */
   readonly opens?: true
-  /** Only where this is so of the two values; undefined is what is not there. */
+  /** Applies only if this is true of the two values; undefined stands for an absent value. */
   readonly when?: (old: unknown, now: unknown) => boolean
-  /** Whether a value of it decides by itself, so that ways with and without it are not alike. */
+  /** Whether a value decides by itself, so that ways with and without it are not alike. */
   readonly decides?: (value: unknown) => boolean
-  /** Only below one of these, where that is new or gone. */
+  /** Applies only below one of these paths, if the part there is added or removed. */
   readonly under?: readonly string[]
-  /** Only where neither Model has a policy of one of these kinds, which go by it. */
+  /** Applies only if neither Model has a policy of these kinds, which depend on it. */
   readonly without?: readonly string[]
 }
 
@@ -44,7 +44,7 @@ const OPENS = { by: 'routes', opens: true } as const
 const ROUTES = { by: 'routes' } as const
 const DECIDES_NOTHING = { by: 'nothing' } as const
 
-/** Of a listener that is new or gone, all of it goes with its ways. */
+/** If a listener is added or removed, everything in it is compared with its ways. */
 const NEW_LISTENER = { by: 'routes', under: ['gateways[]', 'gateways[].listeners[]'] } as const
 const NEW_BACKEND = { by: 'routes', under: ['backends[]'] } as const
 const NEW_PROVIDER = {
@@ -64,12 +64,12 @@ const MODEL: Readonly<Record<string, Account>> = {
   'gateways[].listeners[].tls': NEW_LISTENER,
   'gateways[].listeners[].tls.clients': { by: 'certificates', opens: true },
   'gateways[].listeners[].tls.clients.mode': { by: 'certificates' },
-  // Certificates of two authorities cannot be made up.
+  // Certificates of two authorities cannot be generated for an example.
   'gateways[].listeners[].tls.clients.ca': {
     by: 'certificates',
     under: ['gateways[].listeners[].tls.clients'],
   },
-  /** What the gateway shows to clients, not what it asks of them. */
+  /** What the gateway presents to clients, not what it requests from them. */
   'gateways[].listeners[].tls.certificates': DECIDES_NOTHING,
 
   'routes[]': OPENS,
@@ -95,7 +95,7 @@ const MODEL: Readonly<Record<string, Account>> = {
   'routes[].rules[].action.backends.order': DECIDES_NOTHING,
   'routes[].rules[].action.backends[]': OPENS,
   'routes[].rules[].action.backends[].policies': OPENS,
-  // A backend without a share is no way through.
+  // A backend without a share is not a way through the gateway.
   'routes[].rules[].action.backends[].weight': ROUTES,
 
   'tcpRoutes[]': OPENS,
@@ -111,7 +111,7 @@ const MODEL: Readonly<Record<string, Account>> = {
   'backends.order': DECIDES_NOTHING,
   'backends[].kind': NEW_BACKEND,
   'backends[].policies': OPENS,
-  // Where requests go once they are admitted. Backends that decide themselves are kept apart.
+  // The destinations of admitted requests. Backends that decide themselves are handled separately.
   'backends[].endpoints': DECIDES_NOTHING,
   'backends[].path': DECIDES_NOTHING,
   'backends[].service': DECIDES_NOTHING,
@@ -125,7 +125,7 @@ const MODEL: Readonly<Record<string, Account>> = {
   'backends[].groups[].providers.order': DECIDES_NOTHING,
   'backends[].groups[].providers[]': OPENS,
   'backends[].groups[].providers[].policies': OPENS,
-  // Which calls can be translated for it, and which models it has.
+  // Determines which calls can be translated for it and which models it has.
   'backends[].groups[].providers[].provider': NEW_PROVIDER,
   'backends[].groups[].providers[].options': NEW_PROVIDER,
   'backends[].groups[].providers[].endpoint': DECIDES_NOTHING,
@@ -142,7 +142,7 @@ const MODEL: Readonly<Record<string, Account>> = {
   'settings.drain': DECIDES_NOTHING,
   'settings.decisions': DECIDES_NOTHING,
   'settings.upstream': DECIDES_NOTHING,
-  // What calls are estimated to cost; those to models without a price are denied.
+  // The estimated cost of calls. Calls to models without a price are denied.
   'settings.modelCatalog': { by: 'nothing', without: ['budgets', 'remoteRateLimit'] },
   'settings.sensitiveHeaders': DECIDES_NOTHING,
   'settings.standardAttributes': DECIDES_NOTHING,
@@ -172,12 +172,12 @@ const RULES: Readonly<Record<string, Account>> = {
   'rules[]': { by: 'rules', opens: true },
   'rules[].action': { by: 'rules' },
   'rules[].expression': { by: 'rules' },
-  /** Where it is written. */
+  /** The place in the file where the rule is written. */
   'rules[].field': { by: 'nothing' },
   mode: { by: 'rules' },
 }
 
-/** By kind of policy, then by key of its value. Kinds that are not here are not accounted for. */
+/** Keyed by kind of policy, then by key of its value. Kinds not listed are not accounted for. */
 const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Account>>>> = {
   authorization: RULES,
   networkAuthorization: RULES,
@@ -188,7 +188,7 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
   oidc: { by: 'authentication' },
   extAuthz: { by: 'authentication' },
 
-  // Limits of sizes are not here: they decide which requests are read at all.
+  // Size limits are not listed: they decide which requests are read at all.
   frontendHttp: {
     trustedHops: { by: 'source' },
     ...nothing(
@@ -232,12 +232,13 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
     'condition',
     'maxBodyBytes',
   ),
-  // Rules read the request as it came, whatever is sent on.
+  // Rules read the request as received, regardless of what is sent on.
   requestHeaders: nothing('add', 'set', 'remove'),
   responseHeaders: nothing('add', 'set', 'remove', 'compute'),
   urlRewrite: nothing('authority', 'path'),
-  // To whom the gateway itself responds, and whether with an error, is compared with the rules.
-  // That it does at all is a change of another kind than what is admitted.
+  // The comparison of rules covers which requests the gateway itself responds to, and whether it
+  // responds with an error. Whether it responds at all is a different kind of change than what is
+  // admitted.
   requestRedirect: { status: { by: 'rules', when: areThere }, ...nothing('scheme', 'authority') },
   directResponse: {
     status: { by: 'rules', when: areThere },
@@ -253,7 +254,7 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
       decides: (value) => !isEmpty(value),
     },
   },
-  // Rules read the request as it came, but for metadata, which those of backends may read.
+  // Rules read the request as received, except for metadata, which rules of backends may read.
   transformations: {
     variants: {
       by: 'nothing',
@@ -261,13 +262,14 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
       decides: decidesLater,
     },
   },
-  // What the backend makes of it is its own; who has no token to exchange is denied.
+  // How the backend uses the credentials is up to the backend. Clients without a token to exchange
+  // are denied.
   backendAuth: {
     by: 'nothing',
     when: (old, now) => ![old, now].some((one) => needsToken((one as Valued | undefined)?.value)),
     decides: needsToken,
   },
-  // Bodies that are too long to be held may be rejected.
+  // Bodies too large to buffer may be rejected.
   buffer: {
     request: {
       by: 'nothing',
@@ -277,7 +279,7 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
     ...nothing('response'),
   },
   compression: nothing('algorithms', 'minBytes', 'contentTypes'),
-  /** Whoever gets a copy decides nothing. */
+  /** A service that receives a copy decides nothing. */
   requestMirror: DECIDES_NOTHING,
   loadBalancer: nothing('algorithm', 'hashKey'),
   healthCheck: nothing(
@@ -312,7 +314,7 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
   http: nothing('version', 'requestTimeout', 'maxResponseHeadSize', 'maxResponseHeaders'),
 }
 
-/** What is computed may fail, which is an error response. */
+/** Computed values may fail, which results in an error response. */
 function areComputed(...conditional: readonly unknown[]): boolean {
   return /"bodyExpression":|"headers":\{"/.test(JSON.stringify(conditional))
 }
@@ -321,7 +323,7 @@ function isEmpty(headers: unknown): boolean {
   return Object.keys((headers ?? {}) as object).length === 0
 }
 
-/** Metadata, and bodies of requests that are held to be changed. */
+/** Metadata, and request bodies that are buffered to be changed. */
 function decidesLater(variants: unknown): boolean {
   if (JSON.stringify(variants ?? '').includes('"metadata":[{')) return true
   const all = (variants ?? []) as readonly { readonly request?: { readonly body?: unknown } }[]
@@ -345,7 +347,7 @@ function nothing(...keys: readonly string[]): Readonly<Record<string, Account>> 
   return Object.fromEntries(keys.map((key) => [key, DECIDES_NOTHING]))
 }
 
-/** By path, with `[]` for any item of a list and `policy(kind)` for a policy wherever it is. */
+/** Keyed by path, with `[]` for any item of a list and `policy(kind)` for a policy at any place. */
 export const ACCOUNTS: ReadonlyMap<string, Account> = new Map([
   ...Object.entries(MODEL),
   ...Object.entries(POLICIES).flatMap(([kind, own]) => accountsOfPolicy(kind, own)),
@@ -359,7 +361,7 @@ function accountsOfPolicy(
   const by = Object.values(own)[0]?.by ?? 'nothing'
   return [
     [`policy(${kind})`, { by, opens: true }],
-    // What guards a place by failing is not the same as what works.
+    // A policy that fails and so denies every request is not the same as one that works.
     [`policy(${kind}).state`, { by, when: (old, now) => isNotInvalid(old) && isNotInvalid(now) }],
     [`policy(${kind}).value`, { by, opens: true }],
     ...Object.entries(own).map(([key, one]) => [`policy(${kind}).value.${key}`, one] as const),

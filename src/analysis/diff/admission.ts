@@ -16,12 +16,12 @@ export function learnEntry(space: Space, { match, points }: Entry): void {
   }
 }
 
-/** The route takes it, unless another one comes first. */
+/** The route matches the request, unless an earlier route does. */
 export function takes(space: Space, { match }: Entry): Formula {
   return match === undefined ? ALWAYS : space.formula(match.condition, TRUE)
 }
 
-/** All stages on the way let it pass, and something responds to it. */
+/** All stages of the way admit the request, and something responds to it. */
 export function admits(space: Space, { points, isServed }: Entry): Formula {
   const before = points.filter(({ stage }) => stage !== 'backend')
   const behind = points.filter(({ stage }) => stage === 'backend')
@@ -47,8 +47,8 @@ function passes(space: Space, { rules, invalid, required }: Point): Formula {
 }
 
 /**
- * What becomes of it by responses of the gateway's own: it gets one that is no error, one that is,
- * or it is left to the backends.
+ * How the gateway's own responses affect the request: it gets one that is not an error, one that
+ * is, or it goes on to the backends.
  */
 function replied(space: Space, points: Entry['points']) {
   const [welcome, error, passed]: [Formula[], Formula[], Formula[]] = [[], [], []]
@@ -64,7 +64,10 @@ function replied(space: Space, points: Entry['points']) {
   return { welcome: any(welcome), error: any(error), left: all(passed) }
 }
 
-/** In one place there is one token: each that does not pass bad ones takes it, or it is refused. */
+/**
+ * A request has one token per place: every authentication there that is not permissive must accept
+ * it, or the request is rejected.
+ */
 function oneToken(space: Space, points: Entry['points']): readonly Formula[] {
   const all = [...new Set(points.flatMap(({ authentications }) => authentications))]
   const isSet = (policy: ValidPolicy) => space.isSet(`jwt#${verifierOf(policy)}`)
@@ -79,7 +82,7 @@ function oneToken(space: Space, points: Entry['points']): readonly Formula[] {
   )
 }
 
-/** The same of two ways: no token is found both by whoever takes the one's issuers and the other's. */
+/** The same for two ways: a token is never accepted by both if they have no issuer in common. */
 export function oneTokenForBoth(space: Space, one: Entry, other: Entry): readonly Formula[] {
   const isMissing = (policy: ValidPolicy) => negation(space.isSet(`jwt#${verifierOf(policy)}`))
   return authenticationsOf(one).flatMap((own) =>
@@ -89,32 +92,32 @@ export function oneTokenForBoth(space: Space, one: Entry, other: Entry): readonl
   )
 }
 
-/** Each reason to refuse by itself, where none of those before it holds. */
-export function refusals(space: Space, entry: Entry): readonly Formula[] {
+/** Each reason to reject a request, given that none of the earlier reasons applies. */
+export function denials(space: Space, entry: Entry): readonly Formula[] {
   const ways: Formula[] = []
   const passed: Formula[] = []
-  const refuse = (way: Formula) => {
+  const deny = (way: Formula) => {
     ways.push(all([...passed, way]))
     passed.push(negation(way))
   }
-  for (const missing of certificateMissing(space, entry)) refuse(missing)
+  for (const missing of certificateMissing(space, entry)) deny(missing)
   for (const { stage, rules, invalid, required } of entry.points) {
     if (stage === 'backend') passed.push(replied(space, entry.points).left)
-    if (invalid.length > 0) refuse(ALWAYS)
-    for (const name of required) refuse(negation(space.isSet(name)))
+    if (invalid.length > 0) deny(ALWAYS)
+    for (const name of required) deny(negation(space.isSet(name)))
     const of = enforcedBy(rules)
-    for (const { condition } of of('Deny')) refuse(space.matches(condition, 'Deny'))
-    for (const { condition } of of('Require')) refuse(space.misses(condition, 'Require'))
+    for (const { condition } of of('Deny')) deny(space.matches(condition, 'Deny'))
+    for (const { condition } of of('Require')) deny(space.misses(condition, 'Require'))
     const allows = of('Allow').map(({ condition }) => space.misses(condition, 'Allow'))
-    if (allows.length > 0) refuse(all(allows))
+    if (allows.length > 0) deny(all(allows))
   }
   return ways
 }
 
-/** No rule refuses it, but the response is an error, or nothing is there that could serve it. */
+/** No rule rejects the request, but the response is an error, or nothing can serve it. */
 export function unserved(space: Space, entry: Entry): readonly Formula[] {
   const before = { ...entry, points: entry.points.filter(({ stage }) => stage !== 'backend') }
-  const passed = refusals(space, before).map(negation)
+  const passed = denials(space, before).map(negation)
   const { error, left } = replied(space, entry.points)
   return [all([...passed, error]), ...(entry.isServed ? [] : [all([...passed, left])])]
 }

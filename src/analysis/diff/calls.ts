@@ -4,15 +4,15 @@ import { type Entry, isSameEntry, type Ways } from './entries.ts'
 import { search } from './search.ts'
 import { servicesAsked } from './services.ts'
 
-/** What clients ask for by name, one Entry for each, by what is the same in both Models. */
+/** What clients call by name, with one Entry each, under keys that are the same in both Models. */
 export interface Calls {
   readonly ways: Ways
   readonly calls: ReadonlyMap<string, Entry>
 }
 
 /**
- * Which calls that both have a change newly admits or refuses, and to whom. `about` names what an
- * Entry asks for where nothing is known of it.
+ * The calls that both configurations have and that only one of them admits, and for which clients.
+ * `about` names the call of an Entry for messages about unknown results.
  */
 export function compareCalls(
   before: Calls,
@@ -45,11 +45,11 @@ function* changes(
     const { examples, untold } = search(entry, other, sides)
     const { listener, route, backend, provider } = entry
     const place = { kind, listener, route, backend, provider }
-    for (const { example, refusing, admitting } of examples) {
-      const name = `${example.message?.about} ${refusing.reason} ${canonicalJson(example.identity)}`
+    for (const { example, denying, admitting } of examples) {
+      const name = `${example.message?.about} ${denying.reason} ${canonicalJson(example.identity)}`
       if (seen.has(`${listener} ${route} ${name}`)) continue
       seen.add(`${listener} ${route} ${name}`)
-      const [old, now] = kind === 'admitted' ? [refusing, admitting] : [admitting, refusing]
+      const [old, now] = kind === 'admitted' ? [denying, admitting] : [admitting, denying]
       yield { ...place, example, old, now, ...servicesAsked(entry) }
     }
     if (untold !== undefined) yield { kind, listener, route, why: `${about(entry)}: ${untold}` }

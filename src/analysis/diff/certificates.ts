@@ -7,26 +7,26 @@ import type { Attribute } from '../symbolic/leaves.ts'
 import type { Space } from '../symbolic/space.ts'
 import type { Entry } from './entries.ts'
 
-/** What a listener asks of clients in the handshake, and what follows for a comparison. */
+/** What a listener requests from clients in the handshake, and what that means for a comparison. */
 
-/** Every certificate has one: it stands for the whole. */
+/** Every certificate has a subject, so it represents the whole certificate. */
 const SUBJECT: Attribute = {
   steps: ['source', 'subject'],
   types: [mapOf(STRING, JSON_VALUE), STRING],
 }
 
-/** After the rules: what they read has the type that they read it with. */
+/** Call this after learning the rules, so attributes keep the type that rules read them with. */
 export function learnCertificate(space: Space, { where }: Entry): void {
   if (clientsOf(where.listener) === 'Require') space.learnAttribute(SUBJECT)
 }
 
-/** That the client has none, where the handshake fails without. */
+/** The client has no certificate, although the handshake fails without one. */
 export function certificateMissing(space: Space, { where }: Entry): readonly Formula[] {
   if (clientsOf(where.listener) !== 'Require') return []
   return [negation(space.isThere(SUBJECT, NO_NAMES))]
 }
 
-/** Nothing is known of a certificate where there is none. */
+/** Without a certificate, none of its fields is known. */
 export function certificateAxioms(space: Space, entries: readonly Entry[]): readonly Formula[] {
   if (entries.every(({ where }) => clientsOf(where.listener) !== 'Require')) return []
   const isSubject = space.isThere(SUBJECT, NO_NAMES)
@@ -40,8 +40,8 @@ const NO_NAMES = {}
 const FIELDS: ReadonlySet<string> = new Set(CERTIFICATE_FIELDS)
 
 /**
- * What is known of the certificate by the listener that admits the request: the other one may
- * ask for less or for more.
+ * What is known about the certificate at the listener that admits the request. The other listener
+ * may request more or less.
  */
 export function withCertificateOf(facts: Facts, { points }: Entry): Facts {
   const own = new Map(facts)
@@ -54,13 +54,14 @@ export function withCertificateOf(facts: Facts, { points }: Entry): Facts {
   return own
 }
 
-/** Why it is not known what becomes of certificates that only one of the two looks at. */
+/** Why the result is unknown for certificates that only one of the two listeners verifies. */
 export function otherCertificates(entry: Entry, other: Entry): string | undefined {
   const [own, others] = [clientsOf(entry.where.listener), clientsOf(other.where.listener)]
   if (own === undefined && others === 'Optional') {
     return '`tls.clients` differs: client certificates are requested, and connections with an invalid one are closed'
   }
-  // Whom the one admits, the other closes without a certificate, which is shown by an example.
+  // If one listener admits the client and the other closes the connection because there is no
+  // certificate, an example shows it.
   if (own === undefined || others !== undefined || !readsCertificate(other)) return undefined
   return '`tls.clients` differs, and rules read certificates that are not requested there'
 }

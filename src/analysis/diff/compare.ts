@@ -11,9 +11,9 @@ import { servicesAsked } from './services.ts'
 const MAX_PAIRS = 4_000
 
 /**
- * Which requests a change newly admits or refuses, with an example for each way through the
- * gateway. Every example was decided by both programs; where there is none it is proven that
- * there can be none, or it is said that it is not known.
+ * The requests that a change newly admits or rejects, with an example for each way through the
+ * gateway. Both programs decided every example. If there is no example, it is proven that there can
+ * be none, or the result is reported as unknown.
  */
 export function compareModels(
   before: Model,
@@ -42,7 +42,7 @@ export function compareModels(
   }
 }
 
-/** Headers that are rejected since they may be taken for one that is read on one side alone. */
+/** Headers that are rejected because they may be mistaken for one that only one side reads. */
 function byNames(
   kind: Difference['kind'],
   sides: Sides,
@@ -60,15 +60,15 @@ function byNames(
       if (entries.some((entry) => mayAdmit(entry, sides))) untold.push({ ...place, why })
       continue
     }
-    const { entry, example, refusing, admitting } = found
-    const [old, now] = kind === 'admitted' ? [refusing, admitting] : [admitting, refusing]
+    const { entry, example, denying, admitting } = found
+    const [old, now] = kind === 'admitted' ? [denying, admitting] : [admitting, denying]
     const none = { backend: undefined, provider: undefined }
     differences.push({ ...place, ...none, example, old, now, ...servicesAsked(entry) })
   }
   return { differences, untold }
 }
 
-/** Ways on which one more example is looked for. */
+/** Max number of ways that are searched for one more example. */
 const MAX_WAYS = 40
 
 function firstFound(
@@ -77,8 +77,8 @@ function firstFound(
 ): (Found & { readonly entry: Entry }) | undefined {
   for (const entry of entries.slice(0, MAX_WAYS)) {
     const found = find(entry)
-    // Another reason is shown elsewhere.
-    if (found?.refusing.reason === AMBIGUOUS_NAME) return { ...found, entry }
+    // Other reasons are reported elsewhere.
+    if (found?.denying.reason === AMBIGUOUS_NAME) return { ...found, entry }
   }
   return undefined
 }
@@ -87,7 +87,7 @@ function mayAdmit(entry: Entry, sides: Sides): boolean {
   return solve(ask(entry, 'none', sides, 'proof').given).kind !== 'impossible'
 }
 
-/** A request that the way admits, with one more header. */
+/** An admitted request with one more header. */
 function withHeader(entry: Entry, name: string, sides: Sides): Found | undefined {
   const { given, facts } = ask(entry, 'none', sides, 'search')
   return example(given, entry, facts, sides, 'none', (request) => ({
@@ -130,9 +130,9 @@ function oneWay(kind: Difference['kind'], sides: Sides): SemanticDiff {
       }
       const found = search(entry, other, sides)
       if (found.untold !== undefined) isUntold = found.untold
-      for (const { example, refusing, admitting } of found.examples) {
-        const [old, now] = kind === 'admitted' ? [refusing, admitting] : [admitting, refusing]
-        if (isReported(differences, entry, refusing)) continue
+      for (const { example, denying, admitting } of found.examples) {
+        const [old, now] = kind === 'admitted' ? [denying, admitting] : [admitting, denying]
+        if (isReported(differences, entry, denying)) continue
         differences.push({ ...place, backend, provider, example, old, now, ...asked })
       }
     }
@@ -141,32 +141,31 @@ function oneWay(kind: Difference['kind'], sides: Sides): SemanticDiff {
   return { differences, untold }
 }
 
-/** One example for each way through and each reason is enough. */
-function isReported(
-  differences: readonly Difference[],
-  { way }: Entry,
-  refusing: Verdict,
-): boolean {
+/** One example for each way and each reason is enough. */
+function isReported(differences: readonly Difference[], { way }: Entry, denying: Verdict): boolean {
   return differences.some(
     ({ listener, route, backend, old, now }) =>
       way.startsWith(`${listener} ${route}`) &&
       way.endsWith(` ${backend ?? ''}`) &&
-      [old.reason, now.reason].includes(refusing.reason),
+      [old.reason, now.reason].includes(denying.reason),
   )
 }
 
-/** What took the same requests: the same way, or any way where routes changed; `none`: nothing. */
+/**
+ * The ways that matched the same requests: the same way, or any way if routes changed; `none` if
+ * nothing did.
+ */
 function counterparts(entry: Entry, from: Ways, to: Ways): readonly (Entry | 'none')[] {
   const doors = doorsBefore(entry, from, to)
   const here = from.entries.filter(({ listener }) => doors.includes(listener))
   const same = here.find(({ key }) => key === entry.key)
   if (matchesAt(from, entry.listener) === matchesAt(to, entry.listener) && same !== undefined) {
-    // Backends that only they have got a share of the same requests.
+    // Backends that only `from` has received a share of the same requests.
     const own = new Set(to.entries.map(({ way }) => way))
     const beside = here.filter(({ match, way }) => match?.id === entry.match?.id && !own.has(way))
     return [...(isSameEntry(same, entry) ? [] : [same]), ...beside]
   }
-  // Of the providers of one backend each is compared with itself, where there is such a one.
+  // Each provider of a backend is compared with itself, if it exists on both sides.
   const isBeside = ({ way, match, provider }: Entry) =>
     provider !== entry.provider &&
     here.some((one) => one.way === way && one.match === match && one.provider === entry.provider)

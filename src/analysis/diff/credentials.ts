@@ -7,16 +7,16 @@ import { credentialsOf, issuersOf } from '../scopes.ts'
 import { authenticationsBeyond, authenticationsOf, type Entry } from './entries.ts'
 import type { ExampleRequest } from './example.ts'
 
-/** An example with other credentials. */
+/** Replaces the credentials of an example. */
 export type Disguise = (request: ExampleRequest) => ExampleRequest
 
 /**
- * Credentials by which an authentication of `refusing` may refuse what the other one admits: none
- * at all, bad ones, tokens of another issuer. Valid ones of the same issuer cannot be made up.
+ * Credentials that an authentication of `denying` may reject although `admitting` accepts them:
+ * none at all, bad ones, tokens of another issuer. Valid ones of the same issuer cannot be made up.
  */
-export function disguises(refusing: Entry, admitting: Entry): readonly Disguise[] {
+export function disguises(denying: Entry, admitting: Entry): readonly Disguise[] {
   const found: Disguise[] = [(request) => ({ ...request, identity: {} })]
-  for (const policy of authenticationsBeyond(refusing, admitting)) {
+  for (const policy of authenticationsBeyond(denying, admitting)) {
     const { location } = policy.value as Partial<JwtAuthentication>
     if (location?.kind === 'header') {
       const { name, prefix } = location
@@ -40,8 +40,9 @@ export function disguises(refusing: Entry, admitting: Entry): readonly Disguise[
 }
 
 /**
- * Whether one credential of each kind is enough for the way. Where two authentications look for a
- * kind in two places, or accept others, an example would have to say which is where.
+ * Whether one credential of each kind is enough for the way. If two authentications read one kind
+ * from two places, or accept different credentials, an example would have to say which belongs
+ * where.
  */
 export function takesOneOfEach(entry: Entry): boolean {
   const kinds = Map.groupBy(authenticationsOf(entry), ({ kind }) => kind)
@@ -50,13 +51,13 @@ export function takesOneOfEach(entry: Entry): boolean {
 
 function placeOf(policy: ReturnType<typeof authenticationsOf>[number]): string {
   if (policy.kind !== 'jwtAuthentication') return credentialsOf(policy)
-  // Of a token it is known by which issuer it is made.
+  // A token is identified by its issuer.
   return canonicalJson((policy.value as JwtAuthentication).location)
 }
 
 /**
- * The example with a key that both ways know, and all of its metadata: metadata are those of a key
- * that is configured, so that they cannot be made up. Undefined: there is no such key.
+ * The example with a key that both ways know, and all of its metadata. Metadata belong to a
+ * configured key, so they cannot be made up. Undefined if there is no such key.
  */
 export function withKnownKey(
   request: ExampleRequest,
@@ -66,7 +67,7 @@ export function withKnownKey(
   if (wanted === undefined) return request
   const [first, ...others] = ways.flatMap(keysOn)
   const textOf = (key: Key) => canonicalJson([key.keyHash, keyIdentity(key)])
-  // One that has expired is no better than one that nobody knows.
+  // An expired key is as good as an unknown one.
   const isValid = (key: Key) => validUntil(key) > Date.now()
   const found = first?.find((key) => {
     const known = keyIdentity(key) as JsonObject
@@ -78,7 +79,7 @@ export function withKnownKey(
   })
   if (found === undefined) return undefined
   const { key, ...identity } = keyIdentity(found) as JsonObject
-  // Which key it is is said where a rule reads it.
+  // The key is named only if a rule reads it.
   const isNamed = 'key' in wanted || 'key' in found.metadata
   const apiKey = isNamed ? { key: key as Value, ...identity } : identity
   return { ...request, identity: { ...request.identity, apiKey } }
@@ -86,7 +87,7 @@ export function withKnownKey(
 
 type Key = ApiKey['keys'][number]
 
-/** Of each authentication by keys on the way. */
+/** The configured keys of each API key authentication on the way. */
 function keysOn(entry: Entry): readonly (readonly Key[])[] {
   return authenticationsOf(entry).flatMap(({ kind, value }) => {
     if (kind === 'apiKey') return [(value as ApiKey).keys]
@@ -96,5 +97,5 @@ function keysOn(entry: Entry): readonly (readonly Key[])[] {
   })
 }
 
-/** No key, no token and no password. */
+/** Not a valid key, token or password. */
 export const BAD_CREDENTIAL = 'invalid'

@@ -1,18 +1,18 @@
 import type { ExampleRequest } from './example.ts'
 
-/** What one configuration does with a request, said by the program that would serve it. */
+/** What one configuration does with a request, as decided by the program that would serve it. */
 export interface Verdict {
   readonly isAdmitted: boolean
   readonly route: string
   readonly reason: string
-  /** No rule refuses it, but the response is an error, or nothing is there that could serve it. */
+  /** No rule rejects the request, but the response is an error, or nothing can serve it. */
   readonly isUnserved?: true
 }
 
-/** Undefined where it cannot be told. */
+/** Undefined if the verdict cannot be determined. */
 export type Decide = (request: ExampleRequest) => Verdict | undefined
 
-/** A change of what is decided, with a request that shows it. */
+/** A changed decision, with a request that shows it. */
 export interface Difference {
   readonly kind: 'admitted' | 'refused'
   readonly listener: string
@@ -22,16 +22,16 @@ export interface Difference {
   readonly example: ExampleRequest
   readonly old: Verdict
   readonly now: Verdict
-  /** Policies that ask a service about what is admitted: it is, if they admit it. */
+  /** Policies that call a service about the request: it is admitted if the service admits it. */
   readonly services: readonly string[]
-  /** The same in words: `extAuthz of x`. */
+  /** The same as a phrase: `extAuthz of x`. */
   readonly asks: string
 }
 
 export interface SemanticDiff {
-  /** Newly admitted first. */
+  /** Newly admitted requests first. */
   readonly differences: readonly Difference[]
-  /** Places where it could not be told whether something changes. */
+  /** Places where it is unknown whether something changes. */
   readonly untold: readonly Untold[]
 }
 

@@ -21,70 +21,70 @@ import { routeCondition, routeText } from './route-conditions.ts'
 import { streamEntries } from './stream-entries.ts'
 import { spokenBy, unlookedAt, withKeptBodies, withModelRules } from './unlooked.ts'
 
-/** One way through a gateway: a listener, a match, a backend or its provider; and what guards it. */
+/** One way through a gateway (listener, match, backend or its provider), and what guards it. */
 export interface Entry {
-  /** The same in two configurations where it is the same way. */
+  /** The same in two configurations if it is the same way. */
   readonly key: string
-  /** The same for all providers of one backend: whoever may ask one of them is let through. */
+  /** The same for all providers of one backend: a client is admitted if it may call one of them. */
   readonly way: string
   readonly where: Where
   /** `gateway/listener` */
   readonly listener: string
   readonly route: string
   readonly backend: string | undefined
-  /** Of an AI backend. */
+  /** For an AI backend. */
   readonly provider: string | undefined
   /** Undefined on listeners without routes. */
   readonly match: RouteMatch | undefined
-  /** On those: the names that their connections are taken for, in one text. */
+  /** On listeners without routes, the server names of the accepted connections, joined. */
   readonly names: string
-  /** Whether anything is behind the rules: a backend with a share, or a response for all. */
+  /** Whether anything serves admitted requests: a backend with a share, or a response for all. */
   readonly isServed: boolean
-  /** What else decides on the way, and is not looked into. */
+  /** Other policies that decide on the way and are not analyzed. */
   readonly unlooked: Readonly<Record<string, string>>
   readonly points: readonly Point[]
-  /** Of messages to one MCP server, about one kind of what it offers. */
+  /** For messages to one MCP server, about one kind of feature that it offers. */
   readonly message?: AskedMessage
-  /** Of calls to one model, by the name that clients call it. */
+  /** For calls to one model, the name that clients use for it. */
   readonly model?: string
 }
 
 export interface AskedMessage {
   readonly server: string
   readonly part: 'tool' | 'prompt' | 'resource'
-  /** What clients write before the name; empty: nothing. */
+  /** The prefix that clients write before the name; empty if there is none. */
   readonly prefix: string
-  /** What is asked for and how, where no rule reads it. */
+  /** Default name and method, for attributes that no rule reads. */
   readonly name: string
   readonly method: string
 }
 
-/** One match of one route, as an expression and by its rank among the others. */
+/** One match of one route, as an expression, with its rank among the others. */
 export interface RouteMatch extends Ranked {
-  /** The listener, the route, its rule, the match in it and the hostname. */
+  /** Consists of the listener, the route, its rule, the match in it and the hostname. */
   readonly id: string
-  /** Of the match in its rule. */
+  /** Index of the match in its rule. */
   readonly index: number
   readonly condition: Condition
 }
 
-/** All ways through, and by listener what its routes take. */
+/** All ways through the gateways, and what the routes of each listener match. */
 export interface Ways {
   readonly entries: readonly Entry[]
   readonly matches: ReadonlyMap<string, readonly RouteMatch[]>
   readonly listeners: readonly Door[]
 }
 
-/** A listener, by what tells it from others on its port. */
+/** A listener, with what distinguishes it from others on its port. */
 export interface Door {
   /** `gateway/listener` */
   readonly name: string
   readonly port: number | undefined
-  /** Undefined: any. */
+  /** Undefined means any. */
   readonly hostname: string | undefined
 }
 
-/** The listener of a port that takes requests for the host; undefined where none does. */
+/** The listener of a port that receives requests for the host; undefined if there is none. */
 export function doorFor({ listeners }: Ways, port: number, host: string): string | undefined {
   const rank = ({ hostname }: Door) => rankFor(hostname, host)
   const able = listeners.filter((one) => one.port === port && rank(one) >= 0)
@@ -92,7 +92,7 @@ export function doorFor({ listeners }: Ways, port: number, host: string): string
   return best?.name
 }
 
-/** The listeners that may have taken what this entry takes: its own, or all where they changed. */
+/** The listeners that may have received the same requests: its own, or all if they changed. */
 export function doorsBefore({ match, listener, where }: Entry, from: Ways, to: Ways) {
   const { port } = where.listener
   const on = ({ listeners }: Ways) => listeners.filter((one) => one.port === port)
@@ -119,11 +119,11 @@ export function waysThrough(model: Model): Ways {
       if (!servesRequests(listener)) entries.push(...streamEntries(reach, point, door))
       continue
     }
-    // A stage of its own, which no request passes yet.
+    // MCP is a separate stage, which requests have not reached yet.
     if (point.stage === 'mcp') continue
     if (point.stage === 'traffic') traffic = point
     if (route === undefined || rule === undefined || connection === undefined) continue
-    // A route that is invalid responds to nothing but with an error.
+    // An invalid route responds to all requests with an error.
     const isReplied =
       traffic !== undefined && repliesToAll(traffic) && rule.action.kind === 'forward'
     const hasBackends =
@@ -156,7 +156,7 @@ export function waysThrough(model: Model): Ways {
   return { entries: withKeptBodies(withModelRules(entries)), matches, listeners }
 }
 
-/** Names below that of the listener which others on its port have: those get their requests. */
+/** More specific names of other listeners on the port, which receive the requests for them. */
 function nearerNames(reach: Reach, listener: Where['listener']): readonly string[] {
   if (listener.port === undefined) return []
   const own = nameOf(listener)
@@ -169,7 +169,7 @@ function nearerNames(reach: Reach, listener: Where['listener']): readonly string
     .sort()
 }
 
-/** One for each match of a rule and each hostname of its route; those that are known already. */
+/** One for each match of a rule and each hostname of its route. Known matches are reused. */
 function* matchesOf(
   reach: Reach,
   { gateway, listener, route, rule, index: place }: Where,
@@ -181,7 +181,7 @@ function* matchesOf(
   const seen = reach.routeOn({ gateway, listener }, route)?.hostnames ?? []
   for (const [index, match] of rule.matches.entries()) {
     for (const hostname of seen.length === 0 ? [''] : new Set(seen)) {
-      // By whose it is: routes without matches of their own share one object.
+      // Includes the owner because routes without matches of their own share one object.
       const id = [door, route.name, place, index, hostname].join(' ')
       yield known.find((one) => one.id === id) ?? {
         id,
@@ -200,7 +200,7 @@ function* matchesOf(
   }
 }
 
-/** Authentications of the one that the other has not, or that take other credentials there. */
+/** Authentications of `one` that `other` does not have, or that accept other credentials there. */
 export function authenticationsBeyond(one: Entry, other: Entry): readonly ValidPolicy[] {
   const known = new Set(authenticationsOf(other).map(acceptanceOf))
   const beyond = authenticationsOf(one).filter((policy) => !known.has(acceptanceOf(policy)))
@@ -208,8 +208,8 @@ export function authenticationsBeyond(one: Entry, other: Entry): readonly ValidP
 }
 
 /**
- * The same credentials, which one must have: of those who come without or with bad ones the one
- * lets nobody pass, and the other all or none alike, which the variable tells.
+ * Whether both require the same credentials. `one` admits no request with absent or bad
+ * credentials. `other` admits either all of those or none, which the variable shows.
  */
 function isPassedByAll(policy: ValidPolicy, other: Entry): boolean {
   if (authenticationsOf(other).some((one) => isWithin(one, policy))) return true
@@ -218,20 +218,20 @@ function isPassedByAll(policy: ValidPolicy, other: Entry): boolean {
   return authenticationsOf(other).some((one) => credentialsOf(one) === credentialsOf(policy))
 }
 
-/** The entry, with names for what an authentication finds as the other one has them. */
+/** The entry, with variables of authentications named as in the other entry. */
 export function aligned(entry: Entry, other: Entry): Entry {
   const [own, others] = [authenticationsOf(entry), authenticationsOf(other)]
   const names = new Map<string, string>()
   for (const policy of own.filter(isSingle)) {
     const same =
       others.find((one) => credentialsOf(one) === credentialsOf(policy)) ??
-      // Tokens that only one of them takes are looked for by themselves.
+      // Tokens that only one of the two accepts are analyzed separately.
       others.find((one) => isWithin(one, policy) || isWithin(policy, one))
     const [from, to] = [verifierOf(policy), same && verifierOf(same)]
     const isOnly = (list: readonly ValidPolicy[], name: string) =>
       list.filter((one) => verifierOf(one) === name).length === 1
     if (to === undefined || from === to || !isOnly(own, from) || !isOnly(others, to)) continue
-    // A name that means something here already would mean two things.
+    // A name that already has a meaning here would get a second one.
     if (!own.some((one) => verifierOf(one) === to)) names.set(from, to)
   }
   if (names.size === 0) return entry
@@ -247,8 +247,8 @@ export function aligned(entry: Entry, other: Entry): Entry {
 }
 
 /**
- * The entry, with names of its own for where a request is: at two places rules that read it do not
- * read the same.
+ * The entry, with variables of its own for the place of a request: rules that read the place at two
+ * different places do not read the same values.
  */
 export function placedApart(entry: Entry, other: Entry): Entry {
   if (placeOf(entry) === placeOf(other)) return entry
@@ -301,7 +301,7 @@ export function authenticationsOf({ points }: Entry): readonly ValidPolicy[] {
   return [...new Set(points.flatMap(({ authentications }) => authentications))]
 }
 
-/** Settings by which the source is known and that differ, where a rule of either reads it. */
+/** Settings that determine the source and that differ, if a rule of either entry reads it. */
 export function otherSources(one: Entry, other: Entry): readonly string[] {
   if (![one, other].some(readsSource)) return []
   const [own, others] = [beliefsOf(one), beliefsOf(other)]
@@ -310,7 +310,7 @@ export function otherSources(one: Entry, other: Entry): readonly string[] {
     Object.keys(own)
       .filter((name) => own[name] !== others[name])
       .filter((name) => isAsked || name !== 'tls.clients')
-      // On connections that begin alike it says the same on both sides.
+      // On connections that begin alike, it has the same effect on both sides.
       .filter((name) => name !== 'proxyProtocol')
   )
 }
@@ -325,20 +325,20 @@ function beliefsOf({ points }: Entry): Readonly<Record<string, string>> {
   return points[0]?.believes ?? {}
 }
 
-/** Whether it cannot be told to which requests the gateway itself responds, and that decides. */
+/** Whether it is unknown which requests the gateway itself responds to, if this decides. */
 export function repliesUntold({ points, isServed }: Entry): boolean {
   if (points.every(({ replies }) => replies !== 'untold')) return false
   const behind = points.filter(({ stage }) => stage === 'backend')
   return !isServed || behind.some(({ rules, invalid }) => rules.length + invalid.length > 0)
 }
 
-/** Whether chance turns away others here than there. */
+/** Whether error responses that cannot be predicted differ between the two. */
 export function failsOtherwise(one: Entry, other: Entry): boolean {
   const of = ({ points }: Entry) => points.map(({ untoldErrors }) => untoldErrors).join('')
   return of(one) !== of(other)
 }
 
-/** Whether nothing that decides differs: then there is nothing to look for. */
+/** Whether nothing that decides differs, so that there is nothing to search for. */
 export function isSameEntry(a: Entry, b: Entry): boolean {
   return identityOf(a) === identityOf(b)
 }

@@ -9,33 +9,33 @@ import { type AskedMessage, authenticationsOf, type Entry } from './entries.ts'
 import { PARAMETERS } from './route-conditions.ts'
 import { CLOSED } from './stream-entries.ts'
 
-/** A request that was made up: what matters is as found, the rest as simple as can be. */
+/** A made-up request: the relevant parts are as found, the rest is as simple as possible. */
 export interface ExampleRequest {
   /** `gateway/listener` */
   readonly listener: string
   readonly backend: string | undefined
-  /** Nothing is asked: it is the connection alone. */
+  /** Only a connection, without a request. */
   readonly isConnection: boolean
-  /** Of an AI backend: the one that is asked; any that may be, where it is not said. */
+  /** The provider of an AI backend that is called; if undefined, any that may be. */
   readonly provider: string | undefined
   readonly method: string
   readonly path: string
-  /** Without its question mark. */
+  /** Without the question mark. */
   readonly query: string
   readonly host: string
   readonly headers: Readonly<Record<string, string>>
   readonly source: string
   readonly sni: string | undefined
   readonly certificate: JsonObject | undefined
-  /** Who asks: claims of a token, metadata of a key, … */
+  /** The identity of the client: claims of a token, metadata of a key, … */
   readonly identity: Readonly<Record<string, JsonObject>>
-  /** How its connection begins, where the listener of either side reads PROXY headers. */
+  /** How its connection begins, if the listener of either side reads PROXY headers. */
   readonly proxyHeader?: 'None' | 'V1' | 'V2'
-  /** To an MCP server or a model: what is asked for as clients name it, and the body. */
+  /** The message to an MCP server or a model: what it calls, as clients name it, and the body. */
   readonly message?: { readonly about: string; readonly body: string }
 }
 
-/** An address of documentation (RFC 5737). */
+/** An address reserved for documentation (RFC 5737). */
 const SOMEWHERE = '203.0.113.7'
 
 export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequest {
@@ -66,7 +66,7 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
     path: text(request['path'], entry.model === undefined ? '/' : CALL_PATH),
     query: text(request['query'], queryOf(parameters)),
     host: text(host, 'example.com'),
-    // Without it no server of MCP is asked.
+    // Without this header, no MCP server is called.
     headers: isMcp ? { accept: 'application/json, text/event-stream', ...headers } : headers,
     source: address instanceof Ip ? address.text : SOMEWHERE,
     sni: typeof hostname === 'string' ? hostname : serverNameOf(entry),
@@ -78,10 +78,10 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
   }
 }
 
-/** The least that a server can be asked. */
+/** The simplest request to a server. */
 const PING = { about: 'ping', body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' }
 
-/** How a message names what it is about. */
+/** The parameter that names what a message is about. */
 const MEMBERS = { tool: 'name', prompt: 'name', resource: 'uri' } as const
 
 function messageIn(world: World, { part, prefix, ...asked }: AskedMessage) {
@@ -97,10 +97,10 @@ function messageIn(world: World, { part, prefix, ...asked }: AskedMessage) {
   return { about, body: JSON.stringify(message, asJson) }
 }
 
-/** Where calls are made in examples; rules decide about others as about this one. */
+/** The path of calls in examples. Rules decide calls on other paths in the same way. */
 export const CALL_PATH = '/v1/chat/completions'
 
-/** A call with the fields that matter; of a pattern, by a name that it has. */
+/** A call with the relevant fields. A pattern is replaced with a name that it matches. */
 function callIn(world: World, pattern: string) {
   const { llm = {} } = world as Readonly<Record<string, JsonObject>>
   const usual = pattern.replace('*', 'any')
@@ -122,7 +122,10 @@ const ADDRESSES: ReadonlySet<string> = new Set([
   'peerPort',
 ])
 
-/** Where one is asked for there is one, of which nothing may matter; its names agree. */
+/**
+ * If a certificate is required, there is one, even if none of its fields matter. Its names are
+ * consistent.
+ */
 function certificateOf(found: JsonObject, { where }: Entry): JsonObject | undefined {
   const { identity, ...others } = found
   if (Object.keys(found).length === 0)
@@ -133,7 +136,7 @@ function certificateOf(found: JsonObject, { where }: Entry): JsonObject | undefi
   return {
     ...others,
     ...(all.length === 0 ? {} : { subjectAltNames: all }),
-    // With two there is none.
+    // A certificate with two SPIFFE IDs has no identity.
     ...(id === undefined || more.length > 0 ? {} : { identity: id }),
   }
 }
@@ -146,7 +149,7 @@ function text(value: Value | undefined, fallback: string): string {
   return typeof value === 'string' ? value : fallback
 }
 
-/** A name that the listener and the route serve. */
+/** A hostname that the listener and the route serve. */
 function hostOf({ where: { listener, route } }: Entry): string | undefined {
   const [name] = [...(route?.hostnames ?? []), listener.hostname ?? '*'].filter(
     (one) => one !== '*',
@@ -154,7 +157,7 @@ function hostOf({ where: { listener, route } }: Entry): string | undefined {
   return name?.replace(/^\*\./, 'a.')
 }
 
-/** Of a connection: one that the listener and its routes are for, where they are not for all. */
+/** A server name that the listener and its routes serve, unless they serve every name. */
 function serverNameOf({ match, names, where: { listener } }: Entry): string | undefined {
   if (match !== undefined || listener.protocol !== 'TLS') return undefined
   const served = names.split(' ').filter((one) => !one.startsWith(CLOSED))
@@ -169,7 +172,7 @@ function textsOf(headers: Value | undefined): Readonly<Record<string, string>> {
   )
 }
 
-/** Variables are named after who verified them: `jwt#…`. A token says who issued it. */
+/** Variables are named after their verifier: `jwt#…`. A token names its issuer. */
 function identitiesIn(
   world: World,
   facts: Facts,
@@ -188,20 +191,20 @@ function identitiesIn(
         others.filter((one) => issuer.values.includes(one)),
       )
     }
-    // What is verified in two places is one and the same.
+    // A variable that is verified in two places is one variable.
     found[variable] = { ...(value as JsonObject), ...found[variable] }
   }
   const { jwt } = found
   if (jwt === undefined) return found
   const [taken, shared] = [issuersTakenBy(entry), issuers.get('jwt')]
-  // One that both sides take, and the way itself before all: it is to let the token pass.
+  // Prefers an issuer that both sides accept, then one of the way, which must admit the token.
   const both = taken === undefined ? shared : shared?.filter((one) => taken.includes(one))
   const iss = both?.[0] ?? taken?.[0] ?? shared?.[0]
   const own = { ...requiredClaims(entry, iss), ...jwt }
   return { ...found, jwt: iss === undefined ? own : { iss, ...own } }
 }
 
-/** What a token must have besides to pass the authentications of the way. */
+/** Other claims that a token needs to pass the authentications of the way. */
 function requiredClaims(entry: Entry, iss: Value | undefined): JsonObject {
   const claims: Record<string, Value> = {}
   for (const { kind, value } of authenticationsOf(entry)) {
@@ -216,10 +219,10 @@ function requiredClaims(entry: Entry, iss: Value | undefined): JsonObject {
   return claims
 }
 
-/** Claims that are said by themselves, or that a token has anyway. */
+/** Claims that are set separately, or that a token has anyway. */
 const GIVEN: ReadonlySet<string> = new Set(['iss', 'aud', 'exp', 'nbf', 'iat'])
 
-/** Issuers whose tokens pass all authentications of the way; undefined: bad tokens pass as well. */
+/** Issuers whose tokens pass all authentications of the way; undefined if bad tokens also pass. */
 function issuersTakenBy(entry: Entry): readonly Value[] | undefined {
   const strict = authenticationsOf(entry).filter((policy) => !isPermissive(policy))
   const lists = strict.map(issuersOf).filter((own) => own.length > 0)

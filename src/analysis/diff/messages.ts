@@ -10,7 +10,7 @@ import { type AskedMessage, type Entry, type Ways, waysThrough } from './entries
 
 type Part = AskedMessage['part']
 
-/** Methods that are about something that a server offers. */
+/** The methods for each kind of feature that a server offers. */
 const METHODS: Readonly<Record<Part, readonly string[]>> = {
   tool: ['tools/call'],
   prompt: ['prompts/get', 'completion/complete'],
@@ -24,12 +24,13 @@ const METHODS: Readonly<Record<Part, readonly string[]>> = {
 
 const PARTS: readonly Part[] = ['tool', 'prompt', 'resource']
 
-/** With more tools than this not each is looked for by itself. */
+/** With more tools than this, tools are not analyzed one by one. */
 const MAX_TOOLS = 64
 
 /**
- * Which calls of tools, prompts and resources of MCP servers a change newly admits or refuses. Said
- * of backends that have the same servers in both: what else differs is for others to say.
+ * The calls of tools, prompts and resources of MCP servers that a change newly admits or rejects.
+ * Covers backends that have the same servers in both configurations; other differences are reported
+ * elsewhere.
  */
 export function compareMessages(
   before: Model,
@@ -49,7 +50,7 @@ export function compareMessages(
 
 const NO_DIFFERENCES: SemanticDiff = { differences: [], untold: [] }
 
-/** By what is the same in both: the way, the server and what is asked for. */
+/** Keyed by what is the same in both: the way, the server and what is called. */
 function messagesIn(model: Model, { entries }: Ways): ReadonlyMap<string, Entry> {
   const points = new Map<string, Point>()
   for (const point of pointsOf(model)) {
@@ -116,7 +117,7 @@ function messageEntry(
   const [method = ''] = METHODS[part]
   const message = { server, part, prefix, name: tool ?? 'any', method }
   const { mcpAuthorization: _, ...unlooked } = entry.unlooked
-  // What decides about messages comes after the rules of the backend, and as they do.
+  // Rules for messages are evaluated after those of the backend, and in the same way.
   const own = { ...point, stage: 'backend', facts: new Map([...point.facts, ...facts]) } as const
   const points = [...entry.points, own]
   return { ...entry, unlooked, points, message }

@@ -15,9 +15,9 @@ import { CALL_PATH } from './example.ts'
 import { RULES_ABOUT_MODELS } from './unlooked.ts'
 
 /**
- * Which models that clients name a change newly admits or denies, and to whom. Said of models that
- * both have under one name at one provider: one that is new or gone is for others to report. Of a
- * virtual model it is said for each model that it leads to.
+ * The models named by clients that a change newly admits or denies, and for which clients. Covers
+ * models that both configurations have under one name at one provider; added and removed models are
+ * reported elsewhere. A virtual model is covered for each model that it leads to.
  */
 export function compareModelCalls(
   before: Model,
@@ -30,7 +30,7 @@ export function compareModelCalls(
   return compareCalls({ ways: old, calls: was }, { ways: now, calls: is }, decide, about)
 }
 
-/** By what is the same in both: the way and the model. */
+/** Keyed by what is the same in both: the way and the model. */
 function callsIn({ entries }: Ways): ReadonlyMap<string, Entry> {
   const found = new Map<string, Entry>()
   for (const entry of entries) {
@@ -43,20 +43,20 @@ function callsIn({ entries }: Ways): ReadonlyMap<string, Entry> {
   return found
 }
 
-/** What clients ask for, where this provider serves it. */
+/** A model that clients call and that this provider serves. */
 interface Asked {
-  /** As clients write it; with a `*`, any name of that form. */
+  /** As clients write it; with a `*`, any name that matches. */
   readonly name: string
-  /** Tells the targets of a virtual model apart. */
+  /** Distinguishes the targets of a virtual model. */
   readonly number: number
-  /** Which calls by that name lead here. */
+  /** Conditions under which calls by that name lead to this provider. */
   readonly conditions: readonly Conditional[]
-  /** What is configured of it. */
+  /** The configuration of the model. */
   readonly record: unknown
 }
 
 interface Conditional {
-  /** Deny: those for which it is not true. */
+  /** Deny: the condition must not be true. */
   readonly action: 'Require' | 'Deny'
   readonly text: string
 }
@@ -65,7 +65,7 @@ function askedAt(backend: AiBackend, entry: Entry): readonly Asked[] {
   return [...modelsOf(backend, entry), ...virtualModelsOf(backend, entry)]
 }
 
-/** Models of the provider that clients name as they are, or by a pattern. */
+/** Models of the provider that clients call by an exact name or by a pattern. */
 function modelsOf({ models = [] }: AiBackend, { provider }: Entry): readonly Asked[] {
   const isNamed = ({ name }: AiModel) => models.filter((one) => one.name === name).length === 1
   return models
@@ -82,7 +82,7 @@ function modelsOf({ models = [] }: AiBackend, { provider }: Entry): readonly Ask
     })
 }
 
-/** A pattern has its `*` at one end. */
+/** The `*` of a pattern is at its start or its end. */
 function patternConditions(name: string): readonly Conditional[] {
   if (!name.includes('*')) return []
   const [test, text] = name.endsWith('*')
@@ -104,14 +104,14 @@ function* virtualModelsOf(
     for (const [number, target] of targets.entries()) {
       if (target.provider !== provider || target.weight === 0) continue
       const conditions = routing === 'conditional' ? chosenWhen(virtual, number) : []
-      // What the others are does not change who reaches this one, but for conditions before it.
+      // Other targets do not change who reaches this one, except for conditions before it.
       const record = [routing, target.model, conditions]
       yield { name, number, conditions, record }
     }
   }
 }
 
-/** The first whose condition is true is chosen. */
+/** The first target whose condition is true is chosen. */
 function chosenWhen({ targets }: VirtualModel, number: number): readonly Conditional[] {
   const conditionOf = ({ when = 'true' }: VirtualTarget) => when
   return [
@@ -150,7 +150,10 @@ function callEntry(entry: Entry, backend: AiBackend, asked: Asked): Entry {
   return { ...entry, unlooked, points, model: name }
 }
 
-/** A condition by which calls lead to a provider, as a rule of it; undefined: it is not read. */
+/**
+ * A condition for calls to lead to a provider, as a rule of that provider; undefined if it cannot
+ * be analyzed.
+ */
 function leadingRule(point: Point, { action, text }: Conditional): PlacedRule | undefined {
   const placed = placedCondition(text, 'backend', point.names)
   const { expression } = compile(text, STAGES.backend)

@@ -5,8 +5,8 @@ import type { Entry } from './entries.ts'
 import type { ExampleRequest } from './example.ts'
 
 /**
- * How a connection begins: with a PROXY header of a version, without one, or without one but with
- * a request whose method is PROXY, which whoever reads headers of version 1 takes for one.
+ * How a connection begins: with a PROXY header of a version, without one, or without one but with a
+ * request whose method is PROXY, which a reader of version 1 headers mistakes for one.
  */
 export type Opening = 'None' | 'Method' | 'V1' | 'V2'
 
@@ -17,7 +17,10 @@ const WITH: Readonly<Record<ProxyProtocol['version'], readonly Opening[]>> = {
   All: ['V2', 'V1'],
 }
 
-/** What the listener takes. Who the client is follows from it, the same for all that take it. */
+/**
+ * The openings that the listener accepts. The opening determines who the client is, in the same way
+ * for all listeners that accept it.
+ */
 function openingsOf({ where, points }: Entry): readonly Opening[] {
   const own = points[0]?.effective.get('proxyProtocol')?.[0].value as ProxyProtocol | undefined
   if (own === undefined) return canMistake(where) ? WITHOUT : ['None']
@@ -27,7 +30,7 @@ function openingsOf({ where, points }: Entry): readonly Opening[] {
   return version === 'V2' && canMistake(where) ? [...WITHOUT, ...headers] : ['None', ...headers]
 }
 
-/** In TLS no method is in the first bytes. */
+/** With TLS, the first bytes do not contain a method. */
 function canMistake({ listener }: Entry['where']): boolean {
   return listener.protocol === 'HTTP'
 }
@@ -36,7 +39,7 @@ export function isOpenedAlike(one: Entry, other: Entry): boolean {
   return openingsOf(one).join() === openingsOf(other).join()
 }
 
-/** With these only the one of the two takes connections. */
+/** The openings that only `one` accepts. */
 export function openingsBeyond(one: Entry, other: Entry): readonly Opening[] {
   const others = openingsOf(other)
   const beyond = openingsOf(one).filter((opening) => !others.includes(opening))
@@ -47,7 +50,7 @@ export function shareOpening(one: Entry, other: Entry): boolean {
   return openingsOf(one).some((opening) => openingsOf(other).includes(opening))
 }
 
-/** What is no HTTP takes as data whatever is not read as a header. */
+/** Protocols other than HTTP treat everything that is not read as a header as data. */
 export const OTHER_STREAM_OPENINGS =
   '`proxyProtocol` differs, which is not analyzed for connections other than HTTP'
 
@@ -62,17 +65,17 @@ const REASONS: Readonly<Record<Opening, string>> = {
   V2: 'the connection begins with a version 2 PROXY header, which is not accepted here',
 }
 
-export function refusedOpening(opening: Opening): Verdict {
+export function deniedOpening(opening: Opening): Verdict {
   return { isAdmitted: false, route: '', reason: REASONS[opening] }
 }
 
-/** The request on a connection that begins so. */
+/** The request on a connection with this opening. */
 export function withOpening(request: ExampleRequest, opening: Opening): ExampleRequest {
   if (opening === 'Method') return { ...request, method: 'PROXY', proxyHeader: 'None' }
   return { ...request, proxyHeader: opening }
 }
 
-/** The way, as such connections come to it: the first request is meant, whose method is known. */
+/** The way for connections with this opening: for their first request, whose method is known. */
 export function openedBy(entry: Entry, opening: Opening): Entry {
   if (opening !== 'Method') return entry
   const points = entry.points.map((point) => ({
@@ -82,7 +85,7 @@ export function openedBy(entry: Entry, opening: Opening): Entry {
   return { ...entry, points }
 }
 
-/** How the connection of an example begins, where that is not for the client to say. */
+/** Sets how the connection of an example begins, if that is not up to the client. */
 export function onSharedOpening(
   request: ExampleRequest,
   entry: Entry,
@@ -93,7 +96,7 @@ export function onSharedOpening(
   if (![own, others].some((openings) => HEADERS.some((one) => openings.includes(one)))) {
     return request
   }
-  // With a header the client may be anybody.
+  // With a header, the client can have any address.
   const opening = [...HEADERS, 'None' as const].find(
     (one) => own.includes(one) && others.includes(one),
   )

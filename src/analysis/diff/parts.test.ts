@@ -8,14 +8,14 @@ import { ACCOUNTS } from './accounts.ts'
 import { compareModels } from './compare.ts'
 import { unaccountedParts } from './parts.ts'
 
-/** Every Model that the tests of the configuration make: together they have nearly all parts. */
+/** Every Model that the configuration tests create: together they contain nearly all parts. */
 const MODELS = globSync('test/config/*.model.json').map(
   (file) => JSON.parse(readFileSync(file, 'utf8')) as Model,
 )
 
 type Part = Record<string, unknown>
 
-/** Every object in it, with its path. */
+/** Every object in the value, with its path. */
 function* objectsIn(value: unknown, path: readonly string[] = []): Generator<readonly string[]> {
   if (typeof value !== 'object' || value === null) return
   if (!Array.isArray(value)) yield path
@@ -32,7 +32,7 @@ function planted(model: Model, path: readonly string[]): Model {
   return copy
 }
 
-/** `routes.0.rules.1` as the list of accounts has it. */
+/** `routes.0.rules.1` in the notation of the list of accounts. */
 function patternOf(model: Model, path: readonly string[]): string {
   let pattern = ''
   let at = model as unknown as Part
@@ -47,7 +47,7 @@ function patternOf(model: Model, path: readonly string[]): string {
   return pattern
 }
 
-/** The account of the part itself or of the nearest whole around it. */
+/** The account of the part itself, or of the nearest enclosing part accounted for as a whole. */
 function accountOf(pattern: string): string {
   for (let end = pattern.length; end > 0; end--) {
     if (end !== pattern.length && !'.['.includes(pattern[end] as string)) continue
@@ -108,7 +108,7 @@ describe('parts of two Models that differ', () => {
       const [, kind, key] = /^policy\((\w+)\)(?:\.value\.(\w+))?/.exec(pattern) ?? []
       if (kind === undefined) continue
       assert.ok(kinds.has(kind), pattern)
-      // Made of several keys of the file.
+      // Derived from several keys of the file.
       if (key === undefined || key === 'target' || key === 'variants') continue
       const schema = POLICY_SCHEMAS.find((one) => one.kind === kind)?.schema
       assert.ok(JSON.stringify(keysOf(schema)).includes(`"${key}"`), pattern)
@@ -140,7 +140,7 @@ describe('parts of two Models that differ', () => {
   }
 })
 
-/** All names of members in a schema, however they are put together. */
+/** The names of all members in a schema, however it is composed. */
 function keysOf(schema: unknown, depth = 0): readonly string[] {
   if (typeof schema !== 'object' || schema === null || depth > 12) return []
   const { def, shape } = schema as { readonly def?: Part; readonly shape?: Part }

@@ -8,18 +8,18 @@ import { COMPOSING, kindsThat } from '../../reach/kinds.ts'
 import { Reach } from '../../reach/reach.ts'
 import { ACCOUNTS, type Account } from './accounts.ts'
 
-/** A part of the Model that differs, and that nothing accounts for. */
+/** A part of the Model that differs and that nothing accounts for. */
 export interface UnaccountedPart {
-  /** As one would look it up: `gateways[default].listeners[https].tls.clients.mode`. */
+  /** The path for looking it up: `gateways[default].listeners[https].tls.clients.mode`. */
   readonly part: string
-  /** `gateway/listener` of each that it reaches. */
+  /** `gateway/listener` of each listener that it affects. */
   readonly listeners: readonly string[]
   readonly route: string
 }
 
 /**
- * Walks through both Models and looks for whom to ask about each part that differs. Parts for
- * which there is nobody are the result.
+ * Walks both Models and looks up what accounts for each part that differs. Returns the parts that
+ * nothing accounts for.
  */
 export function unaccountedParts(before: Model, after: Model): readonly UnaccountedPart[] {
   const found: UnaccountedPart[] = []
@@ -36,9 +36,9 @@ export function unaccountedParts(before: Model, after: Model): readonly Unaccoun
 interface Context {
   readonly before: Model
   readonly after: Model
-  /** Backends that decide about requests, or tell what others decide by. */
+  /** Backends that decide about requests, or that provide what others use to decide. */
   readonly deciding: ReadonlySet<string>
-  /** Of all policies of both. */
+  /** The kinds of all policies in both Models. */
   readonly kinds: ReadonlySet<string>
   readonly found: UnaccountedPart[]
 }
@@ -47,7 +47,7 @@ interface Position {
   readonly text: string
   /** The same without names. */
   readonly pattern: string
-  /** The outermost part around it that only one of the two has. */
+  /** The outermost enclosing part that only one of the two has. */
   readonly newPart: string | undefined
   readonly item: { readonly gateway?: string; readonly listener?: string; readonly route?: string }
 }
@@ -72,12 +72,12 @@ function walk(context: Context, old: unknown, now: unknown, at: Position): void 
 function report(context: Context, { text, item }: Position): void {
   const { before, after, found } = context
   const listeners = [...new Set([before, after].flatMap((model) => reachedBy(model, item)))]
-  // What no listener has anything to do with is said all the same.
+  // Parts that affect no listener are reported, too.
   const isAnywhere = listeners.length > 0
   found.push({ part: text, listeners: isAnywhere ? listeners : [''], route: item.route ?? '' })
 }
 
-/** Listeners of the gateway, or of all; of a route, those that can see its requests. */
+/** The listeners of the gateway, or all; for a route, those that can receive its requests. */
 function reachedBy(model: Model, item: Position['item']): readonly string[] {
   const own = model.routes.filter(({ name }) => name === item.route)
   const reach = new Reach(model)
@@ -107,7 +107,7 @@ type Fields = Readonly<Record<string, unknown>>
 function walkObject(context: Context, old: Fields, now: Fields, at: Position): void {
   for (const key of new Set([...Object.keys(old), ...Object.keys(now)])) {
     if ([old, now].every((one) => !(key in one) || isPlace(key, one[key]))) continue
-    // What the item of a list is found by is the same, or the item is another one.
+    // The key of a list item is the same, or it would be another item.
     if (at.pattern.endsWith(']') && key === 'name') continue
     if (at.pattern.endsWith('backends[]') && key === 'backend') continue
     if (at.pattern.startsWith('policy(') && !at.pattern.includes('.') && PLACE.has(key)) continue
@@ -117,7 +117,7 @@ function walkObject(context: Context, old: Fields, now: Fields, at: Position): v
   }
 }
 
-/** What a policy is found by, and what follows from where it is. */
+/** The fields that identify a policy, and those that follow from its place. */
 const PLACE: ReadonlySet<string> = new Set(['kind', 'section', 'policy', 'level'])
 
 function walkList(
@@ -142,7 +142,7 @@ function walkList(
   }
 }
 
-/** Of policies, the order counts among those of a kind of which only the first holds. */
+/** For policies, the order matters only within a kind of which only the first policy applies. */
 function isReordered(
   before: ReadonlyMap<string, unknown>,
   after: ReadonlyMap<string, unknown>,
@@ -166,7 +166,7 @@ function itemAt({ item }: Position, name: string, pattern: string): Position['it
   return pattern === 'routes[]' ? { route: name } : item
 }
 
-/** Without them the gateway does as they say by default. */
+/** Without a policy of these kinds, the gateway applies their defaults. */
 const DEFAULTED = kindsThat(({ hasDefaults }) => hasDefaults)
 
 interface PolicyItem {
@@ -183,7 +183,7 @@ function defaultOf(item: PolicyItem): unknown {
   return { ...item, state: 'valid', value: policySchema(item.kind).parse({}) }
 }
 
-/** Another one around it would count in its absence, and not what is said by default. */
+/** Whether there is only one: otherwise one at an outer level would apply, not the defaults. */
 function isOnly({ before, after }: Context, kind: string): boolean {
   return [before, after].every((model) => {
     let count = 0
@@ -194,7 +194,7 @@ function isOnly({ before, after }: Context, kind: string): boolean {
   })
 }
 
-/** Items by what tells them apart, in order; of several with one name the others have a number. */
+/** Items keyed by what distinguishes them, in order. Further ones of a name get a number. */
 function byName(items: readonly unknown[]): ReadonlyMap<string, unknown> {
   const found = new Map<string, unknown>()
   for (const [index, item] of items.entries()) {
@@ -214,14 +214,14 @@ function nameIn(item: unknown): string | undefined {
   return typeof backend === 'string' ? backend : undefined
 }
 
-/** Also of its policies: a service that cannot be reached any more decides otherwise. */
+/** This includes its policies: a service that is no longer reachable decides differently. */
 function isDecidingBackend({ deciding }: Context, { text }: Position): boolean {
   return [...deciding].some((name) => text.startsWith(`backends[${name}]`))
 }
 
 /**
- * Backends that are named in a policy that may decide: services that are asked, and that have keys.
- * Only of kinds that are known to decide nothing does it not matter whom they name.
+ * Backends named in a policy that may decide: services that are called, or that provide keys. Only
+ * if a kind is known to decide nothing, the backends that it names do not matter.
  */
 function decidingBackends(policies: readonly PolicyItem[]): ReadonlySet<string> {
   const names = new Set<string>()
@@ -244,7 +244,7 @@ function* policiesIn(value: unknown): Generator<PolicyItem> {
   else for (const member of Object.values(value)) yield* policiesIn(member)
 }
 
-/** Where several listeners share a port, the host of a request says whose it is. */
+/** If several listeners share a port, the host of a request selects the listener. */
 function sharedPorts(before: Model, after: Model): readonly UnaccountedPart[] {
   const [old, now] = [listenersByPort(before), listenersByPort(after)]
   const found: UnaccountedPart[] = []
@@ -260,7 +260,7 @@ function sharedPorts(before: Model, after: Model): readonly UnaccountedPart[] {
   return found
 }
 
-/** Of plain HTTP the host alone says whose a request is, and routes are compared by it. */
+/** For plain HTTP, the host alone selects the listener, and routes are compared by host. */
 function isToldByHost(sharing: readonly Sharing[]): boolean {
   const [first] = sharing
   const hosts = sharing.map(([, , , host]) => host ?? '*')

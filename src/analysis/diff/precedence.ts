@@ -3,16 +3,16 @@ import type { Match } from '../../model/route.ts'
 import type { Entry, RouteMatch, Ways } from './entries.ts'
 import { withoutSlashes } from './route-conditions.ts'
 
-/** A match of a route, as far as it decides who takes a request that several match. */
+/** A match of a route, with what determines its precedence among the matches of a request. */
 export interface Ranked {
   /** A name, a wildcard, or empty for any host. */
   readonly hostname: string
   readonly match: Match
-  /** Its place among all of the listener. */
+  /** Its position among all matches of the listener. */
   readonly order: number
 }
 
-/** Matches that take what they share with this one. */
+/** Matches that take precedence for requests that they share with this one. */
 export function rivalsOf(
   { match, listener }: Pick<Entry, 'match' | 'listener'>,
   { matches }: Pick<Ways, 'matches'>,
@@ -23,14 +23,14 @@ export function rivalsOf(
 }
 
 /**
- * Whether `a` takes every request that both match: Gateway API, the more specific host, exact paths before prefixes before
- * patterns, longer before shorter, then a method, more headers, more parameters, the first.
- * False also where it is not known.
+ * Whether `a` takes precedence for every request that both match. As defined by Gateway API: the
+ * more specific host, exact paths before prefixes before patterns, longer before shorter, then a
+ * method, more headers, more parameters, the first. Also false if unknown.
  */
 function isBefore(a: Ranked, b: Ranked): boolean {
   if (a.hostname !== b.hostname) return rankOf(a.hostname) > rankOf(b.hostname)
   const [own, other] = [keyOf(a), keyOf(b)]
-  // Which of two patterns comes first is for the requests to say.
+  // Which of two patterns takes precedence depends on the request.
   if (a.match.path.kind === 'regex' && b.match.path.kind === 'regex') return false
   for (const [index, value] of own.entries()) {
     const difference = value - (other[index] as number)
@@ -55,7 +55,7 @@ function keyOf({ match, order }: Ranked): readonly number[] {
   ]
 }
 
-/** Whether a request can match both, as far as their hosts and paths tell. */
+/** Whether their hosts and paths allow a request to match both. */
 function mayMeet(one: Ranked, other: Ranked): boolean {
   const [{ path: a }, { path: b }] = [one.match, other.match]
   const isApart = one.hostname !== '' && other.hostname !== ''

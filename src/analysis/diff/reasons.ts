@@ -7,9 +7,9 @@ import type { Verdict } from './difference.ts'
 import { authenticationsBeyond, authenticationsOf, type Entry } from './entries.ts'
 import { READ_BODY } from './unlooked.ts'
 
-/** Why it is not known, with the part that it is about. */
+/** Reasons why a result is unknown, with the part that each is about. */
 
-/** What the authentications of the one accept that those of the other do not have. */
+/** What the authentications of `one` accept and those of `other` do not have. */
 export function otherCredentials(one: Entry, other: Entry): string | undefined {
   const beyond = authenticationsBeyond(one, other)
   if (beyond.length === 0) return undefined
@@ -46,11 +46,11 @@ export function otherNamesText(one: Entry, other: Entry): string {
   return `the server names of its TCP routes differ: ${one.names || 'none'} and ${other.names || 'none'}`
 }
 
-/** A response of the gateway itself is not held back by rules of a backend. */
+/** Rules of a backend do not stop a response of the gateway itself. */
 export const SPLIT_TEXT =
   'it depends on a condition of `directResponse` that the request alone does not determine'
 
-/** The conditions on the way of either that are not of a covered form, a few of them. */
+/** The conditions on the ways that are not of a covered form: the first, and how many others. */
 export function uncoveredText(entries: readonly Entry[], more: readonly Condition[]): string {
   const conditions = [
     ...entries.flatMap(({ points }) =>
@@ -79,11 +79,11 @@ const HOST_TWICE =
   "it depends on how `request.headers['host']` relates to `request.host`, which is not analyzed, and no example was found"
 const TOO_MANY = 'there are too many conditions to analyze together'
 
-/** What became of the example, by name. */
+/** What happened to the example instead, by name. */
 export function insteadText(
   { method, path, host }: { readonly method: string; readonly path: string; readonly host: string },
   route: string,
-  refusing: Verdict | undefined,
+  denying: Verdict | undefined,
   admitting: Verdict | undefined,
 ): string {
   const what = `no example was found: ${method} ${path} on ${host}`
@@ -92,5 +92,5 @@ export function insteadText(
   }
   if (admitting?.isAdmitted !== true)
     return `${what} is decided by ${admitting?.reason ?? 'nothing'}`
-  return `${what} is ${refusing?.reason ?? 'not decided'} on both sides`
+  return `${what} is ${denying?.reason ?? 'not decided'} on both sides`
 }

@@ -7,8 +7,8 @@ import { nameOf } from '../../reach/attachment.ts'
 import type { Condition, OpaquePart } from '../symbolic/space.ts'
 
 /**
- * When a listener and a match of a route under one of its hostnames take a request, as an
- * expression like those of rules. `nearer` are the names that other listeners of its port take.
+ * The requests that a listener and a match of a route under one of its hostnames accept, as an
+ * expression like those of rules. `nearer` are the names that other listeners of its port serve.
  */
 export function routeCondition(
   listener: Listener,
@@ -40,12 +40,12 @@ export function routeCondition(
   return { text, term: termOf(text) as Term, parts }
 }
 
-/** The whole as one text, by which two conditions can be told apart. */
+/** The whole condition as a string, for comparing two conditions. */
 export function routeText({ text, parts = [] }: Condition): string {
   return [text, ...parts.map(({ id }) => id)].join(' && ')
 }
 
-/** Gateway API: of several with the same name only the first one counts. */
+/** Gateway API: of several matches with the same name, only the first applies. */
 function firsts(values: readonly ValueMatch[], canonical: (name: string) => string) {
   const seen = new Map<string, ValueMatch>()
   for (const one of values) {
@@ -62,7 +62,7 @@ function hostText(name = ''): string {
   return `request.host.endsWith(${suffix}) && request.host != ${suffix}`
 }
 
-/** A prefix ends at a segment. */
+/** A prefix ends at a segment boundary. */
 function pathText({ kind, value }: Match['path']): string {
   if (kind === 'exact') return `request.path == ${quoted(value)}`
   if (kind === 'regex') return ''
@@ -75,7 +75,7 @@ export function withoutSlashes(prefix: string): string {
   return prefix.replace(/\/+$/, '')
 }
 
-/** From end to end. One that is no regular expression matches nothing that can be told. */
+/** A pattern matches the whole value. What an invalid regular expression matches is unknown. */
 function addPattern(
   subject: string,
   { value }: Pick<ValueMatch, 'value'>,
@@ -89,8 +89,8 @@ function addPattern(
 }
 
 /**
- * Parameters of the query, decoded, as the matcher reads them: a variable that only routes have,
- * since what a condition on `request.query` says is not the same.
+ * Decoded query parameters, as the matcher reads them. Only route matches have this variable, since
+ * a condition on `request.query` does not mean the same.
  */
 export const PARAMETERS = 'parameters'
 
@@ -106,7 +106,7 @@ function termOf(text: string): Term | undefined {
   return compile(text, ENVIRONMENT, { expect: BOOL }).expression?.term
 }
 
-/** A text as CEL writes it. */
+/** The string as a CEL literal. */
 function quoted(text: string): string {
   return JSON.stringify(text)
 }

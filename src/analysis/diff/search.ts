@@ -6,7 +6,7 @@ import { NOT_TRUE } from '../symbolic/outcome.ts'
 import { solve } from '../symbolic/solve.ts'
 import { type Mode, Space } from '../symbolic/space.ts'
 import { worldOf } from '../symbolic/world.ts'
-import { admits, learnEntry, oneTokenForBoth, refusals, takes, unserved } from './admission.ts'
+import { admits, denials, learnEntry, oneTokenForBoth, takes, unserved } from './admission.ts'
 import {
   certificateAxioms,
   learnCertificate,
@@ -29,13 +29,13 @@ import {
 } from './entries.ts'
 import { type ExampleRequest, exampleOf } from './example.ts'
 import {
+  deniedOpening,
   isOpenedAlike,
   type Opening,
   OTHER_STREAM_OPENINGS,
   onSharedOpening,
   openedBy,
   openingsBeyond,
-  refusedOpening,
   shareOpening,
   UNSHOWN_OPENING,
   withOpening,
@@ -52,12 +52,12 @@ import {
 } from './reasons.ts'
 import { unlookedKinds } from './unlooked.ts'
 
-/** How often an example that another route took is looked for elsewhere. */
+/** Max number of attempts to replace an example that another route matches. */
 const MAX_TRIES = 12
 
 export interface Found {
   readonly example: ExampleRequest
-  readonly refusing: Verdict
+  readonly denying: Verdict
   readonly admitting: Verdict
 }
 
@@ -69,13 +69,16 @@ export interface Sides {
 }
 
 export interface Searched {
-  /** For each reason why the other one refuses. */
+  /** One for each reason why the other side rejects. */
   readonly examples: readonly Found[]
   /** Why there may be more. */
   readonly untold?: string
 }
 
-/** Requests that the entry admits and the other one refuses; without any it is proven so. */
+/**
+ * Requests that the entry admits and the other one rejects. If `examples` is empty and `untold` is
+ * not set, it is proven that none exist.
+ */
 export function search(entry: Entry, written: Entry | 'none', sides: Sides): Searched {
   const other = written === 'none' ? written : placedApart(aligned(written, entry), entry)
   if (other === 'none' || isOpenedAlike(entry, other)) return searchShared(entry, other, sides)
@@ -83,7 +86,7 @@ export function search(entry: Entry, written: Entry | 'none', sides: Sides): Sea
     return { ...searchShared(entry, other, sides), untold: OTHER_STREAM_OPENINGS }
   }
   const shared = shareOpening(entry, other) ? searchShared(entry, other, sides) : { examples: [] }
-  // The request that carries a message is compared by itself.
+  // The request that carries a message is compared separately.
   if (entry.message !== undefined) return shared
   return openingsBeyond(entry, other)
     .map((opening) => searchOpening(entry, opening, sides))
@@ -96,20 +99,20 @@ function joined(one: Searched, other: Searched): Searched {
   return untold === undefined ? { examples } : { examples, untold }
 }
 
-/** On connections that begin so: whatever is admitted there, the other side does not even read. */
+/** Searches connections with this opening, whose requests the other side does not even read. */
 function searchOpening(entry: Entry, opening: Opening, sides: Sides): Searched {
   const own = openedBy(entry, opening)
   const { given, facts } = ask(own, 'none', sides, 'proof')
   if (solve(given).kind === 'impossible') return { examples: [] }
-  const refusing: Sides = { ...sides, decideFrom: () => refusedOpening(opening) }
+  const denying: Sides = { ...sides, decideFrom: () => deniedOpening(opening) }
   const wanted = ask(own, 'none', sides, 'search').given
-  const { found } = example(wanted, own, facts, refusing, 'none', (request) =>
+  const { found } = example(wanted, own, facts, denying, 'none', (request) =>
     withOpening(request, opening),
   )
   return found === undefined ? { examples: [], untold: UNSHOWN_OPENING } : { examples: [found] }
 }
 
-/** The same on connections that both sides take. */
+/** Searches connections that both sides accept. */
 function searchShared(entry: Entry, other: Entry | 'none', sides: Sides): Searched {
   const proof = ask(entry, other, sides, 'proof')
   const byRules = searchRules(entry, other, sides, proof)
@@ -128,7 +131,7 @@ function searchShared(entry: Entry, other: Entry | 'none', sides: Sides): Search
   if (credentials === undefined || !mayMeet) return byRules
   const { given } = ask(entry, other, sides, 'search')
   const { examples } = byRules
-  const isShown = ({ refusing }: Found) => refusing.reason.startsWith('401')
+  const isShown = ({ denying }: Found) => denying.reason.startsWith('401')
   if (examples.some(isShown)) return byRules
   for (const disguise of disguises(other, entry)) {
     const { found } = example(given, entry, proof.facts, sides, other, disguise)
@@ -138,7 +141,7 @@ function searchShared(entry: Entry, other: Entry | 'none', sides: Sides): Search
   return { examples, untold: credentials }
 }
 
-/** By what routes and rules say, and whether there are credentials at all. */
+/** Searches by routes and rules, and by whether there are credentials at all. */
 function searchRules(
   entry: Entry,
   other: Entry | 'none',
@@ -180,17 +183,17 @@ export function example(
     const made = disguise(onSharedOpening(plain, entry, other))
     const known = withKnownKey(made, other === 'none' ? [entry] : [entry, other])
     const request = known ?? made
-    const { refusing, admitting } = judge(request, entry, other, sides)
+    const { denying, admitting } = judge(request, entry, other, sides)
     const isShown =
       known !== undefined &&
-      refusing?.isAdmitted === false &&
+      denying?.isAdmitted === false &&
       admitting?.isAdmitted === true &&
       (Object.keys(request.identity).length === 0 || takesOneOfEach(entry)) &&
-      // Both were asked about the whole of it: it is shown for this route only if that takes it.
+      // Both sides decided the whole request. It is an example only if this route matches it.
       (entry.match === undefined || admitting.route === entry.route)
-    if (isShown) return { found: { example: request, refusing, admitting } }
-    instead = insteadText(request, entry.route, refusing, admitting)
-    // Something else took it: look for another one that differs in something.
+    if (isShown) return { found: { example: request, denying, admitting } }
+    instead = insteadText(request, entry.route, denying, admitting)
+    // Another route matched it: search for a request that differs in at least one attribute.
     avoided.push(
       any(
         [...solution.assignment].map(([unknown, possibility]) =>
@@ -202,7 +205,7 @@ export function example(
   return instead === undefined ? {} : { instead }
 }
 
-/** Both sides by the listener that would take it, which the host decides on a shared port. */
+/** Decides on both sides, at the listener that the host selects on a shared port. */
 function judge(
   request: ExampleRequest,
   entry: Entry,
@@ -216,15 +219,19 @@ function judge(
     const listener = isThere ? doorFor(ways, port, nameIn(request.host)) : entry.listener
     return { ...request, listener: listener ?? entry.listener }
   }
-  // Of several backends by chance, the one that refuses it; of providers, all, as one is enough.
+  // Of several backends chosen at random, use the one that rejects the request; of providers, use
+  // all, since one is enough.
   const { backend = undefined, provider = undefined } = other === 'none' ? {} : other
   const isSame = provider === entry.provider
   const there = other === 'none' ? {} : { backend, provider: isSame ? provider : undefined }
-  const refusing = decide.decideFrom({ ...at(from), ...there })
-  return { refusing, admitting: decide.decideTo(at(to)) }
+  const denying = decide.decideFrom({ ...at(from), ...there })
+  return { denying, admitting: decide.decideTo(at(to)) }
 }
 
-/** The entry takes and admits it; and the ways in which the other one refuses it. */
+/**
+ * The formulas for requests that the entry matches and admits, and for each reason of the other one
+ * to reject them.
+ */
 export function ask(entry: Entry, other: Entry | 'none', { from, to }: Sides, mode: Mode) {
   const entries = other === 'none' ? [entry] : [entry, other]
   const facts = withCertificateOf(factsOf(entries), entry)
@@ -241,7 +248,7 @@ export function ask(entry: Entry, other: Entry | 'none', { from, to }: Sides, mo
     given.push(takes(space, other), ...rivals[1].map(missed))
     given.push(...oneTokenForBoth(space, entry, other))
   }
-  const ways = other === 'none' ? [all(none.map(missed))] : refusedBy(space, other)
+  const ways = other === 'none' ? [all(none.map(missed))] : deniedBy(space, other)
   const conditions = [...none, ...rivals.flat(), ...entries.flatMap(({ match }) => match ?? [])]
   return {
     given: [...given, ...certificateAxioms(space, entries), ...space.axioms],
@@ -252,11 +259,11 @@ export function ask(entry: Entry, other: Entry | 'none', { from, to }: Sides, mo
   }
 }
 
-function refusedBy(space: Space, other: Entry): readonly Formula[] {
-  return [...refusals(space, other), ...unserved(space, other)]
+function deniedBy(space: Space, other: Entry): readonly Formula[] {
+  return [...denials(space, other), ...unserved(space, other)]
 }
 
-/** Of both sides only what both know: what one of them takes for granted is for it to ask. */
+/** The facts of both sides. A side must check the variables that it requires, not assume them. */
 function factsOf(entries: readonly Entry[]): Facts {
   const facts = new Map(
     entries.flatMap(({ points }) => points.flatMap((point) => [...point.facts])),

@@ -6,8 +6,8 @@ import type { Entry } from './entries.ts'
 const ASKING = kindsThat(({ asksService }) => asksService)
 
 /**
- * The policies on a way that ask a service, by their names and in words: it may turn away what no
- * rule does, and what it says is known to nobody before it is asked.
+ * The policies on a way that call a service, by name and as a phrase. The service may reject
+ * requests that no rule denies, and its verdict is unknown before it is called.
  */
 export function servicesAsked({ points, where }: Pick<Entry, 'points' | 'where'>): {
   readonly services: readonly string[]
@@ -22,7 +22,7 @@ export function servicesAsked({ points, where }: Pick<Entry, 'points' | 'where'>
   }
 }
 
-/** The first thing on a way that decides after its rules and is no rule, in words. */
+/** The first policy on a way that decides after its rules and is not a rule, as a phrase. */
 export function decidingLater({
   points,
   where,
@@ -38,7 +38,7 @@ const LATER = kindsThat(
     checksMessages || (asksService && identifies.length === 0),
 )
 
-/** What a request names itself has to be found, and must not be this machine. */
+/** An address that a request itself names must resolve, and must not be this machine. */
 function addressOf({ backend }: Entry['where']): readonly Pick<ValidPolicy, 'kind' | 'policy'>[] {
   if (backend?.kind !== 'dynamic') return []
   return [{ kind: 'the address', policy: `backend:${backend.name}` }]

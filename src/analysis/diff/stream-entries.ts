@@ -5,7 +5,7 @@ import { leadsToBackend } from '../../reach/streams.ts'
 import type { StreamPlace } from '../../reach/where.ts'
 import type { Point } from '../points.ts'
 
-/** The one way through a TCP or TLS listener; none where connections are closed for want of a route. */
+/** The only way through a TCP or TLS listener; none if a missing route closes all connections. */
 export function streamEntries(reach: Reach, point: Point, door: string) {
   const own = nameOf(point.where.listener)
   const names = serverNames([...reach.streamsOn(point.where)], own)
@@ -27,12 +27,12 @@ export function streamEntries(reach: Reach, point: Point, door: string) {
   return [entry]
 }
 
-/** Before a name whose connections are closed, as its route leads nowhere. */
+/** Precedes names whose connections are closed because their route leads nowhere. */
 export const CLOSED = '!'
 
 /**
- * The names that routes take, each as the first of them does; without names it is any that the
- * listener is for.
+ * The names that routes accept, each with the result of the first route that accepts it. A route
+ * without names accepts any name of the listener.
  */
 function serverNames(
   streams: readonly StreamPlace[],

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 
-/** Who takes the path out of an exchange, which policies may have changed by then. */
+/** Code that reads the path from an exchange, which policies may have changed by then. */
 const READING =
   /\bexchange\.path\b(?! =)|\{[^}]*\bpath\b[^}]*\} = (?:this\.#)?exchange\b(?!\??\.)|\{[^}]*\bpath\b[^}]*\}: Exchange\b/
 
-/** They send it on, or keep it to give it back. */
+/** These send the path on, or save it to restore it. */
 const SENDING: readonly string[] = [
   'src/policies/sent-headers.ts',
   'src/program/mcp-call.ts',
@@ -16,7 +16,7 @@ const SENDING: readonly string[] = [
   'src/proxy/mirror.ts',
 ]
 
-/** They tell requests apart by it, and are known to `readsPaths`. */
+/** These distinguish requests by the path, and `readsPaths` covers them. */
 const DECIDING: readonly string[] = ['src/program/a2a.ts', 'src/program/ai-upstream.ts']
 
 describe('paths that policies change', () => {

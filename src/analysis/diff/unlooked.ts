@@ -10,8 +10,9 @@ import { ACCOUNTS } from './accounts.ts'
 import type { Entry } from './entries.ts'
 
 /**
- * Policies on a way that decide about requests and that no comparison looks into, such as `csrf`:
- * by kind, what they say. Two ways on which they differ are not alike, whatever their rules say.
+ * Policies on a way that decide about requests and that no comparison analyzes, such as `csrf`: a
+ * hash of their values, by kind. Two ways on which they differ are not alike, whatever their rules
+ * are.
  */
 export function unlookedAt(points: readonly Point[]): Readonly<Record<string, string>> {
   const found: Record<string, string> = {}
@@ -27,8 +28,8 @@ export function unlookedAt(points: readonly Point[]): Readonly<Record<string, st
 }
 
 /**
- * Whether the body is kept for an expression, in whose place bodies are rejected that are too long
- * to be kept or that cannot be decoded, whatever the expression comes to.
+ * Set if the body is buffered for an expression. Bodies that are too long to buffer or that cannot
+ * be decoded are rejected then, whatever the result of the expression.
  */
 export const READ_BODY = 'request.body'
 
@@ -39,14 +40,14 @@ export function readsBody(point: Point): boolean {
   return [...effective.values()].some((policies) => policies.some(hasBodyExpression))
 }
 
-/** The whole of `request` may be asked for anything in it, by another name. */
+/** An expression that reads `request` as a whole may read anything in it, by another name. */
 function isOfBody({ variable, fields: [field] }: Read): boolean {
   return variable === 'request' && (field === undefined || field === 'body')
 }
 
 const BODY_EXPRESSIONS = new WeakMap<ValidPolicy, boolean>()
 
-/** Whether any text in the policy is an expression that reads the body. */
+/** Whether any string in the policy is an expression that reads the body. */
 function hasBodyExpression(policy: ValidPolicy): boolean {
   const known = BODY_EXPRESSIONS.get(policy)
   if (known !== undefined) return known
@@ -62,7 +63,7 @@ function* textsIn(value: unknown): Generator<string> {
   }
 }
 
-/** Which texts are expressions, and of which stage, is for their policies to know: any may be. */
+/** Only the policies know which strings are expressions, and of which stage: any may be. */
 function readsBodyAs(text: string): boolean {
   if (!/\brequest\b/.test(text)) return false
   const read = Object.values(STAGES).flatMap((stage) => compile(text, stage).expression ?? [])
@@ -71,8 +72,8 @@ function readsBodyAs(text: string): boolean {
 }
 
 /**
- * What backends that look into requests serve: calls that their provider has, or that can be
- * translated for it, messages that their servers know. All else they reject.
+ * What backends that inspect requests serve: calls that their provider supports or that can be
+ * translated for it, and messages that their servers know. They reject everything else.
  */
 export function spokenBy(
   backend: Backend | undefined,
@@ -107,8 +108,8 @@ function servedBy(
 }
 
 /**
- * Whether requests are told apart by the path that is sent on: calls to models and to agents, from
- * others of which rules see nothing.
+ * Whether the forwarded path distinguishes calls to models and agents from other requests, about
+ * which rules know nothing.
  */
 function readsPaths(backend: Backend | undefined, points: readonly Point[]): boolean {
   if (points.some(({ stage, effective }) => stage === 'backend' && effective.has('a2a')))
@@ -116,7 +117,7 @@ function readsPaths(backend: Backend | undefined, points: readonly Point[]): boo
   return backend !== undefined && !PASSING_PATHS.has(backend.kind)
 }
 
-/** They pass it on, or read the one that the client sent. */
+/** These forward the path, or read the path that the client sent. */
 const PASSING_PATHS: ReadonlySet<Backend['kind']> = new Set([
   'host',
   'unix',
@@ -126,7 +127,7 @@ const PASSING_PATHS: ReadonlySet<Backend['kind']> = new Set([
   'invalid',
 ])
 
-/** What changes paths on the way. */
+/** The policies on the way that change paths. */
 function pathsAt(points: readonly Point[]): Readonly<Record<string, string>> {
   const found: Record<string, string> = {}
   for (const { stage, effective } of points) {
@@ -139,14 +140,17 @@ function pathsAt(points: readonly Point[]): Readonly<Record<string, string>> {
   return found
 }
 
-/** By kind, what is in its value where it does. What asks a service is looked at as a whole. */
+/**
+ * For each kind, a part of the value that shows that it changes paths. Policies that call a service
+ * are compared as a whole.
+ */
 const CHANGED_PATH: Readonly<Record<string, string>> = {
   urlRewrite: '"path":',
   transformations: '":path"',
 }
 const CHANGING_PATHS: readonly string[] = Object.keys(CHANGED_PATH)
 
-/** Undefined where all of it is accounted for. */
+/** Undefined if all of it is accounted for. */
 function partsOf(kind: string, value: unknown): unknown {
   const account = ACCOUNTS.get(`policy(${kind})`)
   if (account === undefined) return value
@@ -154,13 +158,13 @@ function partsOf(kind: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return undefined
   const own = Object.entries(value).filter(([key, part]) => {
     const known = ACCOUNTS.get(`policy(${kind}).value.${key}`)
-    // What a way has alone: whether it does without is for the conditions of the account to say.
+    // A part that only one way has: the account's conditions decide whether its absence matters.
     return known === undefined || known.decides?.(part) === true
   })
   return own.length === 0 ? undefined : own
 }
 
-/** The kinds in which the two are not alike. */
+/** The kinds in which the two differ. */
 export function unlookedKinds(
   one: Readonly<Record<string, string>>,
   other: Readonly<Record<string, string>>,
@@ -170,8 +174,8 @@ export function unlookedKinds(
 }
 
 /**
- * Where a rule of any provider reads the model, requests that name none are denied by all of them,
- * whatever the rule says.
+ * If a rule of any provider reads the model, all providers deny requests that name none, regardless
+ * of the rule.
  */
 export function withModelRules(entries: readonly Entry[]): readonly Entry[] {
   const keyOf = ({ way, match }: Entry) => `${way} ${match?.id ?? ''}`
@@ -190,13 +194,13 @@ export function withModelRules(entries: readonly Entry[]): readonly Entry[] {
 
 export const RULES_ABOUT_MODELS = 'rules about models'
 
-/** Whether a rule reads of calls to models more than who serves them. */
+/** Whether a rule reads more about calls to models than which provider serves them. */
 export function readsModel({ rules }: Pick<Point, 'rules'>): boolean {
   const reads = rules.flatMap((rule) => rule.reads)
   return reads.some(({ variable, fields }) => variable === 'llm' && fields[0] !== 'provider')
 }
 
-/** A route keeps a body for all of its backends if it does so for one of them. */
+/** A route buffers a body for all of its backends if it does so for one of them. */
 export function withKeptBodies(entries: readonly Entry[]): readonly Entry[] {
   const keeping = new Set(
     entries.flatMap(({ unlooked, match }) => (READ_BODY in unlooked ? (match?.id ?? []) : [])),

@@ -3,11 +3,11 @@ import { compareModels } from '../diff/compare.ts'
 import type { Decide, Difference } from '../diff/difference.ts'
 import { type Invariant, suppose, type Unclear } from './suppose.ts'
 
-/** What is known of an invariant. */
+/** What is known about an invariant. */
 export type ProofResult =
-  /** No request can break it; vacuous: because none that it is about is admitted at all. */
+  /** No request can violate it; vacuous if it covers no admitted requests at all. */
   | { readonly kind: 'proven'; readonly isVacuous: boolean }
-  /** These requests are admitted, and break it; each was decided by the gateway's own program. */
+  /** These requests are admitted and violate it. The gateway's own program decided each of them. */
   | { readonly kind: 'refuted'; readonly examples: readonly Counterexample[] }
   | { readonly kind: 'not known'; readonly because: readonly Unclear[] }
 
@@ -19,7 +19,7 @@ export type Counterexample = Pick<
   readonly reason: string
 }
 
-/** Decides about requests as the gateway would with this Model. */
+/** Decides requests as the gateway would with this Model. */
 export interface Decider {
   readonly decide: Decide
   close(): void
@@ -47,17 +47,17 @@ function counterexamples(
   const [old, now] = [open(before), open(after)]
   try {
     const found = compareModels(before, after, { old: old.decide, now: now.decide })
-    // What is not known of no listener in particular may be about any.
+    // An unknown result for no particular listener may concern any of them.
     const isMeant = (one: { readonly kind: string; readonly listener: string }) =>
       one.kind === 'refused' && (one.listener === '' || listeners.has(one.listener))
     const { admitted, on } = invariant
     const { backend: wanted } = on
-    // Of connections those alone are denied that are for routes which lead to it.
+    // For connections, only those for routes that lead to the backend are denied.
     const reaches = ({ backend, example }: Difference) =>
       wanted === undefined || backend === wanted || example.isConnection
     const broken = found.differences.filter((one) => isMeant(one) && reaches(one))
     return {
-      // What a service would say was not tried.
+      // The responses of services were not tried.
       examples: broken
         .filter(({ services }) => services.length === 0)
         .map((one) => ({
@@ -66,7 +66,7 @@ function counterexamples(
           backend: one.backend,
           provider: one.provider,
           example: one.example,
-          // As it is written, whatever else the rule says that stands for it.
+          // As the invariant is written, without the rest of the rule that represents it.
           reason: one.now.reason.replace(/^Require `.*` of `[^`]*` /s, () => `\`${admitted}\` `),
         })),
       unclear: [

@@ -5,7 +5,7 @@ import type { TcpRoute } from '../../model/tcp-route.ts'
 import { Reach as ModelReach } from '../../reach/reach.ts'
 import { takenBy } from './stream-scope.ts'
 
-/** Everything, or what comes through one listener, by one route, to one backend. */
+/** Everything, or what passes through one listener, by one route, to one backend. */
 export interface InvariantScope {
   /** A gateway, a listener, or `gateway/listener`. */
   readonly listener?: string | undefined
@@ -13,13 +13,13 @@ export interface InvariantScope {
   readonly backend?: string | undefined
 }
 
-/** What of a Model an invariant is about. Listeners are written `gateway/listener`. */
+/** The parts of a Model that an invariant covers. Listeners are written `gateway/listener`. */
 export interface Reach {
-  /** Routes with the listeners that they are meant on, and of each the rules that are meant. */
+  /** The covered routes, each with the listeners and the rules that are covered. */
   readonly routes: ReadonlyMap<Route, RouteReach>
   /**
-   * Listeners that forward connections to routes that are meant, with the condition that tells
-   * those connections from others; undefined: all are meant.
+   * Listeners that forward connections to covered routes, with the condition that selects those
+   * connections; undefined if all are covered.
    */
   readonly streams: ReadonlyMap<string, string | undefined>
 }
@@ -54,7 +54,7 @@ export function reachOf(model: Model, scope: InvariantScope): Reach {
   return { routes, streams: new Map(meant) }
 }
 
-/** A name that a gateway has means the gateway: most listeners are called `default`. */
+/** The name of a gateway selects the gateway, because most listeners are called `default`. */
 function listenerFilter(model: Model, wanted: string | undefined) {
   const isGateway = model.gateways.some(({ name }) => name === wanted)
   return (gateway: Gateway, { name }: Listener): boolean => {
@@ -70,8 +70,8 @@ function reaches(action: RouteRule['action'], backend: string | undefined): bool
 }
 
 /**
- * Where else the backend of the scope gets something from, in words: copies of requests, or
- * questions about them. No rule of a route is asked about those.
+ * The other ways in which the backend of the scope receives data, as phrases: copies of requests,
+ * or calls about them. Rules of routes are not evaluated for those.
  */
 export function otherUses(model: Model, { backend }: InvariantScope): readonly string[] {
   if (backend === undefined) return []
@@ -91,7 +91,7 @@ export function otherUses(model: Model, { backend }: InvariantScope): readonly s
   return [...found].map((by) => `\`${backend}\` also receives what ${by} sends`)
 }
 
-/** Names of a scope that the Model does not have, with those that it has. */
+/** Names in a scope that the Model does not have, with the available ones. */
 export function unknownNames(model: Model, scope: InvariantScope): readonly UnknownName[] {
   const listeners = [...new ModelReach(model).listeners()].flatMap(({ gateway, listener }) => [
     gateway.name,

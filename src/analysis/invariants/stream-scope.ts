@@ -6,7 +6,7 @@ import { Reach } from '../../reach/reach.ts'
 
 /**
  * When a connection of the listener is for one of these routes, as an expression: the server name
- * tells, as the gateway reads it. Undefined: always.
+ * decides, as the gateway reads it. Undefined means always.
  */
 export function takenBy(
   model: Model,
@@ -23,7 +23,7 @@ export function takenBy(
       isMeant: isMeant(stream),
     })),
   )
-  // The gateway's own order: the nearest name, and of several the first route.
+  // The gateway uses the same order: the most specific name, and of several the first route.
   named.sort((a, b) => rankOf(b.name) - rankOf(a.name) || a.order - b.order)
   const taken = named.flatMap(({ name, isMeant: isOwn }, index) => {
     if (!isOwn) return []
@@ -33,7 +33,7 @@ export function takenBy(
   return taken.length === 0 ? 'false' : taken.map((one) => `(${one})`).join(' || ')
 }
 
-/** Empty: any name, and none. */
+/** An empty name matches any server name, and none. */
 function nameText(name: string): string {
   if (name === '') return 'true'
   const sent = 'has(destination.hostname) && destination.hostname'

@@ -11,30 +11,30 @@ import { ruleKind } from '../../reach/points.ts'
 import { pointsOf } from '../points.ts'
 import { type InvariantScope, otherUses, type Reach, reachOf } from './scope.ts'
 
-/** What must be true of every request that is admitted. */
+/** A condition that must be true for every admitted request. */
 export interface Invariant {
   readonly name: string
   readonly origin: Origin
   readonly on: InvariantScope
-  /** Only requests for which this is true are meant. */
+  /** The invariant covers only requests for which this is true. */
   readonly when: string | undefined
   readonly admitted: string
 }
 
 /**
- * An invariant as a change of the configuration: `before` admits what the Model admits while
- * `when` is true, and `after` also requires the condition. The invariant holds exactly if `after`
- * denies nothing that `before` admits. So whatever compares two configurations proves invariants
- * too, with the same evaluator and the same idea of what is proven.
+ * An invariant as a change of the configuration: `before` admits what the Model admits while `when`
+ * is true, and `after` also requires the condition. The invariant holds if and only if `after`
+ * denies nothing that `before` admits. So the comparison of two configurations also proves
+ * invariants, with the same evaluator and the same notion of proof.
  */
 export interface Supposition {
   readonly before: Model
   readonly after: Model
-  /** `gateway/listener` of every listener that the invariant is about. */
+  /** `gateway/listener` of every listener that the invariant covers. */
   readonly listeners: ReadonlySet<string>
-  /** How many rules of routes, and listeners that forward connections, it is about. */
+  /** The number of route rules, and of listeners that forward connections, that it covers. */
   readonly places: number
-  /** Places where the condition has no meaning, so that nothing can be said. */
+  /** Places where the condition has no meaning, so the result is unknown. */
   readonly unclear: readonly Unclear[]
 }
 
@@ -70,9 +70,9 @@ export function suppose(model: Model, invariant: Invariant): Supposition {
 
 /** How the condition is attached. */
 interface Form {
-  /** For the chosen backend where one is named or the condition reads it, else before. */
+  /** `backend` if a backend is named or the condition reads it; otherwise the stage before it. */
   readonly section: 'traffic' | 'backend'
-  /** Whether it reads nothing that a connection lacks. */
+  /** Whether it reads only what connections have. */
   readonly fitsConnections: boolean
   /** The variables that it reads. */
   readonly reads: ReadonlySet<string>
@@ -94,9 +94,9 @@ function formOf(texts: readonly string[], { backend }: InvariantScope): Form {
 }
 
 interface Requirement {
-  /** The Model that the reach is of. */
+  /** The Model that `reach` refers to. */
   readonly model: Model
-  /** What the requirement is added to: the same Model, or one that already has another one. */
+  /** The Model to add the requirement to: the same one, or one that already has another. */
   readonly to: Model
   readonly reach: Reach
   readonly form: Form
@@ -158,8 +158,9 @@ function required(
 }
 
 /**
- * The policies of a level that say who asks, as far as the condition reads it. A rule sees what
- * its own policy found out, or a level around it, so the condition becomes a rule of that policy.
+ * The policies of a level that set the client identity that the condition reads. A rule sees what
+ * its own policy or an enclosing level authenticated, so the condition becomes a rule of that
+ * policy.
  */
 function authenticators(policies: readonly Attached[], { reads }: Form): readonly string[] {
   const found = policies.filter(({ kind }) =>
@@ -168,7 +169,7 @@ function authenticators(policies: readonly Attached[], { reads }: Form): readonl
   return [...new Set(found.map(({ policy }) => policy))]
 }
 
-/** A response of the gateway itself comes before any backend is chosen: the rule is not reached. */
+/** The gateway sends its own responses before a backend is chosen, so the rule is not reached. */
 function* ownResponses(
   model: Model,
   { routes }: Reach,
@@ -189,7 +190,7 @@ function* ownResponses(
   }
 }
 
-/** Which models there are is said by the gateway, before any of their providers is chosen. */
+/** The gateway lists the available models before any of their providers is chosen. */
 function listsModels({ backends }: Model, { action }: RouteRule): boolean {
   if (action.kind !== 'forward') return false
   return action.backends.some(({ backend: name }) =>

@@ -11,17 +11,17 @@ import { isSuspect, suspectsOf } from './suspect-rules.ts'
 const CERTAIN = [unsetAttributes, addressTexts, impossibleTexts]
 
 /**
- * Rules that can never match for a reason that is found at little cost, wherever they hold: a
- * variable that nothing sets, an address compared with text, a method in lower case. A gateway
- * that starts can wait for these; what takes a search is for `lint`. `before`: a Model that was
- * looked at already; where little changed since, little is looked at.
+ * Rules that can never match for a reason that is cheap to find, wherever they apply: a variable
+ * that nothing sets, an address compared with a string, a method in lowercase. A gateway can wait
+ * for these checks at startup; checks that need a search are left to `lint`. `before` is a Model
+ * that was already checked: if little has changed since, little is checked.
  */
 export function* certainErrors(model: Model, before?: Model): Generator<void, readonly Finding[]> {
   const suspects = yield* suspectsOf(model, before)
   return suspects === undefined ? [] : yield* errorsAmong(suspects.model, suspects.cleared)
 }
 
-/** The same by the points that rules reach; `cleared`: rules that are known to hold somewhere. */
+/** The same for the points that rules reach; `cleared` are rules known to match somewhere. */
 export function* errorsAmong(
   model: Model,
   cleared: Iterable<AuthorizationRule> = [],
@@ -34,7 +34,7 @@ export function* errorsAmong(
   )
 }
 
-/** Only rules that one of the checks may be about are compiled; the others are told apart by text. */
+/** Compiles only rules that one of the checks may concern; the text rules out the others. */
 function suspectReader(read: RuleReader, matching: Set<AuthorizationRule>): RuleReader {
   return (policy, stage, names) => {
     const isUnset = (variable: string) => names.get(variable)?.endsWith('#none') === true

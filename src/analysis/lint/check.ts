@@ -2,11 +2,11 @@ import type { DecisionSummary } from '../decisions/summary.ts'
 import type { Finding } from './finding.ts'
 import type { Survey } from './survey.ts'
 
-/** What is known beside the Model. */
+/** What is known in addition to the Model. */
 export interface LintOptions {
-  /** How a gateway is reached, by its name, where a cluster or the operator says so. */
+  /** How each gateway is exposed, by name, if a cluster or the operator provides it. */
   readonly exposures?: ReadonlyMap<string, Exposure>
-  /** What recorded decisions say; without it what needs live traffic is left out. */
+  /** Statistics of recorded decisions; without them, checks that need live traffic are skipped. */
   readonly decisions?: DecisionSummary
 }
 
@@ -16,5 +16,5 @@ export interface Exposure {
   readonly externalTrafficPolicy: string
 }
 
-/** One kind of mistake, or a few that are found in the same way. */
+/** One kind of mistake, or several that are found in the same way. */
 export type Check = (survey: Survey, options: LintOptions) => Iterable<Finding>

@@ -2,17 +2,17 @@ import type { Diagnostic, Origin, Severity } from '../../diagnostics/diagnostic.
 import type { PlacedRule } from '../placed-rule.ts'
 import { originInField } from './place.ts'
 
-/** Something that is wrong with the policies themselves, or may be. */
+/** A certain or possible mistake in the policies themselves. */
 export interface Finding {
   readonly diagnostic: Diagnostic
-  /** A change that alters nothing that is decided. */
+  /** A change that affects no decision. */
   readonly fix?: Fix
 }
 
 export type Fix =
-  /** Another text in place of the expression of the rule at this origin. */
+  /** Replaces the expression of the rule at this origin. */
   | { readonly kind: 'rewrite'; readonly at: Origin; readonly from: string; readonly to: string }
-  /** The rule at this origin is taken away. */
+  /** Removes the rule at this origin. */
   | { readonly kind: 'remove'; readonly at: Origin; readonly from: string }
 
 export interface Said {
@@ -22,7 +22,7 @@ export interface Said {
   readonly hint?: string
 }
 
-/** About a rule, or the part of its expression between two offsets. */
+/** A diagnostic about a rule, or about the part of its expression between two offsets. */
 export function aboutRule(
   said: Said,
   placed: PlacedRule,

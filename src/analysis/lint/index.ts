@@ -22,7 +22,7 @@ import {
 } from './checks/tools.ts'
 import { addressTexts, headerNames, listClaims, maybeNotBoolean } from './checks/wording.ts'
 
-/** Every check, in the order of the codes that it gives first. */
+/** All checks, ordered by the first code that each reports. */
 export const CHECKS: readonly Check[] = [
   neverMatching,
   openDeny,

@@ -9,7 +9,7 @@ import { survey } from './survey.ts'
 export type { Exposure, LintOptions } from './check.ts'
 export type { Finding } from './finding.ts'
 
-/** All that can be said of the policies of a Model without a request, in the order of places. */
+/** Everything that can be found in the policies of a Model without a request, ordered by place. */
 export function lint(model: Model, options: LintOptions = {}): readonly Finding[] {
   const surveyed = survey(model)
   const { report, diagnostics } = collector()
@@ -30,7 +30,7 @@ function identity({ code, message, origin, excerpt }: Diagnostic): string {
   return JSON.stringify([code, message, origin, excerpt?.start])
 }
 
-/** What readers of the configuration say under codes of their own, as the catalogue of lint has it. */
+/** The lint codes of diagnostics that configuration readers report under codes of their own. */
 const SAID_ELSEWHERE: Readonly<Record<string, readonly [code: string, severity?: Severity]>> = {
   PC0104: ['AZ005'],
   PC0107: ['AZ003'],
@@ -42,8 +42,8 @@ const SAID_ELSEWHERE: Readonly<Record<string, readonly [code: string, severity?:
 }
 
 /**
- * What the source said of the same file, as findings. What AZ009 says of the Model is left out: it
- * would be told twice.
+ * Diagnostics of the source for the same file, as findings. The one that AZ009 also reports for the
+ * Model is dropped, because it would be reported twice.
  */
 export function asFindings(said: readonly Diagnostic[]): readonly Finding[] {
   return said

@@ -1,14 +1,14 @@
 import type { Origin } from '../../diagnostics/diagnostic.ts'
 import type { Point } from '../points.ts'
 
-/** The place of a field within a thing; a file knows only where the thing begins. */
+/** The origin of a field within an object. A file only records where the object begins. */
 export function originInField(origin: Origin, field: string): Origin {
   if (origin.kind === 'file') return origin
   const joint = field.startsWith('[') || origin.field === '' ? '' : '.'
   return { ...origin, field: `${origin.field}${joint}${field}` }
 }
 
-/** `route orders`, `listener default/web`, `backend api`, for people. */
+/** The place as shown to people: `route orders`, `listener default/web`, `backend api`. */
 export function placeName({ stage, where }: Pick<Point, 'stage' | 'where'>): string {
   const { gateway, listener, route, backend, provider, server } = where
   if (provider !== undefined) return `provider ${provider.name} of backend ${backend?.name}`

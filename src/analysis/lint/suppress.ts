@@ -13,9 +13,9 @@ interface Suppression {
 }
 
 /**
- * Findings without those that a comment in the file accounts for: `# lint: AZ012 why it is fine`,
- * at the line of the finding or the one above. Told instead is a comment that gives no reason, or
- * for which there is no finding.
+ * Drops findings that a comment in the file accounts for: `# lint: AZ012 why it is fine`, on the
+ * line of the finding or the line above. Comments without a reason or without a finding are
+ * reported instead.
  */
 export function suppress(
   findings: readonly Finding[],

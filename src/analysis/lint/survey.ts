@@ -8,13 +8,13 @@ import { type Point, pointsOf } from '../points.ts'
 import { Reasoning } from '../reasoning.ts'
 import { originOfRule } from './finding.ts'
 
-/** A rule, and every point that it reaches. */
+/** A rule, with every point that it reaches. */
 export interface RuleUse {
   readonly placed: PlacedRule
   readonly at: readonly SurveyedPoint[]
 }
 
-/** A rule as one of its points knows it: the same rule may see another token elsewhere. */
+/** A rule as seen at one of its points: the same rule may see another token elsewhere. */
 export interface SurveyedPoint extends ReasonedPoint {
   readonly placed: PlacedRule
 }
@@ -28,24 +28,24 @@ export interface Survey {
 
 export interface ReasonedPoint {
   readonly point: Point
-  /** Made when it is asked for, and forgotten when others were: there may be thousands. */
+  /** Created on demand and evicted once enough others were created: there may be thousands. */
   readonly reasoning: Reasoning
-  /** Whether all rules of the point are looked at; else nothing can be said of their whole. */
+  /** Whether all rules of the point are analyzed. If not, nothing is known about the whole. */
   readonly isWhole: boolean
 }
 
-/** More rules than this at one point are not compared with each other. */
+/** Max number of rules at one point that are compared with each other. */
 const MAX_RULES = 1_000
 
 /**
- * Points that cannot be told apart by their rules are looked at once: a gateway's rules reach
- * thousands of routes, and mean the same at all of them.
+ * Analyzes points that their rules cannot distinguish only once: the rules of a gateway reach
+ * thousands of routes and mean the same at all of them.
  */
 export function survey(model: Model): Survey {
   return runToCompletion(surveyCooperatively(model))
 }
 
-/** The same in small steps; `read`: of the rules that are of interest. */
+/** The same in small steps; `read` selects the rules of interest. */
 export function* surveyCooperatively(model: Model, read?: RuleReader): Generator<void, Survey> {
   const identify = identifier()
   const reasoningOf = recentReasonings()
@@ -99,7 +99,7 @@ class ReasonedRule extends Reasoned implements SurveyedPoint {
 
 const MAX_KEPT = 64
 
-/** The latest that were asked for: checks go through points in order. */
+/** Keeps the most recently created ones, because checks go through points in order. */
 function recentReasonings(): ReasoningOf {
   const kept = new Map<Point, Reasoning>()
   return (point) => {
@@ -130,13 +130,15 @@ function identifier(): (point: Point) => string {
       const plain = name.replace(/#[^.[]*/, '')
       return paths.has(plain) || [...paths].some((path) => concerns(plain, path))
     })
-    // Tools are those of a backend, whatever its rules read.
+    // Tools belong to a backend, regardless of what its rules read.
     const servers = stage === 'mcp' ? [where.backend?.name, where.server?.name] : []
     return JSON.stringify([stage, rules.map(idOf), known, matchesOf(rules, where), servers])
   }
 }
 
-/** What the route takes, as far as it is known of all that a rule at the route decides about. */
+/**
+ * The matches of the route, if a rule is attached to it and so decides only about those requests.
+ */
 export function matchesOf(rules: readonly PlacedRule[], { rule }: Where): readonly Match[] {
   return rules.some(({ policy }) => policy.level === 'route') ? (rule?.matches ?? []) : []
 }

@@ -14,7 +14,7 @@ function modelOf(count: number, rules: Readonly<Record<number, string>>): Model 
     policies: { authorization: { rules: [{ allow: rules[n] ?? `request.path == '/r${n}'` }] } },
     backends: [{ host: '127.0.0.1:80' }],
   }))
-  // Places are lines and columns: an edit moves nothing else.
+  // Origins are lines and columns. In this format, an edit moves nothing else.
   const text = JSON.stringify({ gateways: { default: { port: 8080 } }, routes }, null, 1)
   const { value, diagnostics } = loadText(text, 'x.yaml', { environment: {} }).result
   assert.ok(value, JSON.stringify(diagnostics))

@@ -13,21 +13,21 @@ import { kindsThat } from '../../reach/kinds.ts'
 import { backendsByName, Reach } from '../../reach/reach.ts'
 import { AUTHENTICATIONS } from './checks/never.ts'
 
-/** The part of a Model that a search for rules that never match has to look at. */
+/** The part of a Model to search for rules that never match. */
 export interface Suspects {
   /** Without the routes that none of these rules reaches. */
   readonly model: Model
-  /** Rules that hold somewhere, as far as their text tells. */
+  /** Rules that match somewhere, judging by their text. */
   readonly cleared: ReadonlySet<AuthorizationRule>
 }
 
-/** What the text of a rule tells without its tree. */
+/** What the text of a rule shows without its syntax tree. */
 interface Wording {
   readonly rule: AuthorizationRule
-  /** It reads the server name, or has a literal that may be wrong wherever it is compared. */
+  /** Whether it has a literal that may be wrong wherever it is compared. */
   readonly isOdd: boolean
   readonly readsHostname: boolean
-  /** Variables that are set by an authentication alone. */
+  /** Variables that only an authentication sets. */
   readonly variables: readonly string[]
 }
 
@@ -39,16 +39,16 @@ const SETS: ReadonlyMap<string, readonly string[]> = new Map(
 )
 
 /**
- * `before`: a Model that was looked at, of which this one has the parts that did not change.
- * Undefined where no rule is suspect: true of nearly all configurations, and found without a tree
- * of an expression or the points that rules reach. A rule is cleared only where it is certain that
- * what it reads is set; whatever is not certain is left to the search.
+ * `before` is a Model that was already checked and that shares its unchanged parts with this one.
+ * Returns undefined if no rule is suspect. This is the case for nearly all configurations, and is
+ * found without the tree of an expression or the points that rules reach. A rule is cleared only if
+ * it is certain that what it reads is set; everything else is left to the search.
  */
 export function* suspectsOf(model: Model, before?: Model): Generator<void, Suspects | undefined> {
   const known = before && LOOKED.get(before)
   let looked: Looked
   if (before !== undefined && known !== undefined && isSameAround(before, model)) {
-    // Its next Model goes on from here; whoever comes back to it looks at all of it again.
+    // The next Model continues from these results. Checking `before` again starts from scratch.
     LOOKED.delete(before)
     looked = known
     const look = routeReader(model, looked.around.listeners)
@@ -63,24 +63,24 @@ export function* suspectsOf(model: Model, before?: Model): Generator<void, Suspe
   return suspectsIn(model, looked)
 }
 
-/** What was found in Models, for the next ones. */
+/** The results for checked Models, for the Models that follow. */
 const LOOKED = new WeakMap<Model, Looked>()
 
-/** What was found in a Model. */
+/** The results for one Model. */
 interface Looked {
   readonly around: Around
-  /** Only those with anything to tell. */
+  /** Only routes with results. */
   readonly routes: Map<Route, Found>
-  /** Rules of routes → at how many places they are. */
+  /** Rules of routes, with the number of places where each is. */
   readonly suspects: Map<AuthorizationRule, number>
   readonly cleared: Map<AuthorizationRule, number>
 }
 
-/** What reaches routes. */
+/** What applies to routes from the outside. */
 interface Around {
   readonly listeners: readonly HttpListener[]
   readonly found: Found
-  /** A rule of a gateway or listener is suspect. */
+  /** Whether a rule of a gateway or listener is suspect. */
   readonly isOfAll: boolean
 }
 
@@ -117,7 +117,7 @@ function count(counts: Map<AuthorizationRule, number>, rule: AuthorizationRule, 
   else counts.set(rule, sum)
 }
 
-/** Whether routes that both have mean the same in both. */
+/** Whether routes that both Models have mean the same in both. */
 function isSameAround(before: Model, now: Model): boolean {
   if (before.frontend !== now.frontend || before.gateways !== now.gateways) return false
   if (before.backends === now.backends) return true
@@ -138,7 +138,7 @@ function* lookAtAll(model: Model): Generator<void, Looked> {
   return looked
 }
 
-/** Gateways and listeners, without the routes behind them. */
+/** Checks gateways and listeners, without their routes. */
 function lookAround(model: Model): Around {
   const reach = new Reach(model)
   const found: Found = { suspects: new Set(), cleared: new Set() }
@@ -158,7 +158,7 @@ function lookAround(model: Model): Around {
   return { listeners, found, isOfAll }
 }
 
-/** How to look at one route, wherever it is attached. */
+/** Returns a function that checks one route, wherever it is attached. */
 function routeReader(model: Model, listeners: readonly HttpListener[]): (route: Route) => Found {
   const read = wordingReader()
   const reach = new Reach(model)
@@ -212,7 +212,7 @@ function suspectsIn(model: Model, { around, routes, suspects, cleared }: Looked)
   return { model: { ...model, routes: model.routes.filter(isSuspect) }, cleared: all }
 }
 
-/** Whether the text of the rule has nothing that may never be, where these variables are set. */
+/** Whether the text of the rule has something that may never be true, given the unset variables. */
 export function isSuspect(rule: AuthorizationRule, isUnset: (variable: string) => boolean) {
   const { isOdd, readsHostname, variables } = wordingOf(rule)
   return isOdd || readsHostname || variables.some(isUnset)
@@ -220,7 +220,7 @@ export function isSuspect(rule: AuthorizationRule, isUnset: (variable: string) =
 
 type Clears = (policy: Attached) => boolean
 
-/** Whether there is a point at which it decides, wherever it is attached; else nothing is certain. */
+/** Whether the policy decides at some point wherever it is attached; if not, nothing is certain. */
 const decidesRequests: Clears = ({ kind, section }) =>
   kind === 'authorization' && section === 'traffic'
 const decidesConnections: Clears = ({ section }) => section === 'frontend'
@@ -246,7 +246,7 @@ function isClear(
   return variables.every((variable) => own.has(variable))
 }
 
-/** Adds what the authentications among these policies set. */
+/** Adds the variables that the authentications among these policies set. */
 function noteSet(policies: readonly Attached[], variables: Set<string>): void {
   for (const { state, section, kind } of policies) {
     if (state !== 'valid' || section !== 'traffic') continue
@@ -297,7 +297,7 @@ function hasOddLiteral(expression: string): boolean {
   )
 }
 
-/** Of the route, its rules, and the backends behind them, place by place. Without a rule it has no point. */
+/** The policies of the route, its rules and their backends. A route without rules has no point. */
 function policiesIn(
   { policies, rules }: Route,
   backends: ReadonlyMap<string, Backend>,

@@ -9,11 +9,11 @@ export function* termsOf(term: Term): Generator<Term> {
 
 export interface SignedLeaf {
   readonly term: Term
-  /** Whether the whole wants it true or false. */
+  /** Whether the whole expression needs it to be true or false. */
   readonly wanted: boolean
 }
 
-/** The conditions of an expression, and what each would have to be for it to be true. */
+/** The conditions of an expression, each with the value it needs for the expression to be true. */
 export function* signedLeaves(term: Term, wanted = true): Generator<SignedLeaf> {
   switch (term.kind) {
     case 'constant':
@@ -35,14 +35,14 @@ export function* signedLeaves(term: Term, wanted = true): Generator<SignedLeaf> 
   }
 }
 
-/** The attribute that a condition is about, where it is about one. */
+/** The attribute that a condition is about, if it is only about one. */
 export function subjectOf(term: Term): Attribute | undefined {
   const leaf = leafOf(term)
   if (leaf.kind !== 'opaque') return leaf.attribute
   return leaf.attributes.length === 1 ? leaf.attributes[0] : undefined
 }
 
-/** `has(x.y)` and `'y' in x` of a map: the attribute that is asked for. */
+/** The attribute that `has(x.y)`, or `'y' in x` for a map, tests. */
 export function testedBy(term: Term): Attribute | undefined {
   if (term.kind === 'field' && term.access === 'test') return attributesOf(term)[0]
   if (term.kind !== 'member' || term.container.type.kind !== 'map') return undefined
@@ -57,13 +57,13 @@ export function headerOf(term: Term): string | undefined {
   return steps[2]
 }
 
-/** `group` of `jwt.group`, wherever in the expression. */
+/** `group` of `jwt.group`, anywhere in the expression. */
 export function claimOf(term: Term): string | undefined {
   const steps = claimPathOf(term)
   return steps?.length === 1 ? steps[0] : undefined
 }
 
-/** `realm_access`, `roles` of `jwt.realm_access.roles`, whether it is read or asked for. */
+/** `realm_access`, `roles` of `jwt.realm_access.roles`, whether it is read or tested. */
 export function claimPathOf(term: Term): readonly string[] | undefined {
   const [variable, ...path] = attributeOf(term)?.steps ?? testedBy(term)?.steps ?? []
   return variable === 'jwt' && path.length > 0 ? path : undefined

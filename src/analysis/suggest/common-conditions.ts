@@ -1,15 +1,15 @@
 import type { RecordedRequest } from '../decisions/requests.ts'
 import { memberOf, oneOf, quoted } from './write-rule.ts'
 
-/** More different values than this say nothing of who may ask. */
+/** More different values than this do not characterize the permitted clients. */
 const MAX_VALUES = 4
 const MAX_MEMBERS = 3
 
 type Values = ReadonlyMap<string, unknown>
 
 /**
- * What is true of who sent all of these requests, and of their headers, as far as the records show
- * it: a claim with few values, what is in each of their lists.
+ * What all of these requests have in common in their identities and headers, as far as the records
+ * show it: a claim with few values, members of each of their lists.
  */
 export function commonConditions(requests: readonly RecordedRequest[]): readonly string[] {
   const all = requests.map(valuesOf)
@@ -38,7 +38,7 @@ function conditionOn(name: string, values: readonly unknown[]): readonly string[
     .map((one) => `${quoted(one)} in ${name}`)
 }
 
-/** Everything that is shown of a request and that a rule can compare. */
+/** All recorded values of a request that a rule can compare. */
 function valuesOf({ request }: RecordedRequest): Values {
   const found = new Map<string, unknown>()
   const add = (name: string, value: unknown) => {

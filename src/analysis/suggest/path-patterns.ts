@@ -1,18 +1,18 @@
-/** Paths of one form: segments, of which `undefined` may be any. */
+/** Paths of one form: segments, with `undefined` for any segment. */
 export type PathPattern = readonly (string | undefined)[]
 
-/** More different names than this in one place are taken for values. */
+/** More different names than this at one position are treated as values. */
 const MAX_NAMES = 8
-/** Digits, UUIDs and digests: two of these in one place are values already. */
+/** Digits, UUIDs and digests: two of these at one position are already treated as values. */
 const VALUE = /^(?:\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{12,})$/i
 
 interface Node {
   readonly children: Map<string, Node>
-  /** Paths that end here. */
+  /** Whether a path ends here. */
   isEnd: boolean
 }
 
-/** The fewest patterns for these paths: where names vary a lot, any name stands for them. */
+/** The fewest patterns for these paths. Where names vary a lot, the pattern matches any name. */
 export function patternsOf(paths: Iterable<string>): readonly PathPattern[] {
   const root = emptyNode()
   for (const path of paths) {

@@ -13,52 +13,55 @@ import { commonConditions } from './common-conditions.ts'
 import { isOf, patternsOf } from './path-patterns.ts'
 import { type RuleParts, writeRule } from './write-rule.ts'
 
-/** Allow rules for one route that admit what was seen there. */
+/** Allow rules for one route that admit the requests seen there. */
 export interface Suggestion {
   readonly route: string
-  /** Recorded requests that were admitted: the rules admit all of them. */
+  /** Number of recorded requests that were admitted. The rules admit all of them. */
   readonly admitted: number
-  /** Recorded requests that were denied: the rules admit none of them. */
+  /** Number of recorded requests that were denied. The rules admit none of them. */
   readonly denied: number
-  /** Of those that were denied, how many of which that is not known. */
+  /** Number of denied requests for which this is unknown. */
   readonly notKnown: number
   readonly rules: readonly SuggestedRule[]
-  /** Allow rules of the route in whose place they are. */
+  /** Allow rules of the route that they replace. */
   readonly replaces: readonly string[]
-  /** Whether the rules deny anything that is admitted now; `unknown` if that could not be told. */
+  /** Whether the rules deny anything that is admitted now; `unknown` if it was not determined. */
   readonly tightens: 'yes' | 'no' | 'unknown'
 }
 
 export interface SuggestedRule {
   readonly expression: string
-  /** Recorded requests that it admits, and one of them. */
+  /** Number of recorded requests that it admits, and one of them. */
   readonly admits: number
   readonly example: ExampleRequest
-  /** Recorded requests of the route that it would deny by itself. */
+  /** Number of recorded requests of the route that it would deny by itself. */
   readonly denies: number
-  /** Requests that are admitted now and that it would deny: made up, and decided by both. */
+  /**
+   * Example requests that are admitted now and that it would deny, as decided by both
+   * configurations.
+   */
   readonly wouldDeny: readonly ExampleRequest[]
 }
 
 export interface Suggestions {
   readonly suggestions: readonly Suggestion[]
-  /** Routes with recorded requests for which there is none, and why. */
+  /** Routes with recorded requests but no suggestion, and why. */
   readonly without: readonly { readonly route: string; readonly why: string }[]
 }
 
-/** How the programs of two configurations decide, which is for others to find out. */
+/** How the programs of two configurations decide. The caller provides this. */
 export interface SuggestDeps {
   readonly openRouter: (model: Model) => { readonly route: Router; close(): void }
   readonly compare: (before: Model, after: Model) => SemanticDiff
 }
 
-/** Rules for which requests are made up that they would deny. */
+/** Max number of rules for which denied requests are made up. */
 const MAX_EXAMPLES = 40
 
 /**
- * From recorded requests the fewest Allow rules for each route that admit what was admitted. Every
- * set is replayed on the same records before it is shown: one that denies anything of what was
- * admitted, or admits anything of what was denied, is not.
+ * Derives from recorded requests the fewest Allow rules for each route that admit what was
+ * admitted. Every set is replayed on the same records before it is shown. A set that denies an
+ * admitted request, or admits a denied one, is discarded.
  */
 export function suggest(
   records: readonly RecordedDecision[],
@@ -112,7 +115,7 @@ export function suggest(
           wouldDeny:
             ++examples > MAX_EXAMPLES
               ? []
-              : refusedAt(deps.compare(model, withRules(model, route, [rule])), name),
+              : deniedAt(deps.compare(model, withRules(model, route, [rule])), name),
         }
       }),
     })
@@ -145,7 +148,7 @@ function draftsOf(admitted: readonly RecordedRequest[]): readonly (readonly Draf
   return [
     drafted(byPlace, true),
     drafted(byPlace, false),
-    // Where paths do not tell admitted from denied requests, who asks may.
+    // If paths do not distinguish admitted from denied requests, the client identity may.
     drafted(one, true),
   ].filter((rules) => rules.length > 0 && rules.every(({ expression }) => isRule(expression)))
 }
@@ -169,8 +172,8 @@ function drafted(groups: readonly Group[], hasConditions: boolean): readonly Dra
 }
 
 /**
- * Requests whose paths have the same methods are one group, so that a rule admits no method that
- * was not seen on the path.
+ * Groups requests whose paths have the same methods, so that a rule admits no method that was not
+ * seen on the path.
  */
 function groupsOf(admitted: readonly RecordedRequest[]): readonly Group[] {
   if (admitted.some(({ path }) => path === undefined)) {
@@ -193,7 +196,7 @@ function groupsOf(admitted: readonly RecordedRequest[]): readonly Group[] {
   }))
 }
 
-/** Undefined: the set does not decide the records as they were decided. */
+/** Undefined if the set does not reproduce the recorded decisions. */
 function outcomeOf(
   rules: readonly Drafted[],
   admitted: readonly RecordedRequest[],
@@ -202,9 +205,9 @@ function outcomeOf(
 ): { readonly notKnown: number } | undefined {
   const kept = tried(rules, admitted)
   if (kept.unchanged !== admitted.length) return undefined
-  const refused = tried(rules, denied)
-  if (refused.changed.length > 0) return undefined
-  return { notKnown: refused.requests - refused.unchanged }
+  const newlyDenied = tried(rules, denied)
+  if (newlyDenied.changed.length > 0) return undefined
+  return { notKnown: newlyDenied.requests - newlyDenied.unchanged }
 }
 
 function replayed(
@@ -225,7 +228,7 @@ function isOwnAllow(policy: Attached): policy is ValidPolicy<Authorization> {
   return policy.state === 'valid' && policy.kind === 'authorization' && policy.section === 'traffic'
 }
 
-/** Those that the suggested ones take the place of. */
+/** The Allow rules that the suggested ones replace. */
 function allowRulesOf({ policies }: Route): readonly string[] {
   return policies
     .filter(isOwnAllow)
@@ -234,7 +237,7 @@ function allowRulesOf({ policies }: Route): readonly string[] {
     .map(({ expression }) => expression)
 }
 
-/** The route with these Allow rules in place of its own; Deny and Require stay. */
+/** The Model with these Allow rules in place of the route's own. Deny and Require rules stay. */
 function withRules(model: Model, route: Route, rules: readonly Drafted[]): Model {
   const kept = route.policies.flatMap((policy): readonly Attached[] => {
     if (!isOwnAllow(policy) || policy.value.mode !== 'Enforce') return [policy]
@@ -246,7 +249,7 @@ function withRules(model: Model, route: Route, rules: readonly Drafted[]): Model
     kind: 'authorization',
     section: 'traffic',
     level: 'route',
-    // As part of the route's own policy they see whom it found to ask.
+    // As part of the route's own policy, the rules see the client identity that it authenticates.
     policy: own?.policy ?? `route:${route.name}`,
     origin: route.origin,
     state: 'valid',
@@ -263,7 +266,7 @@ function withRules(model: Model, route: Route, rules: readonly Drafted[]): Model
   return { ...model, routes: model.routes.map((one) => (one === route ? changed : one)) }
 }
 
-function refusedAt({ differences }: SemanticDiff, route: string): readonly ExampleRequest[] {
+function deniedAt({ differences }: SemanticDiff, route: string): readonly ExampleRequest[] {
   return differences
     .filter((one) => one.kind === 'refused' && one.route === route)
     .slice(0, 2)

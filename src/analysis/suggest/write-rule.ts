@@ -1,9 +1,9 @@
 import type { PathPattern } from './path-patterns.ts'
 
-/** What every request that a rule is for has in common. */
+/** What all requests that a rule is for have in common. */
 export interface RuleParts {
   readonly methods: readonly string[]
-  /** Undefined: a path was too long for its record. */
+  /** Undefined if a path was too long for its record. */
   readonly patterns: readonly PathPattern[] | undefined
   readonly conditions: readonly string[]
 }
@@ -40,7 +40,7 @@ function regexOf(pattern: PathPattern): string {
   return `^${segments.join('/')}$`
 }
 
-/** A string of CEL. */
+/** A CEL string literal. */
 export function quoted(text: string): string {
   const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")
   return `'${inner}'`

@@ -2,9 +2,9 @@ import type { Cidr } from '../../cel/values/cidr.ts'
 import { Ip } from '../../cel/values/ip.ts'
 
 /**
- * An address for every way in which these ranges can hold and not hold one. Ranges of addresses
- * lie within each other or apart, so what a range leaves of another begins or ends right beside
- * the one or the other: the ends of all ranges and their neighbours are enough.
+ * Returns an address for every combination of these ranges containing and not containing it. Ranges
+ * of addresses are nested or disjoint, so what one range leaves of another begins or ends right
+ * beside either of them: the ends of all ranges and their neighbors are enough.
  */
 export function addressesFor(ranges: readonly Cidr[]): readonly Ip[] {
   const found = new Map<string, Ip>()
@@ -13,7 +13,7 @@ export function addressesFor(ranges: readonly Cidr[]): readonly Ip[] {
     const ip = toIp(family, number)
     if (!found.has(ip.text)) found.set(ip.text, ip)
   }
-  // Likely ones first: nobody's host has the number of its network.
+  // Likely addresses first: hosts do not have the address of their network.
   for (const range of ranges) {
     const { family, first, last } = ends(range)
     if (last - first > 8n) add(family, first + 7n)
@@ -32,7 +32,7 @@ export function addressesFor(ranges: readonly Cidr[]): readonly Ip[] {
 
 const BITS = { 4: 32, 6: 128 } as const
 
-/** Of documentation (RFC 5737, RFC 3849): nobody's address, and so a good example. */
+/** Reserved for documentation (RFC 5737, RFC 3849), and so good examples. */
 const COMMON: readonly (readonly [4 | 6, bigint])[] = [
   [4, 0xcb007107n],
   [6, 0x20010db8_00000000_00000000_00000007n],
@@ -60,7 +60,7 @@ function toIp(family: 4 | 6, number: bigint): Ip {
   return new Ip(6, word(96n), word(64n), word(32n), word(0n))
 }
 
-/** A peer is never seen with such an address: it is shown as IPv4. */
+/** A peer never has such an address: it is shown as IPv4. */
 function isMapped({ family, w0, w1, w2 }: Ip): boolean {
   return family === 6 && w0 === 0 && w1 === 0 && w2 === 0xffff
 }

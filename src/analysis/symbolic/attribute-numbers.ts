@@ -5,7 +5,7 @@ import { isNumber, JSON_NUMBERS, type NumberDomain, numbersFor } from './numbers
 export interface NumberRange {
   readonly min: number
   readonly max: number
-  /** For examples, where it is as good as any other. */
+  /** Preferred in examples if it is as good as any other. */
   readonly liked: number
 }
 
@@ -16,22 +16,22 @@ const PORT_FIELDS: ReadonlySet<string> = new Set([
   'source.peerPort',
   'destination.port',
 ])
-/** Such as the tokens of a call. */
+/** Such as the number of tokens of a call. */
 const WHOLE_NUMBERS: NumberDomain = { hasFractions: false, hasNaN: false }
-/** A service responds in protobuf, which has NaN. */
+/** Services respond in protobuf, which has NaN. */
 const ANY_DOUBLE: NumberDomain = { ...JSON_NUMBERS, hasNaN: true }
 
-/** Of an attribute that is a whole number. */
+/** Values for an attribute that is a whole number. */
 export function wholeNumbers(asks: readonly Asks[], name: string): readonly Value[] {
   return numberValues(asks, PORT_FIELDS.has(name) ? PORTS : WHOLE_NUMBERS)
 }
 
-/** Of a value that came as JSON, or as a service said it. */
+/** Values for an attribute that was received as JSON or from a service. */
 export function claimNumbers(asks: readonly Asks[], variable: string): readonly Value[] {
   return numberValues(asks, variable.startsWith('extauthz') ? ANY_DOUBLE : JSON_NUMBERS)
 }
 
-/** Of a value that is one of these numbers or the request is rejected. */
+/** Values for an attribute that must be a number in this range, or the request is rejected. */
 export function numbersWithin(
   asks: readonly Asks[],
   { liked, min, max }: NumberRange,

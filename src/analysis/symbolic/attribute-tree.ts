@@ -9,16 +9,16 @@ import { domainOf } from './text-domains.ts'
 import { type Texts, textsFor } from './texts.ts'
 import type { Possibility, Unknown } from './unknown.ts'
 
-/** What is known of an attribute at the place that is looked at. */
+/** What is known about an attribute at the place that is analyzed. */
 export type Fact =
   | { readonly kind: 'unset' }
   | { readonly kind: 'set' }
-  /** One of these, where it is set. */
+  /** One of these, if it is set. */
   | { readonly kind: 'values'; readonly values: readonly Value[]; readonly isSet: boolean }
-  /** A number of these, where it is set. */
+  /** A number in this range, if it is set. */
   | { readonly kind: 'number'; readonly range: NumberRange; readonly isSet: boolean }
 
-/** By the name of the attribute, as `nameOf` writes it. */
+/** Keyed by the name of the attribute, as `nameOf` writes it. */
 export type Facts = ReadonlyMap<string, Fact>
 
 /** `jwt.sub`, `request.headers['x-team']` */
@@ -32,15 +32,15 @@ interface Node {
   readonly steps: readonly string[]
   readonly type: Type
   readonly above: Node | undefined
-  /** Whether the whole may lack it. */
+  /** Whether the enclosing value may lack it. */
   readonly mayLack: boolean
   readonly asks: Asks[]
   readonly hints: Set<string>
   hasElements: boolean
   hasMembers: boolean
-  /** Up to here it is counted how many elements there are; -1: it is not. */
+  /** The number of elements is distinguished up to this limit; -1 if it is not distinguished. */
   counted: number
-  /** The elements that are asked for, and the members that anything speaks of. */
+  /** The elements that are tested, and the members that any condition mentions. */
   readonly elements: Map<string, Value>
   readonly members: Node[]
   isVaried: boolean
@@ -50,7 +50,7 @@ interface Node {
   readonly contents: Map<'list' | 'map', Contents>
 }
 
-/** What is in a list or an object: what is named, whether there is anything else, and how many. */
+/** The contents of a list or an object: what is named, whether there is more, and how many. */
 export interface Contents {
   readonly whole: Unknown
   readonly named: readonly { readonly value: Value; readonly unknown: Unknown }[]
@@ -58,13 +58,13 @@ export interface Contents {
   readonly count: Unknown
 }
 
-/** With more there are too many ways to be so many. */
+/** With more, there are too many combinations for each count. */
 const MAX_COUNTED = 7
 
 /**
- * All attributes that some conditions read, as a tree: `jwt.realm.roles` is there only if
- * `jwt.realm` is, and that only if there is a token. First everything is taken down, then each
- * attribute becomes an unknown with the possibilities that the conditions tell apart.
+ * All attributes that some conditions read, as a tree: `jwt.realm.roles` is present only if
+ * `jwt.realm` is, and that only if there is a token. First all conditions are recorded, then each
+ * attribute becomes an unknown with the possibilities that the conditions distinguish.
  */
 export class AttributeTree {
   readonly #nodes = new Map<string, Node>()
@@ -80,7 +80,7 @@ export class AttributeTree {
     this.#node(attribute).asks.push(asks)
   }
 
-  /** Whether these are elements of it, where it is a list, or members, where it is an object. */
+  /** Records tests for these elements of a list, or members of an object. */
   askElements(attribute: Attribute, elements: readonly Value[]): void {
     const node = this.#node(attribute)
     node.hasElements = true
@@ -91,7 +91,7 @@ export class AttributeTree {
     }
   }
 
-  /** What else is in it, or up to some bound how much. */
+  /** Records tests for other contents, or for their number up to a limit. */
   askContents(attribute: Attribute, counted = -1): void {
     const node = this.#node(attribute)
     node.hasElements = true
@@ -99,7 +99,7 @@ export class AttributeTree {
     node.counted = Math.max(node.counted, counted)
   }
 
-  /** Whether no element can be two of those that are named, as large numbers may. */
+  /** Whether no element can equal two of the named ones, as large numbers can. */
   isReported(attribute: Attribute): boolean {
     const { elements } = this.#node(attribute)
     return [...elements.values()].every((one) => !isNumber(one) || isModest(plainNumber(one)))
@@ -155,7 +155,7 @@ export class AttributeTree {
     return made
   }
 
-  /** The member that a value names; undefined where no object can have it. */
+  /** The member that a value names; undefined if no object can have it. */
   member({ steps, types }: Attribute, name: Value): Attribute | undefined {
     const type = types.at(-1) as Type
     if (type.kind !== 'json' || typeof name !== 'string') return undefined
@@ -167,12 +167,12 @@ export class AttributeTree {
     for (const text of texts) node.hints.add(text)
   }
 
-  /** Something is asked of it that only whole values can tell; for the search for examples only. */
+  /** Records a test that only whole values can decide. Used only in the search for examples. */
   vary(attribute: Attribute): void {
     this.#node(attribute).isVaried = true
   }
 
-  /** Those within a variable that are known by now. */
+  /** The attributes within a variable that are known so far. */
   attributesBelow(variable: string): readonly Attribute[] {
     return [...this.#nodes.values()].flatMap(({ steps, type, above }) => {
       const isBelow = steps.length === 2 && steps[0] === variable && above !== undefined
@@ -184,14 +184,14 @@ export class AttributeTree {
     return this.#unknown(this.#node(attribute))
   }
 
-  /** Whether there is a text for each class that is told apart by how texts end and what they hold. */
+  /** Whether there is a string for each class that suffixes and substrings distinguish. */
   isWhole(attribute: Attribute): boolean {
     const node = this.#node(attribute)
     this.#unknown(node)
     return node.texts?.isWhole ?? true
   }
 
-  /** Whether the list holds the element. */
+  /** Whether the list contains the element. */
   held(attribute: Attribute, element: Value): Unknown {
     const node = this.#node(attribute)
     const id = idOf(element)
@@ -264,7 +264,7 @@ export class AttributeTree {
     return node.unknown
   }
 
-  /** The nearest whole that may not be there, or may not have parts. */
+  /** The nearest enclosing value that may be absent or may not have parts. */
   #unsure(node: Node | undefined): Node | undefined {
     if (node === undefined || node.mayLack || node.type.kind === 'json') return node
     return this.#unsure(node.above)
@@ -308,7 +308,7 @@ function valuesFor(node: Node): readonly Value[] {
         false,
         null,
         ...claimNumbers(node.asks, node.steps[0] ?? ''),
-        // Without questions about what is in it, one stands for all.
+        // If nothing tests its contents, one value represents all.
         ...(node.hasMembers ? [] : [{}]),
         ...(node.hasElements ? [] : [[]]),
         ...(node.isVaried ? collections(node.hints) : []),
@@ -318,14 +318,14 @@ function valuesFor(node: Node): readonly Value[] {
     case 'list':
       return []
     default:
-      // Only whether it is there can be asked of it here.
+      // Only its presence can be tested here.
       return [null]
   }
 }
 
 const MAX_HINTS = 8
 
-/** Lists and objects of a few sizes, with what is asked for and without. */
+/** Lists and objects of several sizes, with and without the tested strings. */
 function collections(hints: ReadonlySet<string>): readonly Value[] {
   const others = ['other', 'another', 'x']
   const lists = [
@@ -362,7 +362,7 @@ function lastStep({ steps }: Node): string {
   return steps.at(-1) as string
 }
 
-/** Equal values have the same one: 1, 1u and 1.0. */
+/** The same for equal values: 1, 1u and 1.0. */
 export function idOf(value: Value): string {
   if (isNumber(value)) return String(plainNumber(value))
   return JSON.stringify(value)

@@ -5,7 +5,7 @@ import type { Attribute, Leaf } from './leaves.ts'
 import { FALSE, type Outcomes, TRUE } from './outcome.ts'
 import type { Possibility, Unknown } from './unknown.ts'
 
-/** Leaves about what is in a list or an object. */
+/** Leaves about the contents of a list or an object. */
 export type ContentsLeaf = Extract<Leaf, { kind: 'holds' | 'counts' | 'single' }>
 
 const KINDS = ['list', 'map'] as const
@@ -26,7 +26,7 @@ export function learnContents(tree: AttributeTree, attribute: Attribute, leaf: C
   }
 }
 
-/** Whether the possibilities of the contents are all that there are. */
+/** Whether the possibilities of the contents are complete. */
 export function isToldOfContents(
   tree: AttributeTree,
   attribute: Attribute,
@@ -49,7 +49,7 @@ export class ContentsFormulas {
     this.#tree = tree
   }
 
-  /** How many elements there are goes with which there are. */
+  /** Connect the number of elements with the presence of each. */
   get axioms(): readonly Formula[] {
     return this.#axioms
   }
@@ -79,7 +79,7 @@ export class ContentsFormulas {
     }
   }
 
-  /** An element of a list, or the name of a member of an object. */
+  /** Tests for an element of a list, or the name of a member of an object. */
   #holds(
     leaf: Extract<ContentsLeaf, { kind: 'holds' }>,
     attribute: Attribute,
@@ -127,7 +127,7 @@ export class ContentsFormulas {
     })
   }
 
-  /** Elements may be there more than once, so that the only one is told by how many there are. */
+  /** Elements may be present more than once, so the count tells whether they are the only ones. */
   #single(
     elements: readonly Value[],
     attribute: Attribute,
@@ -163,9 +163,9 @@ export class ContentsFormulas {
 }
 
 /**
- * There are at least as many as are told apart. A list may have each of them more than once, so
- * one that has any may be of any greater length; an object that is larger than what is named has
- * others. The greatest count stands for all from there on.
+ * There are at least as many elements as are distinguished. A list may contain each of them more
+ * than once, so a list with any element may have any greater length; an object with more members
+ * than the named ones has others. The greatest count represents all counts from there on.
  */
 function countAxioms({ named, other, count }: Contents, kind: 'list' | 'map'): readonly Formula[] {
   const members = named.map(({ unknown }) => unknown)

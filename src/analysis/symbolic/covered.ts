@@ -3,13 +3,13 @@ import type { FormName } from './forms.ts'
 import { leafTerms } from './leaf-terms.ts'
 import { leafOf } from './leaves.ts'
 
-/** A part of an expression by where it stands in its text. */
+/** A part of an expression, by its position in the text. */
 export interface Part {
   readonly start: number
   readonly end: number
 }
 
-/** The forms of an expression's conditions, and the parts that are of none of them. */
+/** The forms of the conditions in an expression, and the parts that have none of these forms. */
 export function formsIn(term: Term): {
   readonly forms: ReadonlySet<FormName>
   readonly others: readonly Part[]
@@ -24,12 +24,12 @@ export function formsIn(term: Term): {
   return { forms, others }
 }
 
-/** Whether every condition of it is of a covered form. */
+/** Whether every condition of the term is of a covered form. */
 export function isCovered(term: Term): boolean {
   return formsIn(term).others.length === 0
 }
 
-/** The parts that are not looked into, as they are written. */
+/** The parts that cannot be analyzed, as written. */
 export function partsNotCovered(term: Term, text: string): readonly string[] {
   return formsIn(term).others.map(({ start, end }) => text.slice(start, end))
 }

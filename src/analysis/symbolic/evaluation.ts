@@ -5,7 +5,7 @@ import type { JsonObject, Value } from '../../cel/values/value.ts'
 import { FALSE, type Outcomes, outcomeOf, TRUE } from './outcome.ts'
 import type { Possibility, Unknown } from './unknown.ts'
 
-/** What a condition about one attribute comes to, asked of the gateway's own evaluator. */
+/** Returns the outcomes of a condition on one attribute, using the gateway's own evaluator. */
 export function evaluation(
   term: Term,
   steps: readonly string[],
@@ -27,7 +27,7 @@ export function evaluation(
   }
 }
 
-/** Rules by the thousand compare one attribute with one text each. */
+/** A shortcut: there may be thousands of rules that each compare one attribute with one string. */
 function textEquality(term: Term): ((value: Value) => Outcomes) | undefined {
   if (term.kind !== 'equal') return undefined
   const constant = [term.left, term.right].find((side) => side.kind === 'constant')?.value
@@ -36,7 +36,7 @@ function textEquality(term: Term): ((value: Value) => Outcomes) | undefined {
   return (value) => (value === constant ? whenEqual : otherwise)
 }
 
-/** Variables of which only this one attribute is there, if it is. */
+/** Variables in which only this one attribute is present, if it is. */
 function variablesWith(steps: readonly string[], possibility: Possibility): JsonObject {
   switch (possibility.kind) {
     case 'value':
@@ -50,7 +50,7 @@ function variablesWith(steps: readonly string[], possibility: Possibility): Json
   }
 }
 
-/** The whole is not there, or is something that has no parts. */
+/** The enclosing value is absent, or has no parts. */
 function worldsWithout(steps: readonly string[], { whole }: Unknown): readonly JsonObject[] {
   const above = steps.slice(0, whole?.unknown.steps.length ?? 1)
   const values = (whole?.unknown.possibilities ?? []).flatMap((one) => {

@@ -1,6 +1,6 @@
 import type { Unknown } from './unknown.ts'
 
-/** A condition on unknowns, in two-valued logic: errors were told apart before. */
+/** A condition on unknowns, in two-valued logic: errors are separated beforehand. */
 export type Formula = Constant | Literal | Compound
 
 export interface Constant {
@@ -12,7 +12,7 @@ export interface Constant {
 export interface Literal {
   readonly kind: 'literal'
   readonly unknown: Unknown
-  /** A 1 for each possibility that is meant. */
+  /** A 1 for each of these possibilities. */
   readonly meant: Uint8Array
 }
 

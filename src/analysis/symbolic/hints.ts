@@ -1,6 +1,6 @@
 import { children, type Term } from '../../cel/check/term.ts'
 
-/** Texts that may make a condition come out differently, for the search for examples. */
+/** Strings that may change the outcome of a condition, for the search for examples. */
 export function hintsIn(term: Term): readonly string[] {
   if (term.kind === 'call' && term.name === 'matches') {
     const pattern = term.args[1]
@@ -16,7 +16,7 @@ export function hintsIn(term: Term): readonly string[] {
   return children(term).flatMap(hintsIn)
 }
 
-/** A text that a simple regular expression may match: the first choice of everything. */
+/** A string that a simple regular expression may match, using the first alternative everywhere. */
 export function sampleOf(pattern: string): string {
   return pattern
     .replaceAll(/\(\?[:i]+|\\[AzbB]/g, (part) => (part.startsWith('(') ? '(' : ''))

@@ -6,7 +6,7 @@ import { SERVER_NAME } from './text-domains.ts'
 
 /**
  * `request.host` and `request.headers['host']` come from one line of the request: the header is as
- * the client wrote it, the host without port and in lower case.
+ * the client wrote it, the host is in lowercase and without the port.
  */
 
 export interface Hosts {
@@ -14,7 +14,7 @@ export interface Hosts {
   readonly header: Attribute
 }
 
-/** Both, where the attribute is one of them. */
+/** Both attributes, if the given one is either of them. */
 export function hostsBy({ steps, types }: Attribute): Hosts | undefined {
   const [request] = types
   if (!isHost(steps) || request?.kind !== 'struct') return undefined
@@ -36,17 +36,17 @@ export function isHostHeader(steps: readonly string[]): boolean {
   return steps.join('.') === HEADER.join('.')
 }
 
-/** The name in what a client writes as its host. */
+/** The hostname in what a client sends as its host. */
 export function nameIn(written: string): string {
   return written.replace(/:\d+$/, '').toLowerCase()
 }
 
-/** Ways to write one host. */
+/** Different spellings of one host. */
 export function spellings(name: string): readonly string[] {
   return /[a-z]/.test(name) ? [name, name.toUpperCase(), `${name}:80`] : [name]
 }
 
-/** Texts that both can have, by which the one can follow the other. */
+/** Strings that both attributes can have, so that one can follow from the other. */
 export function hostTexts({ equal = [], prefix, suffix, infix }: Asks): readonly string[] {
   const texts = [
     ...equal.filter((one) => typeof one === 'string'),
@@ -57,7 +57,7 @@ export function hostTexts({ equal = [], prefix, suffix, infix }: Asks): readonly
   return [...new Set([...SERVER_NAME.samples, ...texts.flatMap((text) => [text, nameIn(text)])])]
 }
 
-/** For each text of the header the host is that name; without a header there is none. */
+/** For each string of the header, the host is that name. Without a header, there is none. */
 export function oneHost(tree: AttributeTree, hosts: Hosts): readonly Formula[] {
   const [host, header] = [tree.unknown(hosts.host), tree.unknown(hosts.header)]
   return header.possibilities.map((possibility, at) => {

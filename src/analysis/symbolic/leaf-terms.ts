@@ -1,6 +1,6 @@
 import type { Term } from '../../cel/check/term.ts'
 
-/** The conditions that `&&`, `||`, `!` and `?:` join. */
+/** The conditions that `&&`, `||`, `!` and `?:` combine. */
 export function leafTerms(term: Term): readonly Term[] {
   switch (term.kind) {
     case 'constant':

@@ -16,14 +16,14 @@ import { type FormName, isCoveredType } from './forms.ts'
 import { isNumber } from './numbers.ts'
 import { patternMachine } from './pattern-machine.ts'
 
-/** An attribute that a term reads: the variable, the names behind it, and all types on the way. */
+/** An attribute that a term reads: the variable, the selected names, and the types of all steps. */
 export interface Attribute {
   readonly steps: readonly string[]
   /** One for each step. */
   readonly types: readonly Type[]
 }
 
-/** A condition without logic of its own. */
+/** A condition without logical operators. */
 export type Leaf =
   /** About one attribute, and of a form whose classes of values are all known. */
   | {
@@ -31,10 +31,10 @@ export type Leaf =
       readonly form: FormName
       readonly attribute: Attribute
       readonly asks: Asks
-      /** What is evaluated, where it is not the term itself. */
+      /** The term to evaluate, if it is a different one. */
       readonly term?: Term
     }
-  /** Whether a list holds one of these values, or an object has a member of that name. */
+  /** Whether a list contains one of these values, or an object has a member of that name. */
   | {
       readonly kind: 'holds'
       readonly form: FormName
@@ -42,24 +42,24 @@ export type Leaf =
       readonly elements: readonly Value[]
       readonly asked: Asked
     }
-  /** How many elements there are, or characters. */
+  /** The number of elements or characters. */
   | {
       readonly kind: 'counts'
       readonly form: FormName
       readonly attribute: Attribute
       readonly longest: number
     }
-  /** Whether it is this list, of one element or none. */
+  /** Whether it equals this list of one element or none. */
   | {
       readonly kind: 'single'
       readonly form: FormName
       readonly attribute: Attribute
       readonly elements: readonly Value[]
     }
-  /** Anything else: what it reads is known, not what values it tells apart. */
+  /** Anything else: the attributes it reads are known, but not the values it distinguishes. */
   | { readonly kind: 'opaque'; readonly attributes: readonly Attribute[] }
 
-/** Whether some element is one of those named, none is, every one is, or some is another. */
+/** Whether some element is one of the named ones, none is, every one is, or some is another. */
 export type Asked = 'some' | 'none' | 'every' | 'another'
 
 /** What a leaf compares its attribute with. */
@@ -68,12 +68,12 @@ export interface Asks {
   readonly prefix?: string
   readonly suffix?: string
   readonly infix?: string
-  /** A regular expression that matches somewhere in it. */
+  /** A regular expression that matches anywhere in it. */
   readonly pattern?: string
-  /** Longer or shorter than so many characters. */
+  /** Longer or shorter than this many characters. */
   readonly length?: number
   readonly ranges?: readonly Cidr[]
-  /** Smaller or greater than this number. */
+  /** Less or greater than this number. */
   readonly bound?: Value
 }
 
@@ -101,7 +101,7 @@ function coveredLeaf(term: Term): Leaf | undefined {
   }
 }
 
-/** Undefined where the form is not covered for attributes of this type. */
+/** Undefined if the form is not covered for attributes of this type. */
 function plain(form: FormName, subject: Term, asks: Asks): Leaf | undefined {
   const attribute = attributeOf(subject)
   if (attribute === undefined || !isCoveredType(form, subject.type)) return undefined
@@ -132,7 +132,7 @@ function membership(term: MemberTerm): Leaf | undefined {
   )
 }
 
-/** `'x-team' in request.headers`: as good as `has`. */
+/** `'x-team' in request.headers`, which is equivalent to `has`. */
 function keyPresence(term: MemberTerm, key: ConstantTerm, container: Term): Leaf | undefined {
   const { type } = container
   const map = attributeOf(container)
@@ -157,15 +157,15 @@ function ofElements({ macro, second, first, body, range, filter }: LoopTerm): Le
 
 interface Named {
   readonly values: readonly Value[]
-  /** Or none of them. */
+  /** If false, none of them. */
   readonly isOneOf: boolean
   readonly comparisons: number
 }
 
-/** With more, a list that fits into a token may take more than an evaluation may cost. */
+/** With more, a list that fits into a token may exceed the budget of an evaluation. */
 const MAX_COMPARISONS = 2
 
-/** The constants that an element is compared with. No such comparison is an error. */
+/** The constants that an element is compared with. These comparisons are never errors. */
 function namedBy(body: Term, element: LocalTerm): Named | undefined {
   const isElement = (one: Term) => one.kind === 'local' && one.slot === element.slot
   switch (body.kind) {
@@ -212,7 +212,7 @@ function holds(
   return attribute && { kind: 'holds', form, attribute, elements, asked }
 }
 
-/** `jwt.groups == ['eng']`: with more elements, their order matters. */
+/** `jwt.groups == ['eng']`. With more elements, their order would matter. */
 function single(subject: Term, elements: readonly Value[]): Leaf | undefined {
   const attribute = attributeOf(subject)
   if (attribute === undefined || !isCoveredType('single', subject.type)) return undefined
@@ -220,7 +220,7 @@ function single(subject: Term, elements: readonly Value[]): Leaf | undefined {
   return { kind: 'single', form: 'single', attribute, elements }
 }
 
-/** `jwt.scope.split(' ').exists(s, s == 'read')`: true of what a regular expression matches. */
+/** `jwt.scope.split(' ').exists(s, s == 'read')`: true if a regular expression matches. */
 function word({ macro, second, first, body, range, filter }: LoopTerm): Leaf | undefined {
   if (range.kind !== 'call' || range.name !== 'split' || range.args.length !== 2) return undefined
   if (macro !== 'exists' || second !== undefined || filter !== undefined) return undefined
@@ -235,7 +235,7 @@ function word({ macro, second, first, body, range, filter }: LoopTerm): Leaf | u
   return patternMachine(pattern) === undefined ? undefined : plain('word', text, { pattern })
 }
 
-/** Beyond it there are too many lengths to go through. */
+/** Beyond this, there are too many lengths to go through. */
 const LONGEST = 40
 
 const COMPARISONS: ReadonlySet<string> = new Set(['_<_', '_<=_', '_>_', '_>=_'])
@@ -252,7 +252,7 @@ function callLeaf({ name, args, overloads }: CallTerm): Leaf | undefined {
   if (Object.hasOwn(TEXT_CALLS, name)) {
     const [asked, form] = TEXT_CALLS[name as keyof typeof TEXT_CALLS]
     if (second.kind !== 'constant' || typeof second.value !== 'string') return undefined
-    // Where the function also takes what is no text, its classes are not those of texts.
+    // If the function also accepts other types, its classes are not those of strings.
     if (asked === 'pattern' && patternMachine(second.value) === undefined) return undefined
     const isOfTexts = overloads.every(({ params }) => params.every(({ kind }) => kind === 'string'))
     return isOfTexts ? plain(form, first, { [asked]: second.value }) : undefined
@@ -271,7 +271,7 @@ function isSize(term: Term): term is CallTerm {
   return term.kind === 'call' && term.name === 'size' && term.args.length === 1
 }
 
-/** A size that is compared with a small number: of a text, or of a claim of any type. */
+/** A size that is compared with a small number: of a string, or of a claim of any type. */
 function size({ args }: CallTerm, bound: Value): Leaf | undefined {
   const [counted] = args as readonly [Term]
   if (typeof bound !== 'number' || !(bound >= 0 && bound <= LONGEST)) return undefined
@@ -283,7 +283,7 @@ function size({ args }: CallTerm, bound: Value): Leaf | undefined {
   return { kind: 'counts', form: 'count', attribute, longest }
 }
 
-/** Equal only to itself, or to the same number of another type. */
+/** Whether the value equals only itself, or the same number of another type. */
 function isSimple(value: Value): boolean {
   return value === null || ['string', 'boolean'].includes(typeof value) || isNumber(value)
 }
@@ -292,7 +292,7 @@ function oneAddress(ip: Ip): Cidr {
   return new Cidr(ip, ip.family === 4 ? 32 : 128)
 }
 
-/** The chain of names from a variable, where the term is one. */
+/** The chain of names from a variable, if the term is one. */
 export function attributeOf(term: Term): Attribute | undefined {
   if (term.kind === 'variable') {
     return COMPUTED.has(term.name) ? undefined : { steps: [term.name], types: [term.type] }
@@ -303,13 +303,13 @@ export function attributeOf(term: Term): Attribute | undefined {
   return { steps: [...operand.steps, term.field], types: [...operand.types, term.type] }
 }
 
-/** Made by expressions of the configuration: no client can choose them, and any value may be impossible. */
+/** Computed by expressions of the configuration, not by clients: any value may be impossible. */
 const COMPUTED: ReadonlySet<string> = new Set(['metadata'])
 
 /** Types whose members are attributes like any other. */
 const HAS_MEMBERS: ReadonlySet<Type['kind']> = new Set(['struct', 'map', 'json'])
 
-/** Everything that a term reads, the longest chains that are known. */
+/** Everything that a term reads, as the longest chains that are known. */
 export function attributesOf(term: Term): readonly Attribute[] {
   const own = attributeOf(term)
   if (own !== undefined) return [own]
@@ -319,7 +319,7 @@ export function attributesOf(term: Term): readonly Attribute[] {
   return children(term).flatMap(attributesOf)
 }
 
-/** What `has` asks for, as if it were read. */
+/** The field that `has` tests, as if it were read. */
 function tested(term: FieldTerm): FieldTerm {
   const { type } = term.operand
   return { ...term, access: 'get', type: memberType(type, term.field) }
@@ -330,7 +330,7 @@ function memberType(type: Type, field: string): Type {
   return type.kind === 'map' ? type.value : type
 }
 
-/** What makes the term an error where it is one, whatever else there is. */
+/** The attributes that make the term an error if they are missing, whatever the others are. */
 export function strictReads(term: Term): readonly Attribute[] {
   const own = attributeOf(term)
   if (own !== undefined) return [own]

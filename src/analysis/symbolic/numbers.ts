@@ -1,7 +1,7 @@
 import { Double, int, Uint } from '../../cel/values/number.ts'
 import type { Value } from '../../cel/values/value.ts'
 
-/** A number of any of CEL's three types, as a constant of an expression has it. */
+/** Whether the value is a number of any of CEL's three types, as in constants of expressions. */
 export function isNumber(value: Value): boolean {
   return (
     typeof value === 'number' ||
@@ -11,7 +11,7 @@ export function isNumber(value: Value): boolean {
   )
 }
 
-/** What numbers an attribute can have. */
+/** The numbers that an attribute can have. */
 export interface NumberDomain {
   readonly hasFractions: boolean
   /** Whether it can be NaN, which is neither less nor greater than anything. */
@@ -20,17 +20,17 @@ export interface NumberDomain {
   readonly max?: number
 }
 
-/** What JSON can say: any int64 or uint64, any double, and infinity as `1e999`. */
+/** All numbers that JSON can express: any int64 or uint64, any double, and infinity as `1e999`. */
 export const JSON_NUMBERS: NumberDomain = { hasFractions: true, hasNaN: false }
 
-/** A number that is liked, where it is as good as any other. */
+/** Preferred if it is as good as any other number. */
 const LIKED = 7
 
 /**
- * A number for every way to be less than, equal to or greater than these: each of them, and one
- * for every gap between two neighbours, below the least and above the greatest. Fractions lie in
- * gaps between whole numbers. Whole numbers and doubles are told apart by nothing that is asked
- * here, except beyond 2^53, where the two are compared as doubles.
+ * A number for every way to be less than, equal to or greater than these: each of them, and one for
+ * every gap between two neighbors, below the smallest and above the greatest. Fractions lie in gaps
+ * between whole numbers. No test here distinguishes whole numbers from doubles, except beyond 2^53,
+ * where the two are compared as doubles.
  */
 export function numbersFor(constants: readonly Value[], domain: NumberDomain): readonly Value[] {
   const bounds = constants.map(plainNumber).filter((bound) => !Number.isNaN(bound))
@@ -39,22 +39,22 @@ export function numbersFor(constants: readonly Value[], domain: NumberDomain): r
   return domain.hasNaN ? [...possible, Number.NaN] : possible
 }
 
-/** The number itself, whatever its type. */
+/** The plain number, regardless of its type. */
 export function plainNumber(constant: Value): number | bigint {
   if (constant instanceof Uint || constant instanceof Double) return constant.value
   return constant as number | bigint
 }
 
-/** The value as a claim would have it: JSON has one kind of small whole numbers, and no `1u`. */
+/** The value as a claim has it: JSON has only one kind of small whole numbers, and no `1u`. */
 export function asInJson(value: Value): Value {
   if (value instanceof Double) return value.value
   return value instanceof Uint ? (int(value.value) ?? value) : value
 }
 
-/** Up to here an int and a double that are compared as doubles are compared exactly. */
+/** Up to this limit, an int and a double that are compared as doubles are compared exactly. */
 const EXACT = 2 ** 52
 
-/** Such a number equals no two of its like. */
+/** Whether the number can never equal two different numbers. */
 export function isModest(bound: number | bigint): boolean {
   return typeof bound === 'number' && Math.abs(bound) <= EXACT
 }
@@ -80,7 +80,7 @@ function modest(bounds: readonly number[]): ReadonlySet<Value> {
     const middle = bound + (next - bound) / 2
     if (middle > bound && middle < next) found.add(middle)
   }
-  // A gap above and below, with a whole number and a fraction: types that have only one need it.
+  // A gap below and above, with a whole number and a fraction, for types with only one of them.
   for (const one of [Math.floor(least) - 1, Math.floor(greatest) + 1]) {
     found.add(one)
     if (Math.abs(one) < EXACT) found.add(one + 0.5)
@@ -93,14 +93,14 @@ const UINT_MAX = 2n ** 64n - 1n
 
 /**
  * Large numbers: whole ones are compared exactly with each other, and as doubles with doubles. So
- * what doubles tell apart is where they stand among the bounds as doubles; what whole numbers tell
- * apart changes at each bound, and where rounding changes sides.
+ * doubles are distinguished by their position among the bounds as doubles; whole numbers are
+ * distinguished at each bound, and where rounding changes sides.
  */
 function exhaustive(bounds: readonly (number | bigint)[]): ReadonlySet<Value> {
   const doubles = [...new Set(bounds.map(Number))].sort((a, b) => a - b)
   const found = new Set<Value>([LIKED])
   const add = (value: number) => {
-    // JSON has no -0, and a double that is a safe integer is an int there.
+    // JSON has no -0, and a double that is a safe integer is an int in JSON.
     if (!Number.isNaN(value)) found.add(value === 0 ? 0 : value)
   }
   for (const [index, bound] of doubles.entries()) {
@@ -120,7 +120,7 @@ function exhaustive(bounds: readonly (number | bigint)[]): ReadonlySet<Value> {
     for (const one of [-above(-near), near, above(near)]) {
       edges.add(BigInt(Math.floor(one)))
       edges.add(BigInt(Math.ceil(one)))
-      // Half-way to the next double, where a whole number rounds up instead of down.
+      // Halfway to the next double, where a whole number rounds up instead of down.
       if (Math.abs(one) >= 2 ** 53) {
         const gap = BigInt(above(one)) - BigInt(one)
         edges.add(BigInt(one) + gap / 2n)
@@ -146,7 +146,7 @@ function addWhole(found: Set<Value>, value: bigint): void {
 
 const FLOAT = new DataView(new ArrayBuffer(8))
 
-/** The next double. */
+/** The next greater double. */
 function above(value: number): number {
   if (value === Infinity || Number.isNaN(value)) return value
   if (value === 0) return Number.MIN_VALUE

@@ -1,12 +1,12 @@
-/** What a condition can come to in CEL's three-valued logic, as a set: bits of one number. */
+/** The possible outcomes of a condition in CEL's three-valued logic, as a bit set. */
 export type Outcomes = number
 
 export const TRUE: Outcomes = 1
 export const FALSE: Outcomes = 2
-/** An error, such as reading what is unset. */
+/** An error, such as reading an unset attribute. */
 export const ERROR: Outcomes = 4
 export const ANY: Outcomes = TRUE | FALSE | ERROR
-/** What a rule that is not definitely true can be. */
+/** The outcomes of a rule that is not definitely true. */
 export const NOT_TRUE: Outcomes = FALSE | ERROR
 
 export function outcomeOf(value: unknown): Outcomes {

@@ -11,17 +11,17 @@ import {
   SPLIT,
 } from '../../cel/library/regex-program.ts'
 
-/** A regular expression as a machine that reads one character after the other. */
+/** A regular expression as an automaton that reads one character at a time. */
 export interface PatternMachine {
   readonly start: string
   step(state: string, character: string): string
-  /** Whether a text that ends here matches. */
+  /** Whether a string that ends here matches. */
   accepts(state: string): boolean
-  /** A character of each sort that it tells apart. */
+  /** One character of each class that it distinguishes. */
   readonly characters: readonly string[]
 }
 
-/** So small that no text of a request is too long for it. */
+/** Small enough that no string of a request is too long for it. */
 const LARGEST = 64
 const MAX_CHARACTERS = 60
 const MATCHED = 'matched'
@@ -29,7 +29,7 @@ const MATCHED = 'matched'
 const MACHINES = new Map<string, PatternMachine | undefined>()
 const MAX_REMEMBERED = 256
 
-/** Undefined where it is no regular expression, or too large to be looked into. */
+/** Undefined if it is not a regular expression, or is too large to be analyzed. */
 export function patternMachine(pattern: string): PatternMachine | undefined {
   if (MACHINES.has(pattern)) return MACHINES.get(pattern)
   const program = compileProgram(pattern)
@@ -58,7 +58,7 @@ function machineOf(program: Program): PatternMachine | undefined {
       const set = program.sets[program.arg[pc] as number] as readonly number[]
       return contains(set, code) ? [program.out[pc] as number] : []
     })
-    // A match may begin behind any character.
+    // A match may begin after any character.
     const next = active && spread(program, [...reached, program.start])
     const found = stateOf(after, next)
     steps.set(key, found)
@@ -87,8 +87,8 @@ function kindOf(code: number): number {
 }
 
 /**
- * Where threads from here wait: at characters, and at conditions where it is not known what
- * holds. Undefined where one has matched.
+ * The instructions at which threads from here wait: characters, and assertions for which it is
+ * unknown what holds. Undefined if a thread has matched.
  */
 function spread(
   { op, arg, out }: Program,
@@ -123,7 +123,7 @@ function spread(
   return waiting
 }
 
-/** The ends of all ranges and their neighbours; undefined where they are too many. */
+/** The ends of all ranges and their neighbors; undefined if there are too many. */
 function charactersOf({ sets }: Program): readonly string[] | undefined {
   const codes = new Set<number>([10, 97])
   for (const ranges of sets) {

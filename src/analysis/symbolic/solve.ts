@@ -1,21 +1,21 @@
 import type { Compound, Formula, Literal } from './formula.ts'
 import { isCompatible, type Possibility, type Unknown } from './unknown.ts'
 
-/** One possibility for each unknown that was spoken of. */
+/** One possibility for each unknown that is mentioned. */
 export type Assignment = ReadonlyMap<Unknown, Possibility>
 
 export type Solution =
   | { readonly kind: 'possible'; readonly assignment: Assignment }
   | { readonly kind: 'impossible' }
-  /** It took too long to tell. */
+  /** The search took too long. */
   | { readonly kind: 'untold' }
 
-/** What one question may cost, in looks at parts of formulas. */
+/** The budget of one query, in visits to parts of formulas. */
 const MAX_LOOKS = 400_000
 
 /**
- * Can all of these hold at once? A search over finite sets of possibilities: what follows is
- * followed first, then the alternative with the fewest ways is tried way by way.
+ * Whether all of these formulas can be true at once. Searches finite sets of possibilities:
+ * propagates what follows first, then tries the parts of the shortest alternative one by one.
  */
 export function solve(formulas: readonly Formula[], looks = MAX_LOOKS): Solution {
   const budget = { left: looks }
@@ -30,7 +30,10 @@ interface Budget {
   left: number
 }
 
-/** What is still possible. Copied when a way is tried; sets are copied when they shrink. */
+/**
+ * The remaining possibilities. The map is copied for each alternative that is tried; sets are
+ * copied when they shrink.
+ */
 class State {
   readonly alive: Map<Unknown, Uint8Array>
 
@@ -42,7 +45,7 @@ class State {
     return new State(new Map(this.alive))
   }
 
-  /** False where nothing is left; `changed` is told of what shrank. */
+  /** Returns false if nothing is left; calls `changed` if the set shrinks. */
   narrow(unknown: Unknown, keeps: (index: number) => boolean, changed: () => void): boolean {
     const before = this.alive.get(unknown) as Uint8Array
     let after: Uint8Array | undefined
@@ -63,7 +66,7 @@ class State {
   }
 }
 
-/** Every unknown that a formula speaks of, and what it is a part of, with all its possibilities. */
+/** Adds every unknown that a formula mentions, and its wholes, with all their possibilities. */
 function mention(formula: Formula, state: State): void {
   if (formula.kind === 'constant') return
   if (formula.kind !== 'literal') {
@@ -92,7 +95,7 @@ function search(given: readonly Formula[], state: State, budget: Budget): State 
   return undefined
 }
 
-/** What follows without a choice; the choices that are left, or undefined for a contradiction. */
+/** Propagates what needs no choice. Returns the open choices, or undefined for a contradiction. */
 function propagate(
   given: readonly Formula[],
   state: State,
@@ -145,7 +148,7 @@ function assume(
   }
 }
 
-/** Whether it holds or fails whatever is still possible. */
+/** Whether the formula is true or false for all remaining possibilities. */
 function statusOf(formula: Formula, state: State, budget: Budget): boolean | undefined {
   budget.left--
   switch (formula.kind) {
@@ -180,8 +183,9 @@ function literalStatus({ unknown, meant }: Literal, state: State): boolean | und
 }
 
 /**
- * Parts go with their wholes. Wholes form trees, so agreement of each pair is agreement of all:
- * what is left can be chosen from the root down without a dead end.
+ * Keeps parts consistent with their wholes. Wholes form trees, so agreement of each pair is
+ * agreement of all: the remaining possibilities can be chosen from the root down without a dead
+ * end.
  */
 function linkParts(state: State, changed: () => void): boolean {
   for (const part of state.alive.keys()) {
@@ -209,7 +213,7 @@ function kindsLeft(alive: Uint8Array, test: (index: number) => boolean) {
   return left
 }
 
-/** From the root down, the first of what is left: possibilities stand in the order of liking. */
+/** Chooses the first remaining possibility, from the root down: they are ordered by preference. */
 function choose(state: State): Assignment {
   const chosen = new Map<Unknown, Possibility>()
   const visit = (unknown: Unknown): Possibility => {

@@ -65,7 +65,7 @@ describe('can all of these be true at once?', () => {
     [["jwt.g == ['a']", 'size(jwt.g) != 1'], false],
     [['has(jwt.g.a)', 'has(jwt.g.b)', 'size(jwt.g) == 1'], false],
     [["jwt.g.all(g, g == 'a')", 'has(jwt.g.a)', 'size(jwt.g) > 1'], false],
-    // One element that equals both: as doubles they are the same.
+    // One element that equals both: as doubles, they are the same.
     [['9007199254740993 in jwt.g', '9007199254740992.0 in jwt.g', 'size(jwt.g) == 1'], true],
     [['9007199254740993 in jwt.g', 'jwt.g.all(g, g == 9007199254740992.0)'], true],
     [["request.path.startsWith('/a')", "request.path == '/b'"], false],
@@ -158,7 +158,7 @@ const ATOMS = [
   "jwt.sub == request.headers['x']",
   "jwt.groups.all(g, g == 'a')",
 ]
-/** Conditions that are not looked into. */
+/** Conditions that cannot be analyzed. */
 const OPAQUE = /size|endsWith|matches|== request|\.all/
 
 const expression = fc.letrec<{ any: string }>((tie) => ({
@@ -200,7 +200,7 @@ const world = fc
     return jwt === undefined ? own : { ...own, jwt }
   })
 
-/** What every request has, where nothing was asked of it. */
+/** Adds what every request has, for attributes that no condition tests. */
 function complete({ jwt, request, source }: World): World {
   const defaults = { method: 'GET', path: '/', headers: {} }
   const own = {

@@ -16,33 +16,33 @@ import { termKey } from './term-key.ts'
 import type { Possibility, Unknown } from './unknown.ts'
 
 /**
- * An expression, and by what names it knows variables, or a field of one: rules of two policies may
- * see two tokens.
+ * An expression, with the names under which it knows variables or their fields: rules of two
+ * policies may see two tokens.
  */
 export interface Condition {
   readonly text: string
   readonly term: Term
   readonly names?: ReadonlyMap<string, string>
-  /** What must be so as well, and is no expression. */
+  /** What must also be true, and is not an expression. */
   readonly parts?: readonly OpaquePart[]
 }
 
-/** Something that is true or not, and not looked into. */
+/** A part that is true or false, and cannot be analyzed. */
 export interface OpaquePart {
-  /** In words: the same part has the same. */
+  /** A description, which is the same for the same part. */
   readonly id: string
-  /** What an example may go by. */
+  /** A condition that an example can follow instead. */
   readonly likely: Condition | undefined
 }
 
 /**
- * `proof` supposes that what cannot be looked into can come out in any way, so that what is
- * impossible there is impossible. `search` looks for values that make it come out as wanted, and
- * may miss some, so that what is found there can be found in requests.
+ * `proof` assumes that conditions that cannot be analyzed may have any outcome, so what is
+ * impossible there is impossible. `search` looks for values with the wanted outcome and may miss
+ * some, so what it finds can occur in requests.
  */
 export type Mode = 'proof' | 'search'
 
-/** Requests as far as some conditions can tell them apart. */
+/** Requests, as far as some conditions can distinguish them. */
 export class Space {
   readonly #tree: AttributeTree
   readonly #contents: ContentsFormulas
@@ -51,9 +51,9 @@ export class Space {
   readonly #outcomes = new Map<string, Unknown>()
   readonly #axioms: Formula[] = []
   #isExact = true
-  /** Where the header is read, in search mode: a proof does without knowing that both are one. */
+  /** Set if the header is read, in search mode: a proof does not need to know that both are one. */
   #hosts: Hosts | undefined
-  /** Learnt before the header was. */
+  /** Learned before the header. */
   readonly #hostTexts: string[] = []
 
   constructor(environment: Environment, facts: Facts, mode: Mode) {
@@ -63,18 +63,18 @@ export class Space {
     this.#mode = mode
   }
 
-  /** Whether every condition so far is of a form that is looked into. */
+  /** Whether every condition so far is of a form that can be analyzed. */
   get isExact(): boolean {
     return this.#isExact
   }
 
-  /** What holds of every request. */
+  /** What is true for every request. */
   get axioms(): readonly Formula[] {
     const hosts = this.#hosts === undefined ? [] : oneHost(this.#tree, this.#hosts)
     return [...this.#axioms, ...this.#contents.axioms, ...hosts]
   }
 
-  /** All conditions are told before the first formula is made of one. */
+  /** All conditions must be learned before a formula is made of any of them. */
   learn(condition: Condition): void {
     for (const { likely } of condition.parts ?? []) {
       this.#isExact = false
@@ -86,7 +86,7 @@ export class Space {
       const attributes = leaf.kind === 'opaque' ? leaf.attributes : [leaf.attribute]
       const own = attributes.map((attribute) => renamed(attribute, condition.names))
       if (this.#mode === 'search') this.#learnHosts(own, leaf)
-      // How long a text may be before it is an error is not looked into.
+      // The max length of a string before it is an error is not analyzed.
       if (leaf.kind !== 'opaque' && leaf.form === 'word') this.#isExact = false
       if (leaf.kind === 'plain') this.#tree.ask(own[0] as Attribute, leaf.asks)
       else if (leaf.kind !== 'opaque') {
@@ -105,7 +105,7 @@ export class Space {
     }
   }
 
-  /** What is asked of the host is of use for the header, and the other way round. */
+  /** Strings tested on the host are useful for the header, and vice versa. */
   #learnHosts(attributes: readonly Attribute[], leaf: Leaf): void {
     for (const attribute of attributes) {
       const hosts = hostsBy(attribute)
@@ -114,13 +114,13 @@ export class Space {
       this.#hostTexts.push(...hostTexts(leaf.kind === 'plain' ? leaf.asks : {}))
     }
     if (this.#hosts === undefined || this.#hostTexts.length === 0) return
-    // Without a header there is no name.
+    // Without a header, there is no name.
     this.#tree.hint(this.#hosts.host, ['', ...this.#hostTexts])
     const texts = this.#hostTexts.splice(0)
     this.#tree.hint(this.#hosts.header, [...texts, ...texts.flatMap(spellings)])
   }
 
-  /** A variable that nothing reads, but that matters by being set. */
+  /** Adds a variable that nothing reads, but that matters if it is set. */
   learnVariable(name: string): void {
     this.#tree.ask(wholeVariable(name), {})
   }
@@ -129,7 +129,7 @@ export class Space {
     this.#tree.ask(attribute, {})
   }
 
-  /** Members of a variable that were learnt. */
+  /** The members of a variable that were learned. */
   attributesBelow(variable: string): readonly Attribute[] {
     return this.#tree.attributesBelow(variable)
   }
@@ -138,14 +138,14 @@ export class Space {
     return this.isThere(wholeVariable(name), {})
   }
 
-  /** A rule of this action with this condition does what it is for: denies, lets pass, admits. */
+  /** A rule of this action with this condition has its effect: it denies, passes or admits. */
   matches(condition: Condition, action: string): Formula {
     const ends = this.#ends(condition)
     const own = this.formula(condition, TRUE)
     return action === 'Deny' ? any([own, ends]) : all([own, negation(ends)])
   }
 
-  /** It does not. */
+  /** The rule does not have its effect. */
   misses(condition: Condition, action: string): Formula {
     const ends = this.#ends(condition)
     const own = this.formula(condition, NOT_TRUE)
@@ -153,10 +153,10 @@ export class Space {
   }
 
   /**
-   * The evaluation ends at its budget, or at what cannot be read for certain, as JSON that names a
-   * member twice. Then a Deny rule denies and no other matches, whatever the rest of the condition
-   * says, and which parts come to be evaluated depends on how it is written. So of two conditions
-   * that say the same, one may end where the other does not.
+   * The evaluation ends at its budget, or at something that cannot be read for certain, such as
+   * JSON that names a member twice. A Deny rule then denies and no other rule matches, whatever the
+   * rest of the condition is, and which parts are evaluated depends on how it is written. So of two
+   * equivalent conditions, one may end where the other does not.
    */
   #ends(condition: Condition): Formula {
     const { term, names } = condition
@@ -178,7 +178,7 @@ export class Space {
     return leaf === undefined || leaf.kind === 'opaque' || leaf.form === 'word'
   }
 
-  /** The condition comes out as one of these. */
+  /** The condition has one of these outcomes. */
   formula(condition: Condition, outcomes: Outcomes): Formula {
     const own = this.#formula(condition.term, outcomes, condition)
     if (condition.parts === undefined || condition.parts.length === 0) return own
@@ -201,7 +201,7 @@ export class Space {
     return literal(unknown, (index) => index === (isTrue ? 0 : 1))
   }
 
-  /** The attribute has a value, as the condition sees it. */
+  /** The attribute has a value, as seen by the condition. */
   isThere(attribute: Attribute, { names }: Pick<Condition, 'names'>): Formula {
     const unknown = this.#tree.unknown(renamed(attribute, names))
     return literal(unknown, (index) => {
@@ -256,7 +256,7 @@ export class Space {
     return isTooLong ? this.#unlessTooLong(term, own, outcomes, condition) : own
   }
 
-  /** A text of so many words that the evaluation may cost no more is an error. */
+  /** A string with so many words that the evaluation exceeds its budget is an error. */
   #unlessTooLong(term: Term, own: Formula, outcomes: Outcomes, { names }: Condition): Formula {
     const id = `${termKey(term)} is too long # ${[...(names ?? [])].flat().join(' ')}`
     let unknown = this.#outcomes.get(id)
@@ -270,7 +270,7 @@ export class Space {
     return any(outcomes & ERROR ? [...ways, isTooLong] : ways)
   }
 
-  /** Whether there is a possibility for each class of values that the leaf tells apart. */
+  /** Whether there is a possibility for each class of values that the leaf distinguishes. */
   #isReported(leaf: Exclude<Leaf, { kind: 'opaque' }>, attribute: Attribute): boolean {
     if (BY_WHOLE_TEXT.has(leaf.form) && !this.#tree.isWhole(attribute)) return false
     return leaf.kind === 'plain' || isToldOfContents(this.#tree, attribute, leaf)
@@ -288,7 +288,7 @@ export class Space {
       const comesOut = evaluation(term, only.steps, unknown)
       return literal(unknown, (index) => {
         const possibility = unknown.possibilities[index] as Possibility
-        // What is in a list is not known here; whole ones are among the values.
+        // The contents of a list are not known here; whole lists are among the values.
         return possibility.kind !== 'list' && (comesOut(possibility) & outcomes) !== 0
       })
     }
@@ -299,7 +299,7 @@ export class Space {
     })
   }
 
-  /** The same condition in the same scope comes out the same way. */
+  /** The same condition in the same scope has the same outcome. */
   #outcome(term: Term, condition: Condition): Unknown {
     const { names } = condition
     const scope = [...(names ?? [])].flat().join(' ')
@@ -319,7 +319,7 @@ export class Space {
   }
 }
 
-/** Forms that need a text of every class, of which there may be too many. */
+/** Forms that need a string of every class, of which there may be too many. */
 const BY_WHOLE_TEXT: ReadonlySet<FormName> = new Set([
   'suffix',
   'part',
@@ -329,7 +329,7 @@ const BY_WHOLE_TEXT: ReadonlySet<FormName> = new Set([
   'count',
 ])
 
-/** `a && b` is `decisive` where one of the two is, and the other outcome where both are that. */
+/** `a && b` is `decisive` if either operand is, and `shared` if both are. */
 function logic(
   shared: Outcomes,
   decisive: Outcomes,

@@ -13,7 +13,7 @@ const names = (last: string) =>
   `[${['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', last].map((one) => `'${one}'`).join()}]`
 const long = (last: string) => `'${'x'.repeat(500)}${last}'`
 
-/** What is cut where readers see it is whole where it tells conditions apart. */
+/** Values that are truncated for readers are compared in full. */
 const APART: readonly (readonly [string, string, string])[] = [
   [
     'the last of many names',

@@ -1,7 +1,7 @@
 import type { Term } from '../../cel/check/term.ts'
 import { valueKey } from './value-key.ts'
 
-/** One text for terms that come to the same for every request: what they are, not how written. */
+/** One key for terms with the same result for every request, however they are written. */
 export function termKey(term: Term): string {
   switch (term.kind) {
     case 'constant':

@@ -1,18 +1,18 @@
 /**
- * Which texts an attribute can have in a request that the gateway takes: an automaton over
- * characters, so that it can be told for certain that no text begins in some way. It may take more
- * than the gateway does, never less.
+ * The strings that an attribute can have in a request that the gateway accepts: an automaton over
+ * characters, so that it can be proven that no string begins in some way. It may accept more than
+ * the gateway does, but never less.
  */
 export interface TextDomain {
   readonly start: string
-  /** The state behind the character; undefined where no text of the domain goes on like this. */
+  /** The state after the character; undefined if no string of the domain continues like this. */
   step(state: string, character: string): string | undefined
   accepts(state: string): boolean
-  /** At least one character of each sort that `step` tells apart, the likely ones first. */
+  /** At least one character of each class that `step` distinguishes, the likely ones first. */
   readonly characters: readonly string[]
-  /** Texts that are liked as examples, in the order of liking. */
+  /** Strings for examples, in order of preference. */
   readonly samples: readonly string[]
-  /** What can be put behind a prefix, in the order of liking. */
+  /** What can follow a prefix, in order of preference. */
   readonly tails: readonly string[]
 }
 
@@ -33,7 +33,7 @@ export function isInDomain(text: string, domain: TextDomain): boolean {
   return state !== undefined && domain.accepts(state)
 }
 
-/** The state behind the text. */
+/** The state after the string. */
 export function walk(text: string, domain: TextDomain): string | undefined {
   let state: string | undefined = domain.start
   for (const character of text) {
@@ -52,14 +52,14 @@ const ANYTHING: TextDomain = {
   tails: ['', '-7', 'z'],
 }
 
-/** A certificate with an empty one has none. */
+/** A certificate with an empty name has none. */
 const COMMON_NAME: TextDomain = {
   ...ANYTHING,
   step: (_, character) => (character.isWellFormed() ? 'x' : undefined),
   accepts: (state) => state !== '',
 }
 
-/** Any text of some characters. */
+/** Any string of certain characters. */
 function textsOf(
   pattern: RegExp,
   rest: Pick<TextDomain, 'characters' | 'samples' | 'tails'>,
@@ -78,7 +78,7 @@ function isControl(character: string): boolean {
   return code < 32 || code === 127
 }
 
-/** RFC 9110 §9.1: any token, and case counts; the gateway takes none with lower-case letters. */
+/** RFC 9110 §9.1: any token, case-sensitive; the gateway accepts none with lowercase letters. */
 const METHOD = textsOf(
   /^[!#$%&'*+\-.^_`|~0-9A-Z]$/,
   {
@@ -100,7 +100,7 @@ const QUERY = textsOf(
 )
 
 /**
- * Without white space at its ends, except where repeated headers were joined and the last is
+ * Without white space at its ends, except if repeated headers were joined and the last one is
  * empty.
  */
 const HEADER: TextDomain = {
@@ -120,8 +120,8 @@ const HEADER: TextDomain = {
 }
 
 /**
- * Names in lower case, without empty labels, and IPv6 addresses in brackets; more than the
- * gateway takes, which has limits of length too. HTTP/1.0 may say none at all.
+ * Names in lowercase, without empty labels, and IPv6 addresses in brackets. This is more than the
+ * gateway accepts, which also limits the length. HTTP/1.0 requests may have no host.
  */
 const HOST: TextDomain = {
   start: 'empty',
@@ -147,12 +147,12 @@ export const SERVER_NAME: TextDomain = {
   samples: ['example.com', 'other.example.org', 'host.test'],
 }
 
-/** With a port and in any case; examples are liked without. */
+/** With a port and in any case; examples preferably without. */
 const HOST_HEADER: TextDomain = { ...HEADER, samples: SERVER_NAME.samples }
 
 const SPIFFE = 'spiffe://'
 
-/** Other names in a certificate are no identity. */
+/** Other names in a certificate are not an identity. */
 const SPIFFE_ID: TextDomain = {
   start: '',
   step(state, character) {
@@ -167,12 +167,12 @@ const SPIFFE_ID: TextDomain = {
 }
 
 /**
- * Paths reach rules normalised: no dot segments, nor what some read as one, no escape of what
- * needs none, none of a slash, a backslash or NUL, hexadecimal digits in upper case. `OPTIONS *`
- * is rejected.
+ * Paths reach rules normalized: no dot segments or what some servers read as one, no escapes of
+ * characters that need none, no escapes of a slash, a backslash or NUL, and hexadecimal digits in
+ * uppercase. `OPTIONS *` is rejected.
  *
- * States: what the segment is so far (`/` nothing, `.`, `..` or anything else), and behind a `%`
- * what was read of the escape.
+ * States: the segment so far (`/` for empty, `.`, `..` or anything else), and after a `%` what was
+ * read of the escape.
  */
 const PATH: TextDomain = {
   start: '',
@@ -202,7 +202,7 @@ function escaped(segment: string, digits: string): string | undefined {
   return /[A-Za-z0-9\-._~/\\\0]/.test(character) ? undefined : 'x'
 }
 
-/** One of a few texts. */
+/** One of a few strings. */
 function oneOf(...texts: readonly string[]): TextDomain {
   return {
     start: '',

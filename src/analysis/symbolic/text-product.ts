@@ -2,30 +2,30 @@ import { type PatternMachine, patternMachine } from './pattern-machine.ts'
 import type { TextDomain } from './text-domains.ts'
 import type { TextQuestions } from './texts.ts'
 
-/** What may be looked at before it is said that it is too much. */
+/** Max number of states to visit before giving up. */
 const MAX_STATES = 3_000
-/** Questions that each step has to follow. */
+/** Max number of tests that each step has to follow. */
 const MAX_FOLLOWED = 60
 
 interface State {
   readonly domain: string
-  /** The text so far, as long as something that is asked for begins with it. */
+  /** The string so far, as long as it is the beginning of a tested string. */
   readonly begun: string | undefined
   readonly prefix: string | undefined
-  /** The longest end of the text with which an ending or a part begins. */
+  /** The longest end of the string with which a suffix or an infix begins. */
   readonly tail: string
-  /** Which parts were met, a digit each. */
+  /** The infixes found so far, one digit each. */
   readonly met: string
-  /** Characters so far, as far as they count. */
+  /** The number of characters so far, up to the limit that matters. */
   readonly length: number
-  /** Where each regular expression is. */
+  /** The state of each regular expression. */
   readonly patterns: readonly string[]
 }
 
 /**
- * A text of every class that beginnings, endings, parts and equality tell apart: a walk through
- * all states of one automaton that follows every question at once. Undefined where there are too
- * many of them.
+ * A string of every class that prefixes, suffixes, infixes and equality distinguish: a walk through
+ * all states of one automaton that follows every test at once. Undefined if there are too many
+ * states.
  */
 export function exploreTexts(
   questions: TextQuestions,
@@ -94,8 +94,8 @@ export function exploreTexts(
 const SORTS = ['abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', '0123456789', '~_-!$*']
 
 /**
- * Every character that is written, and some of each sort that is not: whatever these lead to, any
- * other does that nothing asks for.
+ * Every character that is written, and some of each sort that are not: these lead to the same
+ * states as any other character that no test contains.
  */
 export function charactersFor(written: readonly string[], domain: TextDomain): readonly string[] {
   const asked = new Set(written.flatMap((text) => [...text]))

@@ -3,31 +3,31 @@ import { type PatternMachine, patternMachine } from './pattern-machine.ts'
 import { isInDomain, type TextDomain, walk } from './text-domains.ts'
 import { charactersFor, exploreTexts, longest } from './text-product.ts'
 
-/** What the rules at hand ask of a text. */
+/** What the given rules test in a string. */
 export interface TextQuestions {
   readonly equal: ReadonlySet<string>
   readonly prefixes: ReadonlySet<string>
   readonly suffixes: ReadonlySet<string>
   readonly infixes: ReadonlySet<string>
-  /** Regular expressions that `patternMachine` knows. */
+  /** Regular expressions that `patternMachine` supports. */
   readonly patterns: ReadonlySet<string>
-  /** Up to here it counts how many characters there are; -1: it does not. */
+  /** The number of characters is distinguished up to this limit; -1 if it is not distinguished. */
   readonly longest: number
-  /** Parts of texts that may come out otherwise, for the search for examples only. */
+  /** Parts of strings that may change the outcome. Used only in the search for examples. */
   readonly hints: ReadonlySet<string>
 }
 
 export interface Texts {
-  /** In the order of liking. */
+  /** In order of preference. */
   readonly values: readonly string[]
-  /** Whether there is one for each class; else suffixes and infixes are told apart in part. */
+  /** Whether every class has one; if not, suffixes and infixes are only distinguished in part. */
   readonly isWhole: boolean
 }
 
 /**
- * A text for each class that these questions can tell apart: every text that is asked for, for
- * every prefix one that has it and no longer one, one that has none; and the same for each way to
- * end and to contain. Only texts that the domain cannot have are left out.
+ * A string for each class that these tests can distinguish: every string tested for equality, for
+ * every prefix a string that has it and no longer one, one that has none; and the same for each way
+ * to end and to contain. Only strings that the domain cannot have are omitted.
  */
 export function textsFor(questions: TextQuestions, domain: TextDomain): Texts {
   const { suffixes, infixes, patterns, longest: counted } = questions
@@ -78,9 +78,9 @@ function byBeginning({ equal, prefixes }: TextQuestions, domain: TextDomain): Se
 const MAX_WALKED = 2_000
 
 /**
- * A text that has the prefix and no longer one, and is not asked for by itself; undefined where
- * the domain has none. As good as none was found within bounds, some text is made up: it is no
- * proof that there is none.
+ * A string that has the prefix and no longer one, and is not tested for equality; undefined if the
+ * domain has none. If the search reaches its limit, a string is made up: that does not prove that
+ * none exists.
  */
 function continuation(
   prefix: string | undefined,
@@ -104,7 +104,7 @@ function continuation(
     for (const [text, state] of queue) {
       if (++walked > MAX_WALKED) return madeUp(begin, isOwn)
       if (domain.accepts(state) && isOwn(text)) return text
-      // Behind all that is asked for, only the state of the domain matters.
+      // After all tested strings, only the state of the domain matters.
       const key = `${state} ${asked.some((one) => one.startsWith(text)) ? text : ''}`
       if (seen.has(key)) continue
       seen.add(key)
@@ -126,7 +126,7 @@ function madeUp(begin: string, isOwn: (text: string) => boolean): string {
   }
 }
 
-/** What an example may look like that ends so, or holds that. */
+/** Adds likely examples that end with one of the parts or contain it. */
 function addLikely(
   found: Set<string>,
   { prefixes }: TextQuestions,
@@ -148,7 +148,7 @@ function addLikely(
   }
 }
 
-/** Texts with the same one come out the same, whatever is asked. */
+/** Strings with the same signature have the same outcome for every test. */
 function signatureOf(questions: TextQuestions) {
   const { equal, prefixes, suffixes, infixes, patterns, longest: counted } = questions
   const machines = [...patterns].map((pattern) => patternMachine(pattern) as PatternMachine)

@@ -13,8 +13,8 @@ import { Url } from '../../cel/values/url.ts'
 import type { JsonObject, Value } from '../../cel/values/value.ts'
 
 /**
- * One text for each constant: two that are not the same never share one, however long they are.
- * What is shown to readers is cut, and so tells nothing apart.
+ * A unique key for each constant: two different constants never share one, however long they are.
+ * The form shown to readers is truncated, and so cannot distinguish constants.
  */
 export function valueKey(value: Value): string {
   switch (typeof value) {

@@ -2,10 +2,10 @@ import type { JsonObject, Value } from '../../cel/values/value.ts'
 import type { Assignment } from './solve.ts'
 import type { Possibility } from './unknown.ts'
 
-/** Attributes of one request: variables as expressions read them, as far as anything is known. */
+/** Attributes of one request: variables as expressions read them, as far as they are known. */
 export type World = JsonObject
 
-/** Nothing but what the assignment says; what it leaves open is not there. */
+/** Contains only what the assignment defines; what it leaves open is absent. */
 export function worldOf(assignment: Assignment): World {
   const world: Record<string, Value> = {}
   for (const [{ steps }, possibility] of assignment) {
@@ -31,7 +31,7 @@ export function worldOf(assignment: Assignment): World {
   return world
 }
 
-/** As many elements as it has to have: a list repeats one, an object has others. */
+/** Adds elements up to the required count: a list repeats one, an object gets others. */
 function filled(
   value: Value | undefined,
   { count, names }: Extract<Possibility, { kind: 'count' }>,

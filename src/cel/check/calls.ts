@@ -14,7 +14,7 @@ import { isKnown } from './trusted-types.ts'
 import { DYN, isDynamic, type Type } from './types.ts'
 import { showType } from './unify.ts'
 
-/** A function or method call: overloads by static types, constants evaluated now. */
+/** Checks a function or method call: picks overloads by static types, evaluates constant calls. */
 export function checkCall(checker: Checker, call: Call): Term {
   const found = findFunction(checker, call)
   if (found.overloads.length === 0 && isLikeMacro(call)) {
@@ -44,7 +44,7 @@ export function checkCall(checker: Checker, call: Call): Term {
   return lazy(checker, evaluated(checker, term))
 }
 
-/** What stands in for an absent value is evaluated only where it is absent, as a branch of `?:` is. */
+/** A fallback is evaluated only if the value is absent, like a branch of `?:`. */
 function lazy(checker: Checker, term: Term): Term {
   if (term.kind !== 'call') return term
   if (term.name === 'default' || term.name === 'coalesce') return coalesce(checker, term)
@@ -56,7 +56,7 @@ function lazy(checker: Checker, term: Term): Term {
   return { kind: 'fallback', optional, other, unwraps: term.name === 'orValue', type, start, end }
 }
 
-/** A cookie that is not there is missing as a key of a map is: `default` has a value for it. */
+/** A missing cookie is absent like a missing map key, so `default` applies to it. */
 function cookieAt(checker: Checker, term: CallTerm): Term {
   const [headers, index] = term.args
   const overloads = checker.environment.functions.get('@cookies')?.globals ?? []
@@ -85,7 +85,7 @@ interface Found {
   readonly args: readonly Call['args'][number][]
 }
 
-/** `math.greatest(a)` is a function of that name; `a.b(c)` otherwise a method. */
+/** `math.greatest(a)` calls a function with that name; any other `a.b(c)` calls a method. */
 function findFunction(checker: Checker, call: Call): Found {
   const { functions, container } = checker.environment
   const { target, args, name } = call
@@ -135,7 +135,7 @@ function sameOrDyn(a: Type, b: Type): Type {
   return a === b || showType(a) === showType(b) ? a : DYN
 }
 
-/** dyn arguments and null for a timestamp need a look at the value before the call. */
+/** dyn arguments, and null for a timestamp, require a check of the value before the call. */
 function isExact(checker: Checker, overload: Overload, args: readonly Term[]): boolean {
   return args.every((arg, i) => {
     const param = paramAt(overload.params, i)
@@ -160,7 +160,7 @@ function prepare(
   return prepared
 }
 
-/** Constructors whose argument is a constant that can never work: found now, not at two at night. */
+/** Constructors: an invalid constant argument is reported at compile time, not at run time. */
 const CONSTRUCTORS = new Set(['ip', 'cidr', 'timestamp', 'duration', 'semver', 'quantity'])
 
 function evaluated(checker: Checker, term: CallTerm): Term {
@@ -217,7 +217,7 @@ function nearName(checker: Checker, name: string): string | undefined {
   return functionHint(name) ?? (near === undefined ? undefined : `did you mean \`${near}\`?`)
 }
 
-/** The function exists, but is called the other way: `size(x)` for `x.size()`. */
+/** The function exists, but in the other call style: `size(x)` for `x.size()`. */
 function otherStyle(name: string, { globals, methods }: Declared): string | undefined {
   const overload = globals[0] ?? methods[0]
   return overload === undefined ? undefined : `use ${signature(name, overload)}`

@@ -17,7 +17,7 @@ import * as T from './types.ts'
 import type { Typing } from './typing.ts'
 import { Substitution, showType } from './unify.ts'
 
-/** A message about a part of an expression; ../compile.ts makes a Diagnostic of it. */
+/** A problem in a part of an expression; ../compile.ts converts it to a Diagnostic. */
 export interface Finding extends Span {
   readonly code: string
   readonly severity: 'error' | 'warning'
@@ -30,7 +30,7 @@ export interface Checked {
   readonly findings: readonly Finding[]
 }
 
-/** Resolves names and types. Where `strict` is false all types are dyn and nothing is reported. */
+/** Resolves names and types. If `strict` is false, all types are dyn and nothing is reported. */
 export function check(expr: Expr, environment: Environment, strict = true): Checked {
   const checker = new Checker(environment, strict)
   const term = checker.check(expr)
@@ -186,7 +186,7 @@ export class Checker implements Typing {
     return undefined
   }
 
-  /** `own` is what to say where no variable is called alike. */
+  /** `own` is the hint if no variable has a similar name. */
   #unknown(name: string, at: Span, own?: string): Term {
     const elsewhere = this.environment.elsewhere.get(name)
     if (elsewhere !== undefined) {
@@ -215,7 +215,7 @@ export class Checker implements Typing {
     return this.#field(checked, expr.field, access, expr)
   }
 
-  /** `operand.name`, and `operand['name']`, which is the same. */
+  /** `operand.name`, or the equivalent `operand['name']`. */
   #field(operand: Term, name: string, access: Access, at: Span): Term {
     const { start, end } = at
     const known = this.types.shallow(operand.type)
@@ -228,7 +228,7 @@ export class Checker implements Typing {
     return { kind: 'field', operand, field, access, type, start, end }
   }
 
-  /** `a.b.c` may be the name of one variable; the longest name wins, but for locals. */
+  /** `a.b.c` may name a single variable; the longest name wins, except that locals come first. */
   #qualified(expr: Select): Term | undefined {
     const name = this.spelled(expr)
     return name === undefined ? undefined : this.#named(name, expr)
@@ -258,7 +258,7 @@ export class Checker implements Typing {
     return this.#hyphenated(expr) ?? checkCall(this, expr)
   }
 
-  /** `request.headers.x-internal`: one mistake, and not the difference of two things. */
+  /** `request.headers.x-internal` is reported as one mistake, not checked as a subtraction. */
   #hyphenated(expr: Call): Term | undefined {
     const meant = hyphenated(expr)
     if (meant?.last.kind !== 'ident') return undefined
@@ -267,7 +267,7 @@ export class Checker implements Typing {
     return this.#unknown(name, meant.last, meant.hint)
   }
 
-  /** An operand of a logical operator or the test of a macro. */
+  /** Checks an operand of a logical operator or the condition of a macro. */
   condition(expr: Expr, operator: string): Term {
     const term = this.check(expr)
     if (!this.types.assignable(term.type, T.BOOL)) {
@@ -325,7 +325,7 @@ export class Checker implements Typing {
     return fold({ kind: 'map', entries, type, start, end })
   }
 
-  /** The type inside the optional that `?x` in a list or map needs. */
+  /** The type inside the optional that `?x` requires in a list or map. */
   #unwrapped(term: Term): T.Type {
     const known = this.types.shallow(term.type)
     if (known.kind === 'optional') return known.element
@@ -372,7 +372,7 @@ export class Checker implements Typing {
     return term
   }
 
-  /** Types that became known after a node was made, such as the elements of `[]`, are filled in. */
+  /** Fills in types that became known after their node was created, such as elements of `[]`. */
   settle(term: Term): void {
     if (!this.types.open) return
     ;(term as { type: T.Type }).type = this.types.resolve(term.type)
@@ -380,7 +380,7 @@ export class Checker implements Typing {
   }
 }
 
-/** Values inside of what the expression made; see ./known.ts. */
+/** Values inside something that the expression itself creates; see ./trusted-types.ts. */
 const UNKNOWN = { known: false, declared: false }
 
 function literalType(value: Value): T.Type {

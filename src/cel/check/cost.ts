@@ -1,14 +1,14 @@
 import { children, type Term } from './term.ts'
 
-/** A list that the request brings is taken to have this many elements. */
+/** The assumed number of elements of a list that comes from the request. */
 const UNKNOWN_LENGTH = 256
 
-/** More turns than this are refused when the expression is loaded. */
+/** Expressions that may take more steps than this are rejected when they are loaded. */
 export const MAX_COST = 4_000_000
 
 /**
- * About how many steps the expression takes at worst: loops multiply. An estimate to refuse what
- * is hopeless at load; the run-time budget (values/fuel.ts) is what holds.
+ * The approximate number of steps in the worst case; loops multiply. This estimate rejects hopeless
+ * expressions at load; the run-time budget (values/fuel.ts) is the actual limit.
  */
 export function costOf(term: Term): number {
   if (term.kind !== 'loop') return sum(children(term)) + 1

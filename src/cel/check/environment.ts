@@ -4,23 +4,23 @@ import type { Type } from './types.ts'
 export interface Variable {
   readonly name: string
   readonly type: Type
-  /** `always`, or words for the reader: `after JWT authentication verified a token`. */
+  /** `always`, or a phrase for users: `after JWT authentication verified a token`. */
   readonly set: string
   readonly doc: string
 }
 
-/** What an expression may name at one place of the configuration. */
+/** The names that an expression can use at one place in the configuration. */
 export interface Environment {
   readonly name: string
   readonly variables: ReadonlyMap<string, Variable>
   readonly functions: ReadonlyMap<string, Declared>
-  /** Variables of other stages: name → what to tell whoever uses them here. */
+  /** Variables of other stages: name → hint for users who read them here. */
   readonly elsewhere: ReadonlyMap<string, string>
-  /** The name space that unqualified names are looked up in first. */
+  /** The namespace in which unqualified names are looked up first. */
   readonly container: string
 }
 
-/** A name's overloads: `f(x)` and `x.f()`. */
+/** The overloads of a name: `f(x)` and `x.f()`. */
 export interface Declared {
   readonly globals: readonly Overload[]
   readonly methods: readonly Overload[]
@@ -55,7 +55,7 @@ export function defineEnvironment(options: EnvironmentOptions): Environment {
   }
 }
 
-/** The names that `name` may stand for in this container, the longest first: CEL's C++ rules. */
+/** The names that `name` may refer to in this container, longest first: CEL's C++ rules. */
 export function candidates(container: string, name: string): readonly string[] {
   if (name.startsWith('.')) return [name.slice(1)]
   if (container === '') return [name]

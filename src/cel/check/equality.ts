@@ -10,7 +10,7 @@ import { showType } from './unify.ts'
 
 const NUMERIC = new Set(['int', 'uint', 'double'])
 
-/** `left == right`: types that can never be equal are a mistake. */
+/** `left == right`: comparing types that can never be equal is a mistake. */
 export function checkEqual(
   typing: Typing,
   left: Term,
@@ -81,12 +81,12 @@ function comparable(typing: Typing, a: T.Type, b: T.Type): boolean {
   )
 }
 
-/** An address equals the text of just that address, so these two may be compared. */
+/** An address equals its own string form, so these two types can be compared. */
 function isAddressed(a: T.Type, b: T.Type): boolean {
   return a.kind === 'ip' && b.kind === 'string'
 }
 
-/** The constant text that is compared with an address, as an address. */
+/** Parses a constant string that is compared with an address. */
 function asAddress(typing: Typing, side: Term, other: Term, at: Span): Term {
   if (typing.types.shallow(other.type).kind !== 'ip') return side
   if (side.kind !== 'constant' || typeof side.value !== 'string') return side

@@ -4,14 +4,14 @@ import { LiteralMap } from '../values/map.ts'
 import type { Value } from '../values/value.ts'
 import type { Term } from './term.ts'
 
-/** The constant that this term always is, where its operands say so; else the term. */
+/** The constant that this term always evaluates to, if its operands determine it; else the term. */
 export function fold(term: Term): Term {
   const value = constantOf(term)
   if (value === undefined) return reduced(term)
   return { kind: 'constant', value, type: term.type, start: term.start, end: term.end }
 }
 
-/** undefined: not constant (or a constant error, which is left to be explained at run time). */
+/** `undefined`: not constant, or a constant error, which explain mode reports at run time. */
 function constantOf(term: Term): Value | undefined {
   switch (term.kind) {
     case 'and':
@@ -50,7 +50,7 @@ function constantOf(term: Term): Value | undefined {
   }
 }
 
-/** `true && x` is x, and `c ? a : b` one of its branches, where that is known to be the same. */
+/** `true && x` becomes x, and `c ? a : b` one of its branches, if known to be equivalent. */
 function reduced(term: Term): Term {
   switch (term.kind) {
     case 'and':

@@ -4,7 +4,7 @@ import { pathOf } from './path.ts'
 import type { Term } from './term.ts'
 import type { Type } from './types.ts'
 
-/** What other languages call the same, for hints. */
+/** Hints for names that other languages use. */
 
 const WORDS: ReadonlyMap<string, string> = new Map([
   ['true', 'use true'],
@@ -15,7 +15,10 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['now', 'use request.startTime for the time of the request'],
 ])
 
-/** A name by itself that is neither a variable nor like one: a constant of another language, or a text. */
+/**
+ * A hint for a bare name that is neither a variable nor similar to one: a constant of another
+ * language, or a string without quotes.
+ */
 export function wordHint(name: string): string {
   return WORDS.get(name.toLowerCase()) ?? `put strings in quotes: '${name}'`
 }
@@ -59,7 +62,7 @@ export function functionHint(name: string): string | undefined {
   return FUNCTIONS.get(name.toLowerCase())
 }
 
-/** Calls whose arguments have variables of their own, which are not worth a complaint each. */
+/** Calls whose arguments declare variables; errors in the arguments are not reported separately. */
 const LOOPS = new Set(
   (
     'any some every forall exists all filter where map anymatch allmatch exists_one ' +
@@ -67,12 +70,12 @@ const LOOPS = new Set(
   ).split(' '),
 )
 
-/** As a method, or as a function whose first argument is the list: `exists(list, x, …)`. */
+/** Called as a method, or as a function whose first argument is the list: `exists(list, x, …)`. */
 export function isLikeMacro({ name, target, args }: Call): boolean {
   return (target !== undefined || args.length > 1) && LOOPS.has(name.toLowerCase())
 }
 
-/** A call that a value of this type has under another name, or not at all. */
+/** A hint for a call that this type supports under another name, or not at all. */
 export function receiverHint(name: string, receiver: Term | undefined): string | undefined {
   if (receiver?.type.kind === 'cidr' && name === 'contains') {
     return 'use range.containsIP(address) or range.containsCIDR(range)'
@@ -89,7 +92,7 @@ const URL_METHODS = new Set(
 )
 const COMPARISONS = new Set(['isLessThan', 'isGreaterThan', 'compareTo'])
 
-/** Kubernetes' functions for URLs, versions and quantities, called on texts; its types, with operators. */
+/** A hint for Kubernetes functions called on strings, or for operators used on Kubernetes types. */
 function kubernetesHint(name: string, receiver: Term): string | undefined {
   const { kind } = receiver.type
   if (kind === 'string') {
@@ -105,7 +108,7 @@ function kubernetesHint(name: string, receiver: Term): string | undefined {
 /** Types whose values come from a function of the same name, never from JSON. */
 const MADE: ReadonlySet<string> = new Set(['url', 'semver', 'quantity'])
 
-/** `jwt.version == semver('1.2.3')`: what made the one side must make the other. */
+/** `jwt.version == semver('1.2.3')`: both sides must come from the same function. */
 export function madeHint(sides: readonly Term[]): string | undefined {
   const made = sides.find(({ type }) => MADE.has(type.kind))
   const other = sides.find(({ type }) => !MADE.has(type.kind))
@@ -113,19 +116,19 @@ export function madeHint(sides: readonly Term[]): string | undefined {
   return `use ${made.type.kind}(${pathOf(other) ?? 'x'})`
 }
 
-/** What came as JSON is none of these. */
+/** JSON values never have one of these types. */
 export function isMadeOfJson(a: Type, b: Type): boolean {
   return a.kind === 'json' && MADE.has(b.kind)
 }
 
 const TEXTUAL = new Set(['contains', 'startsWith', 'endsWith', 'matches', 'split', 'indexOf'])
 
-/** How to ask whether an address is in a range. */
+/** How to test whether an address is in a range. */
 export function rangeHint(address: Term, range = '10.0.0.0/8'): string {
   return `test the range with cidr('${range}').containsIP(${pathOf(address) ?? 'source.address'})`
 }
 
-/** `operand.field` of something without fields. */
+/** A hint for `operand.field` if the operand has no fields. */
 export function fieldHint(operand: Term, field: string): string | undefined {
   if (['size', 'length', 'len', 'count'].includes(field.toLowerCase())) return 'use size(x)'
   const path = pathOf(operand)
@@ -134,7 +137,7 @@ export function fieldHint(operand: Term, field: string): string | undefined {
   return isText ? `if it is JSON, use json(${path ?? 'x'}).${field}` : undefined
 }
 
-/** `x == 'true'` where x is a bool. */
+/** A hint for `x == 'true'` if x is a bool. */
 export function boolHint(sides: readonly Term[]): string | undefined {
   const text = sides.find((side) => side.kind === 'constant' && typeof side.value === 'string')
   const isBool = sides.some((side) => side.type.kind === 'bool')
@@ -142,7 +145,7 @@ export function boolHint(sides: readonly Term[]): string | undefined {
   return isBool && (word === 'true' || word === 'false') ? `use ${word} without quotes` : undefined
 }
 
-/** `request.headers.x-internal` reads as a difference; the name that was meant, as it is written. */
+/** `request.headers.x-internal` parses as a subtraction; returns the intended name. */
 export function hyphenated(call: Call): { readonly last: Expr; readonly hint: string } | undefined {
   const spelled = spell(call)
   if (spelled === undefined || call.name !== '_-_') return undefined
@@ -165,7 +168,7 @@ function spell(expr: Expr): Spelled | undefined {
   }
   if (expr.kind !== 'call' || expr.name !== '_-_') return undefined
   const [left, right] = expr.args
-  // Nothing but the hyphen between the two.
+  // Only the hyphen is between the two.
   if (left === undefined || right?.kind !== 'ident' || right.start - left.end !== 1) {
     return undefined
   }

@@ -8,7 +8,7 @@ import * as T from './types.ts'
 
 const TESTS = new Set<Macro>(['all', 'exists', 'existsOne', 'filter'])
 
-/** A macro over a list or a map. */
+/** Checks a macro over a list or a map. */
 export function checkLoop(checker: Checker, expr: Comprehension): Term {
   const { start, end, macro } = expr
   const range = checker.check(expr.range)

@@ -2,19 +2,19 @@ import type { Environment } from './environment.ts'
 import { children, type Term } from './term.ts'
 import type { Type } from './types.ts'
 
-/** An attribute that an expression looks at. */
+/** An attribute that an expression reads. */
 export interface Read {
   /** `jwt.sub`, `request.headers['x-internal']` */
   readonly path: string
   readonly variable: string
   readonly fields: readonly string[]
-  /** Can the attribute be absent, so that reading it is an error? */
+  /** Whether the attribute can be absent, so that reading it is an error. */
   readonly absent: boolean
   /** Only its presence is tested: `has(jwt.sub)`. */
   readonly tested: boolean
 }
 
-/** The attributes that an expression reads, each once, the longest paths that are known. */
+/** The attributes that an expression reads, without duplicates, as the longest known paths. */
 export function readsOf(term: Term, environment: Environment): readonly Read[] {
   const reads = new Map<string, Read>()
   const walk = (inner: Term, tested: boolean) => {
@@ -34,7 +34,7 @@ export function readsAnything(term: Term): boolean {
   return term.kind === 'variable' || children(term).some(readsAnything)
 }
 
-/** A variable and the names selected from it, or undefined where the term is something else. */
+/** A variable and the names selected from it; `undefined` for any other term. */
 function chain(term: Term, environment: Environment, tested: boolean): Read | undefined {
   if (term.kind === 'variable') {
     const absent = environment.variables.get(term.name)?.set !== 'always'

@@ -91,7 +91,7 @@ function elementType(typing: Typing, known: T.Type, index: Term, at: Span): T.Ty
   }
 }
 
-/** The types of a macro's variables: element, or with `two` index and element, or key and value. */
+/** The types of a macro's variables: element; with `two`, index and element or key and value. */
 export function rangeTypes(typing: Typing, range: Term, two: boolean): readonly [T.Type, T.Type] {
   const known = typing.types.shallow(range.type)
   switch (known.kind) {

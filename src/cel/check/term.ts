@@ -4,8 +4,8 @@ import type { Value } from '../values/value.ts'
 import { DYN, type Type } from './types.ts'
 
 /**
- * A checked expression: names are resolved, every node has its type, constants are folded. The
- * emitters, explain mode and the rule index read this; none of them looks at syntax again.
+ * A checked expression: names are resolved, every node has a type, and constants are folded. The
+ * emitters, explain mode and the rule index work on terms; none of them uses the syntax tree.
  */
 export type Term =
   | ConstantTerm
@@ -53,7 +53,7 @@ export interface LocalTerm extends Typed {
   readonly kind: 'local'
   readonly name: string
   readonly slot: number
-  /** See ./known.ts. */
+  /** See ./trusted-types.ts. */
   readonly known: boolean
   readonly declared: boolean
 }
@@ -74,7 +74,7 @@ export interface IndexTerm extends Typed {
   readonly optional: boolean
 }
 
-/** `==` and, where `negated`, `!=`. */
+/** `==`, or `!=` if `negated`. */
 export interface EqualTerm extends Typed {
   readonly kind: 'equal'
   readonly left: Term
@@ -93,11 +93,11 @@ export interface CallTerm extends Typed {
   readonly kind: 'call'
   readonly name: string
   readonly args: readonly Term[]
-  /** The overloads that fit the static types; the values pick one where there are several. */
+  /** The overloads that fit the static types; if there are several, the values select one. */
   readonly overloads: readonly Overload[]
-  /** One overload is left and the static types promise values of just its parameters' types. */
+  /** One overload is left, and the static types guarantee values of exactly its parameter types. */
   readonly exact: boolean
-  /** A function for just these constant arguments, such as a compiled pattern. */
+  /** A function specialized for these constant arguments, such as a compiled pattern. */
   readonly prepared: Prepared | undefined
 }
 
@@ -150,7 +150,7 @@ export interface BindTerm extends Typed {
   readonly local: LocalTerm
   readonly value: Term
   readonly body: Term
-  /** An error of the value is an error of the whole. */
+  /** An error in the value is an error of the whole term. */
   readonly strict: boolean
 }
 
@@ -162,7 +162,7 @@ export interface OptMapTerm extends Typed {
   readonly flat: boolean
 }
 
-/** `optional.or(other)` and, where it `unwraps`, `optional.orValue(other)`: `other` only where it is needed. */
+/** `optional.or(other)`, or `optional.orValue(other)` if `unwraps`; evaluates `other` if needed. */
 export interface FallbackTerm extends Typed {
   readonly kind: 'fallback'
   readonly optional: Term
@@ -171,9 +171,9 @@ export interface FallbackTerm extends Typed {
 }
 
 /**
- * `coalesce(a, b, …)`: the first choice that is neither an error nor null; null where there is
- * none and one of them is null. `default(a, b)`, where `onlyMissing` is set: b where a is null or
- * reads a member or variable that is not there; any other error of a remains one.
+ * `coalesce(a, b, …)`: the first choice that is neither an error nor null; null if there is none
+ * and at least one of them is null. `default(a, b)` (`onlyMissing`): b if a is null or reads a
+ * member or variable that is missing; any other error of a remains an error.
  */
 export interface CoalesceTerm extends Typed {
   readonly kind: 'coalesce'
@@ -181,7 +181,7 @@ export interface CoalesceTerm extends Typed {
   readonly onlyMissing: boolean
 }
 
-/** The terms right below this one, in order of evaluation. */
+/** The direct children of this term, in order of evaluation. */
 export function children(term: Term): readonly Term[] {
   switch (term.kind) {
     case 'constant':

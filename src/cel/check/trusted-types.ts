@@ -2,12 +2,12 @@ import type { Term } from './term.ts'
 import type { Type } from './types.ts'
 
 /**
- * CEL's types are gradual: dyn fits everywhere, so `[1] + [dyn('x')]` is a list(int) that holds a
- * string. A type is a promise only where the value came straight from the environment or from a
- * function whose own arguments are known; elsewhere the emitters must look at the value.
+ * CEL's types are gradual: dyn is accepted everywhere, so `[1] + [dyn('x')]` is a list(int) that
+ * holds a string. A type is a guarantee only if the value comes directly from the environment or
+ * from a function whose own arguments are known; otherwise the emitters must check the value.
  */
 
-/** Is the value, where there is one, of its static type, as far as its outermost kind? */
+/** Whether the value, if there is one, has its static type, as far as the outermost kind goes. */
 export function isKnown(term: Term): boolean {
   switch (term.kind) {
     case 'variable':
@@ -42,7 +42,7 @@ export function isKnown(term: Term): boolean {
   }
 }
 
-/** Is it a part of a variable, whose whole type the environment promises? */
+/** Whether the term is part of a variable, whose whole type the environment guarantees. */
 export function isDeclared(term: Term): boolean {
   switch (term.kind) {
     case 'variable':

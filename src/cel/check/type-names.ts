@@ -1,6 +1,6 @@
 import * as T from './types.ts'
 
-/** Types that expressions can name, by the names that `type(x)` returns. */
+/** Types that expressions can name, keyed by the names that `type(x)` returns. */
 export const TYPE_NAMES: ReadonlyMap<string, T.Type> = new Map<string, T.Type>([
   ['null_type', T.NULL],
   ['bool', T.BOOL],

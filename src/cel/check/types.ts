@@ -1,4 +1,4 @@
-/** Static types. `json` is `dyn` for the checker, with the promise that it is JSON.parse output. */
+/** Static types. For the checker, `json` is `dyn`, but guaranteed to be JSON.parse output. */
 export type Type =
   | { readonly kind: SimpleKind }
   | { readonly kind: 'list'; readonly element: Type }
@@ -30,13 +30,13 @@ export interface MapType {
   readonly kind: 'map'
   readonly key: Type
   readonly value: Type
-  /** Header names: keys are looked up in lower case, and constant ones are folded at load. */
+  /** Header names: keys are looked up in lower case, and constant keys are lowercased at load. */
   readonly caseless?: true
-  /** The promise that values are plain objects as JSON.parse makes them: claims. */
+  /** Guarantees that values are plain objects as JSON.parse creates them: claims. */
   readonly plain?: true
 }
 
-/** Attributes of the host: the fields are known, each with a type and whether it is always set. */
+/** Attributes of the host: known fields, each with a type and when it is set. */
 export interface StructType {
   readonly kind: 'struct'
   readonly name: string
@@ -45,12 +45,12 @@ export interface StructType {
 
 export interface Field {
   readonly type: Type
-  /** When the field has a value: `always`, or words for the reader: `when the client sent SNI`. */
+  /** When the field has a value: `always`, or a phrase for users: `when the client sent SNI`. */
   readonly set: string
   readonly doc: string
 }
 
-/** Those that attributes have keep their kind, so that `stages.ts` can hold them to their values. */
+/** Attribute types keep their literal kind, so that `stages.ts` can check values against them. */
 export interface Simple<K extends SimpleKind> {
   readonly kind: K
 }

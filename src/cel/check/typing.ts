@@ -1,7 +1,7 @@
 import type { Span } from '../syntax/ast.ts'
 import type { Substitution } from './unify.ts'
 
-/** What is known of types so far, and where mistakes are reported. */
+/** The types known so far, and where problems are reported. */
 export interface Typing {
   readonly types: Substitution
   report(

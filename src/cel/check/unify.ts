@@ -1,16 +1,16 @@
 import { DYN, isDynamic, listOf, mapOf, optionalOf, type Type, typeOf } from './types.ts'
 
-/** What type parameters stand for, while one expression is checked. */
+/** The bindings of type parameters while one expression is checked. */
 export class Substitution {
   readonly #bound = new Map<string, Type>()
-  /** What was bound before, in the order of binding, so that an attempt can be undone. */
+  /** Previous bindings in order, so that an attempt can be undone. */
   readonly #trail: (readonly [name: string, before: Type | undefined])[] = []
   #fresh = 0
 
-  /** Whether some node was given a type that may become known only later. */
+  /** Whether some node has a type that may become known only later. */
   open = false
 
-  /** A type that is not known yet: of the elements of `[]`. */
+  /** A type that is not known yet, such as the element type of `[]`. */
   unknown(): Type {
     this.open = true
     return this.#param()
@@ -20,7 +20,7 @@ export class Substitution {
     return { kind: 'param', name: `_${this.#fresh++}` }
   }
 
-  /** Parameters of a signature, renamed so that two calls do not share them. */
+  /** Renames the parameters of a signature, so that two calls do not share them. */
   instantiate(types: readonly Type[]): readonly Type[] {
     if (!types.some(isGeneric)) return types
     const renamed = new Map<string, Type>()
@@ -33,7 +33,7 @@ export class Substitution {
     return types.map(rename)
   }
 
-  /** Runs `attempt`; what it bound is forgotten if it returns false. */
+  /** Runs `attempt` and undoes its bindings if it returns false. */
   tentatively(attempt: () => boolean): boolean {
     const before = this.#trail.length
     if (attempt()) return true
@@ -44,7 +44,7 @@ export class Substitution {
     return false
   }
 
-  /** May a value of type `from` stand where `to` is wanted? Binds parameters on both sides. */
+  /** Whether a value of type `from` is accepted as `to`. Binds parameters on both sides. */
   assignable(from: Type, to: Type): boolean {
     const a = this.#shallow(from)
     if (isDynamic(a)) {
@@ -67,27 +67,27 @@ export class Substitution {
     return true
   }
 
-  /** The type that both fit; dyn where there is none. */
+  /** The type that both fit, or dyn if there is none. */
   join(a: Type, b: Type): Type {
     const fits =
       this.tentatively(() => this.assignable(a, b)) || this.tentatively(() => this.assignable(b, a))
     return fits ? moreGeneral(this.substituted(a), this.substituted(b)) : DYN
   }
 
-  /** All parameters replaced; those that nothing bound are dyn. */
+  /** Replaces all parameters; unbound ones become dyn. */
   resolve(type: Type): Type {
     const known = this.#shallow(type)
     return known.kind === 'param' ? DYN : map(known, (inner) => this.resolve(inner))
   }
 
-  /** Bound parameters replaced; an unbound one leaves the expression open. */
+  /** Replaces bound parameters; an unbound one leaves the expression open. */
   substituted(type: Type): Type {
     const known = this.#shallow(type)
     if (known.kind === 'param') this.open = true
     return map(known, (inner) => this.substituted(inner))
   }
 
-  /** The type as far as it is known: a parameter only where nothing bound it. */
+  /** The type as far as it is known; a parameter only if it is unbound. */
   shallow(type: Type): Type {
     return this.#shallow(type)
   }
@@ -115,9 +115,9 @@ export class Substitution {
   }
 
   /**
-   * A dynamic value stands where this type is wanted: its parts can be anything, so every parameter
-   * in it is dyn, whatever another argument made of it. Left as they were, a call's result would
-   * promise a type that no value keeps, and the overloads for the other types would be gone.
+   * A dynamic value is used as this type: its parts can be anything, so every parameter in the type
+   * becomes dyn, whatever another argument bound it to. Otherwise the result of the call would
+   * promise a type that the value may not have, and the overloads for other types would be lost.
    */
   #loosen(type: Type): void {
     if (type.kind !== 'param') {
@@ -172,7 +172,7 @@ const NULLABLE = new Set([
   'optional',
 ])
 
-/** Of two types that fit each other: the one that holds the values of both. */
+/** Of two compatible types, the one that covers the values of both. */
 function moreGeneral(a: Type, b: Type): Type {
   if (isDynamic(a) || isDynamic(b)) return DYN
   if (a.kind === 'null') return b
@@ -186,7 +186,7 @@ function moreGeneral(a: Type, b: Type): Type {
   return a
 }
 
-/** The same type with `change` applied to what it is made of. */
+/** Applies `change` to the component types. */
 function map(type: Type, change: (inner: Type) => Type): Type {
   switch (type.kind) {
     case 'list': {
@@ -212,7 +212,7 @@ function map(type: Type, change: (inner: Type) => Type): Type {
   }
 }
 
-/** As users read it: `map(string, dyn)`. */
+/** The type as users read it: `map(string, dyn)`. */
 export function showType(type: Type): string {
   switch (type.kind) {
     case 'json':

@@ -7,10 +7,10 @@ import * as runtime from './runtime.ts'
 
 type Maybe = Value | undefined
 
-/** One turn's verdict: go on, or stop with the loop's result. */
+/** Returned by an iteration to continue; any other value stops the loop with that result. */
 const NEXT: unique symbol = Symbol('next')
 
-/** Runs `turn` for each element with the macro's variables set; undefined where it cannot. */
+/** Runs `turn` for each element with the macro's variables set; `undefined` if it cannot. */
 function each(
   term: LoopTerm,
   range: Run,
@@ -46,7 +46,7 @@ export function loopTruth(
 ): Test {
   const range = value(term.range)
   const decisive = term.macro === 'exists'
-  // Definitely the decisive value: one element is. Definitely not: every element is not.
+  // Definitely decisive: at least one element is. Definitely not: every element is not.
   const looksForOne = wanted === decisive
   const body = (looksForOne ? decisive : !decisive) ? truth(term.body) : falsity(term.body)
   return (c, f) =>

@@ -20,8 +20,8 @@ import * as runtime from './runtime.ts'
 import { ABSENT, trace } from './trace.ts'
 
 /**
- * The back end for processes that may not generate code: a function for each term. The same three
- * writers as ./source.ts, returning functions instead of text.
+ * The back end for processes that may not generate code: one function per term. It has the same
+ * three writers as ./source.ts, but they return functions instead of source text.
  */
 export function closePredicate(term: Term, budget: number, metered: boolean): Predicate {
   const test = truth(term)
@@ -41,7 +41,7 @@ export function closeEvaluate(term: Term, budget: number, metered: boolean): Eva
   }
 }
 
-/** Is the term an error because what it reads is not there? Locals are given by their slots. */
+/** Tests whether the term is an error because what it reads is missing. Takes locals by slot. */
 export function closeAbsence(term: Term, slots: readonly number[]) {
   const run = trace(term, value)
   return (variables: Variables, ...locals: readonly Maybe[]): boolean => {
@@ -182,7 +182,7 @@ function is(run: Run, wanted: boolean): Test {
   return (c, f) => run(c, f) === wanted
 }
 
-/** A declared field of the host's, or a member of a JSON value. */
+/** A declared field of a host object, or a member of a JSON value. */
 function property(operand: Run, field: string): Run {
   return (c, f) => {
     const v = operand(c, f) as { readonly [name: string]: Value } | undefined
@@ -231,7 +231,7 @@ const TEXT_TESTS: Readonly<Record<string, (text: string, part: string) => boolea
   contains: runtime.holdsText,
 }
 
-/** `text.startsWith(part)` and its like, whatever is known of the types, where only texts have them. */
+/** `text.startsWith(part)` and similar, for any static type, if only strings have the method. */
 function textValue({ name, args, overloads }: CallTerm): Run | undefined {
   const [receiver, argument] = args
   if (overloads.length > 1 || overloads[0]?.params[0]?.kind !== 'string') return undefined

@@ -1,5 +1,5 @@
 // HOT PATH: turns terms into JavaScript functions. Guarded by bench/cel.ts; equals ./closures.ts.
-// The only file that may call `new Function`; what reaches it is written by ./source.ts alone.
+// The only file that may call `new Function`; only ./source.ts writes the source passed to it.
 
 import type { Term } from '../check/term.ts'
 import * as operators from '../library/operators.ts'
@@ -33,21 +33,21 @@ const RUNTIME: Record<string, unknown> = {
 
 interface Template {
   readonly make: (...constants: unknown[]) => unknown
-  /** How many functions had been made when this one was last asked for. */
+  /** The value of `made` when this template was last used. */
   usedAt: number
 }
 
 /**
- * Functions by their source: like rules share one, so that it gets hot. Bounded, since names in
- * expressions make sources differ: those that no recent configuration asked for give way, and
- * beyond that expressions run as closures.
+ * Functions by their source: similar rules share one, so that it gets hot. Bounded, since names in
+ * expressions make sources differ: templates that no recent configuration used are evicted, and
+ * beyond the limit expressions run as closures.
  */
 const templates = new Map<string, Template>()
 const MAX_TEMPLATES = 2_000
 const RECENT = 10_000
 let made = 0
 
-/** undefined where the process may not generate code, or made enough of it. */
+/** `undefined` if the process may not generate code, or has generated enough of it. */
 export function generatePredicate(term: Term, budget: number): Predicate | undefined {
   const source = new Source()
   const truth = source.truth(term)
@@ -68,7 +68,7 @@ function metered(budget: string, value: string, result = 'v'): string {
   return `let v;begin(c,${budget});try{v=${value}}finally{end()}return ${result}`
 }
 
-/** The text that runs, for tests that look for what does not belong there. */
+/** The source that runs, for tests that check for content that must not appear in it. */
 export function generatedSource(term: Term): string {
   const source = new Source()
   return source.whole(`return ${source.truth(term)}`) + source.whole(`return ${source.value(term)}`)
@@ -85,8 +85,8 @@ function instantiate<T>(source: Source, body: string): T | undefined {
 }
 
 /**
- * V8 has one copy of each text that is a name. Short texts of JSON are such copies too: with both
- * sides so, `==` compares two addresses, which halves the cost of a rule.
+ * V8 keeps one copy of each string that is a property name. Short strings in JSON are such copies
+ * too: if both sides are, `==` compares two addresses, which halves the cost of a rule.
  */
 function interned(constant: unknown): unknown {
   if (typeof constant !== 'string') return constant
@@ -110,7 +110,7 @@ function hasRoom(): boolean {
 
 let allowed: boolean | undefined
 
-/** False under --disallow-code-generation-from-strings and under a strict content policy. */
+/** False under --disallow-code-generation-from-strings or a strict content security policy. */
 function mayGenerate(): boolean {
   if (allowed === undefined) {
     try {

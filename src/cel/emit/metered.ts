@@ -1,8 +1,8 @@
 import { children, type LoopTerm, type Term } from '../check/term.ts'
 
 /**
- * Does this expression loop, call what charges fuel, or name a value, which can then be put into
- * another one many times over? Then it runs against its budget.
+ * Whether this expression loops, calls a function that charges fuel, or names a value, which could
+ * then be embedded in another one many times. If so, it runs against its budget.
  */
 export function isMetered(term: Term): boolean {
   if (term.kind === 'loop' || term.kind === 'bind' || term.kind === 'optMap') return true
@@ -11,8 +11,8 @@ export function isMetered(term: Term): boolean {
 }
 
 /**
- * What one turn of a loop costs, in units of fuel, whatever is in the values: functions charge for
- * that themselves, and so do loops within.
+ * The cost of one loop iteration, in units of fuel, regardless of the values: functions charge for
+ * those themselves, and so do inner loops.
  */
 export function turnCost(loop: LoopTerm): number {
   const known = turns.get(loop)
@@ -24,7 +24,7 @@ export function turnCost(loop: LoopTerm): number {
 
 const turns = new WeakMap<LoopTerm, number>()
 
-/** As measured in the slower of the back ends' ways to do it. */
+/** As measured in the slower of the back ends. */
 const STEPS: Readonly<Record<Term['kind'], number>> = {
   constant: 0,
   invalid: 0,
@@ -51,7 +51,7 @@ const STEPS: Readonly<Record<Term['kind'], number>> = {
 function stepCost(term: Term): number {
   const own = STEPS[term.kind]
   if (term.kind === 'loop') return own + stepCost(term.range)
-  // What is missing is told from other errors by a second look.
+  // Distinguishing a missing value from other errors takes a second evaluation.
   if (term.kind === 'coalesce' && term.onlyMissing) {
     return own + term.choices.reduce((sum, choice) => sum + 2 * stepCost(choice), 0)
   }

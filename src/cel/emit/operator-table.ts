@@ -1,7 +1,7 @@
 import type { CallTerm } from '../check/term.ts'
 import { isKnown } from '../check/trusted-types.ts'
 
-/** Operators for operands of unknown types: names in ./runtime.ts. */
+/** Operators for operands of unknown types, as names in ./runtime.ts. */
 const OPERATORS = new Map([
   ['_+_', 'add'],
   ['_-_', 'subtract'],
@@ -28,7 +28,7 @@ const COMPARISONS = new Map([
   ['_>=_', '>='],
 ])
 
-/** JavaScript orders ints, as numbers and as bigints, exactly as CEL does. */
+/** JavaScript orders ints, both as numbers and as bigints, exactly as CEL does. */
 export function comparisonOf(term: CallTerm): string | undefined {
   const isInt =
     term.args.length === 2 && term.args.every((arg) => arg.type.kind === 'int' && isKnown(arg))

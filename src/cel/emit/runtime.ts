@@ -11,8 +11,8 @@ import { beginsWith, finishesWith, holdsText, isAmong, isSameText } from '../val
 import type { Value } from '../values/value.ts'
 
 /**
- * What both back ends call. Arguments may be undefined (CEL's error), and then so is the result,
- * but where said otherwise.
+ * The functions that both back ends call. If an argument is undefined (CEL's error), so is the
+ * result, unless noted otherwise.
  */
 
 type Maybe = Value | undefined
@@ -21,14 +21,14 @@ export function getField(operand: Maybe, field: string): Maybe {
   return operand === undefined ? undefined : operators.select(operand, field)
 }
 
-/** A header: the host's view, or names in lower case. */
+/** A header, from the host's view or from a map with lowercase names. */
 export function getHeader(headers: Maybe, name: string): Maybe {
   if (headers instanceof CelMap) return headers.get(name)
   if (headers === undefined || !Object.hasOwn(headers as object, name)) return undefined
   return (headers as { readonly [name: string]: Value })[name]
 }
 
-/** `operand.?field`, and `operand.field` of an optional: none where the field is absent. */
+/** `operand.?field`, or `operand.field` of an optional: none if the field is absent. */
 export function optField(operand: Maybe, field: string): Maybe {
   return operand === undefined ? undefined : operators.optionalSelect(operand, field)
 }
@@ -41,7 +41,7 @@ export function getIndex(operand: Maybe, key: Maybe): Maybe {
   return operand === undefined || key === undefined ? undefined : operators.index(operand, key)
 }
 
-/** `operand[?key]`: none where the key is absent; an error where the operand has no elements. */
+/** `operand[?key]`: none if the key is absent; an error if the operand has no elements. */
 export function optIndex(operand: Maybe, key: Maybe): Maybe {
   if (operand === undefined || key === undefined) return undefined
   return operators.optionalIndex(operand, key)
@@ -62,7 +62,7 @@ export function call(overloads: readonly Overload[], ...args: Maybe[]): Maybe {
   return dispatch(overloads, args as Value[])
 }
 
-/** Elements of a list literal; `optional` has a place for each element, or is absent. */
+/** Builds a list literal; `optional`, if present, has a flag for each element. */
 export function makeList(values: readonly Maybe[], optional?: readonly boolean[]): Maybe {
   const list: Value[] = []
   for (const [i, value] of values.entries()) {
@@ -74,7 +74,7 @@ export function makeList(values: readonly Maybe[], optional?: readonly boolean[]
   return list
 }
 
-/** Keys and values of a map literal in turn. */
+/** Builds a map literal from alternating keys and values. */
 export function makeMap(parts: readonly Maybe[], optional?: readonly boolean[]): Maybe {
   const entries: [Value, Value][] = []
   for (let i = 0; i < parts.length; i += 2) {
@@ -87,7 +87,7 @@ export function makeMap(parts: readonly Maybe[], optional?: readonly boolean[]):
   return LiteralMap.of(entries)
 }
 
-/** What a macro loops over: the elements of a list, the keys of a map. */
+/** What a macro loops over: the elements of a list, or the keys of a map. */
 export function elementsOf(range: Maybe): readonly Value[] | undefined {
   if (range === undefined) return undefined
   if (Array.isArray(range)) return range
@@ -95,7 +95,7 @@ export function elementsOf(range: Maybe): readonly Value[] | undefined {
   return isPlainObject(range) ? keysOf(range) : fail('no such overload')
 }
 
-/** The second variable of a macro: the element of a list, the value of a map's key. */
+/** The second variable of a macro: the element of a list, or the value for a map's key. */
 export function secondOf(range: Value, elements: readonly Value[], i: number): Maybe {
   return Array.isArray(range) ? elements[i] : operators.index(range, elements[i] as Value)
 }
@@ -104,7 +104,7 @@ export function firstOf(range: Value, elements: readonly Value[], i: number): Va
   return Array.isArray(range) ? i : (elements[i] as Value)
 }
 
-/** Adds to a list that a macro builds; false where it may grow no further. */
+/** Appends to a list that a macro builds; false if the list has reached its max size. */
 export function grow(list: Value[], value: Value): boolean {
   if (list.length >= LARGEST_LIST) {
     overBound('list too long')
@@ -115,7 +115,10 @@ export function grow(list: Value[], value: Value): boolean {
   return true
 }
 
-/** The entries of the map that transformMapEntry's body makes: one as a rule, none or several as well. */
+/**
+ * Adds the entries of the map that the body of transformMapEntry returns: usually one, but none or
+ * several are allowed too.
+ */
 export function addEntries(entries: [Value, Value][], made: Maybe): boolean {
   if (made === undefined) return false
   if (!(made instanceof CelMap) && !isPlainObject(made)) {
@@ -133,23 +136,23 @@ export function endMap(entries: [Value, Value][]): Maybe {
   return LiteralMap.of(entries)
 }
 
-/** optMap's result. */
+/** The result of optMap. */
 export function some(value: Maybe): Maybe {
   return value === undefined ? undefined : new Optional(value)
 }
 
-/** optFlatMap's result. */
+/** The result of optFlatMap. */
 export function flat(value: Maybe): Maybe {
   return value === undefined || value instanceof Optional ? value : fail('no such overload')
 }
 
-/** A text among the elements of a list. */
+/** Whether a list contains a string. */
 export function hasText(list: readonly Value[], text: string): boolean {
   charge(list.length >> 2)
   return isAmong(text, list)
 }
 
-/** A variable whose name every object inherits. */
+/** Reads a variable whose name every object inherits. */
 export function own(variables: { readonly [name: string]: Maybe }, name: string): Maybe {
   return Object.hasOwn(variables, name) ? variables[name] : undefined
 }

@@ -9,7 +9,7 @@ export function writeField(s: Source, term: FieldTerm): string {
   const name = JSON.stringify(term.field)
   const { operand, access } = term
   if (access === 'test') {
-    // Of a JSON value that is no object has() is an error, so only these two can do without asking.
+    // For a JSON value that is not an object, has() is an error, so only these two need no check.
     const isFields = operand.type.kind === 'struct' || operand.type.kind === 'map'
     if (isFields && isProperty(operand, term.field)) {
       return s.guarded([operand], ([t]) => `${t}[${name}]!==undefined`, 'undefined')
@@ -108,7 +108,7 @@ export function writeCall(s: Source, term: CallTerm): string {
   return s.guarded(args, (values) => `${f}(${values.join()})`, 'undefined')
 }
 
-/** Tests that rules use on every request are written in place. */
+/** Tests that rules use on every request are inlined. */
 export function writeTest(s: Source, term: CallTerm, wanted: boolean): string {
   const not = wanted ? '' : '!'
   const inPlace = textTest(s, term) ?? networkTest(s, term)
@@ -121,17 +121,17 @@ export function writeTest(s: Source, term: CallTerm, wanted: boolean): string {
 }
 
 interface InPlace {
-  /** True where no operand is an error or of another type. */
+  /** True if no operand is an error or has another type. */
   readonly guards: string
   readonly code: string
 }
 
-/** `text.startsWith('a')` and its like, on strings and on JSON that must be looked at first. */
+/** `text.startsWith('a')` and similar, on strings and on JSON, whose type is checked first. */
 function textTest(s: Source, { args, name }: CallTerm): InPlace | undefined {
   const [receiver, argument] = args
   if (receiver === undefined || argument === undefined || !TEXT_TESTS.has(name)) return undefined
   if (!isText(argument) || !(isText(receiver) || isJson(receiver))) return undefined
-  // A list and a map contain things as well.
+  // Lists and maps have `contains` as well.
   if (name === 'contains' && !isText(receiver)) return undefined
   const t = s.temporary()
   const isString = `typeof(${t}=${s.value(receiver)})==='string'`
@@ -161,7 +161,7 @@ function networkTest(s: Source, { args, name }: CallTerm): InPlace | undefined {
   return { guards: test ?? 'true', code: `${k}.containsIp(${value})` }
 }
 
-/** The names of what tests texts of any length; short ones JavaScript tests as quickly. */
+/** Functions that test strings of any length; for short ones, JavaScript's own are as fast. */
 const TEXT_TESTS = new Map([
   ['startsWith', 'beginsWith'],
   ['endsWith', 'finishesWith'],

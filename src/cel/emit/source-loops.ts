@@ -36,7 +36,7 @@ function loopParts(s: Source, term: LoopTerm, mode: 'value' | 'truth' | 'falsity
       }
       const wanted = mode === 'truth'
       const write = (value: boolean) => (value ? s.truth(body) : s.falsity(body))
-      // Definitely the decisive value: one element is. Definitely not: every element is not.
+      // Definitely decisive: at least one element is. Definitely not: every element is not.
       return wanted === decisive
         ? { before: '', each: () => `if(${write(decisive)})return true;`, after: 'return false;' }
         : {

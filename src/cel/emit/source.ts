@@ -1,4 +1,4 @@
-// HOT PATH: writes the JavaScript that decides rules; what it writes is the cost of a rule.
+// HOT PATH: writes the JavaScript that decides rules; the code it writes is the cost of a rule.
 // Guarded by bench/cel.ts; equals ./closures.ts and ../explain on any expression (test/fuzz).
 // Liberties: expressions instead of statements, temporaries shared by the whole function.
 
@@ -21,13 +21,13 @@ import { writeLoop } from './source-loops.ts'
 import { isAbsenceAlone } from './trace.ts'
 
 /**
- * Three mutually recursive writers, each returning a JavaScript expression:
- * `value` the CEL value, undefined for an error; `truth` whether it is definitely true; `falsity`
- * whether it is definitely false. Errors are neither, so `truth` and `falsity` need no error
- * values, and `&&`, `||` and `!` absorb errors exactly as CEL says.
+ * Three mutually recursive writers, each of which returns a JavaScript expression: `value` is the
+ * CEL value, undefined for an error; `truth` is whether it is definitely true; `falsity` is whether
+ * it is definitely false. Errors are neither, so `truth` and `falsity` need no error values, and
+ * `&&`, `||` and `!` absorb errors exactly as CEL specifies.
  *
- * No text of the user's gets into the source but by JSON.stringify (names) or not at all: literals
- * are constants k0, k1, …, which also lets all rules of one shape share their function.
+ * User text gets into the source only through JSON.stringify (names): literals become constants k0,
+ * k1, …, which also lets all rules of one shape share their function.
  */
 export class Source {
   readonly constants: unknown[] = []
@@ -190,14 +190,14 @@ export class Source {
     return this.constant(value)
   }
 
-  /** The operand, and a test that it is no error; a constant needs neither temporary nor test. */
+  /** The operand, and a test that it is not an error; a constant needs no temporary and no test. */
   operand(term: Term): { value: string; test: string | undefined } {
     if (term.kind === 'constant') return { value: this.literal(term.value), test: undefined }
     const t = this.temporary()
     return { value: t, test: `(${t}=${this.value(term)})!==undefined` }
   }
 
-  /** `inside` where no operand is an error; else `otherwise`. */
+  /** `inside` if no operand is an error, else `otherwise`. */
   guarded(terms: readonly Term[], inside: (values: string[]) => string, otherwise: string): string {
     const operands = terms.map((term) => this.operand(term))
     const tests = operands.flatMap(({ test }) => (test === undefined ? [] : [test]))
@@ -238,7 +238,7 @@ export class Source {
     return `(${value}:${t}===null||${isAbsent}(${args})?${this.value(other)}:undefined)`
   }
 
-  /** A function of its own for a scope: `(c, …outer locals, …parameters)`. */
+  /** Writes a separate function for a scope: `(c, …outer locals, …parameters)`. */
   inner(parameters: readonly string[], body: () => string): (...args: string[]) => string {
     return this.function(parameters, parameters, body)
   }
@@ -265,7 +265,7 @@ export class Source {
   }
 }
 
-/** A name of the environment's, never the user's; even so it is quoted. */
+/** A name from the environment, never from the user; it is quoted nevertheless. */
 function variable(name: string): string {
   return isPlainName(name) ? `c[${JSON.stringify(name)}]` : `own(c,${JSON.stringify(name)})`
 }

@@ -9,13 +9,13 @@ import type { Frame, Run, Variables } from './functions.ts'
 import { isProperty } from './inline.ts'
 import * as runtime from './runtime.ts'
 
-/** An error, and namely that what is read is not there. */
+/** The error of reading something that is missing. */
 export const ABSENT: unique symbol = Symbol('absent')
 
 type Traced = Value | undefined | typeof ABSENT
 type Trace = (variables: Variables, frame: Frame) => Traced
 
-/** Can the term only fail because what it reads is not there? Then no second look is needed. */
+/** Whether the term can fail only because what it reads is missing: one evaluation is enough. */
 export function isAbsenceAlone(term: Term): boolean {
   if (term.kind === 'variable') return true
   if (term.kind !== 'field' || term.access !== 'get' || !isKnown(term.operand)) return false
@@ -24,9 +24,9 @@ export function isAbsenceAlone(term: Term): boolean {
 }
 
 /**
- * The value as the other functions find it, but with the one error that `default` forgives told
- * from all others: for it alone, since an error has no reason elsewhere. Each part runs once, so
- * that one `default` inside another costs twice as much and not a power of two.
+ * The value as the other functions compute it, but the one error that `default` forgives is
+ * distinguished from all others. Only `default` needs this: elsewhere an error has no reason. Each
+ * part runs once, so that one `default` inside another costs twice as much, not a power of two.
  */
 export function trace(term: Term, value: (term: Term) => Run): Trace {
   const traced = (inner: Term) => trace(inner, value)
@@ -131,7 +131,7 @@ function isError(v: Traced): v is undefined | typeof ABSENT {
   return v === undefined || v === ABSENT
 }
 
-/** Does reading a name of it that is not there mean that it is absent? */
+/** Whether reading a missing name from this value means that the name is absent. */
 function hasMembers(value: Value | undefined): boolean {
   if (value === undefined || value === null) return false
   return isPlainObject(value) || value instanceof CelMap || value instanceof Struct
@@ -141,7 +141,7 @@ function propertyOf(owner: Value | undefined, field: string): Value | undefined 
   return (owner as { readonly [name: string]: Value | undefined } | null | undefined)?.[field]
 }
 
-/** What `compute` makes of the parts; the first error among them is the error of the whole. */
+/** Applies `compute` to the values of the parts; the first error among them becomes the result. */
 function after(parts: readonly Trace[], compute: (values: readonly Value[]) => Traced): Trace {
   return (c, f) => {
     const values = parts.map((part) => part(c, f))
@@ -163,9 +163,9 @@ function logic(left: Trace, right: Trace, decisive: boolean): Trace {
   }
 }
 
-/** What is absent inside of a turn is an error of the macro like any other. */
+/** Anything missing inside an iteration is an ordinary error of the macro. */
 function loop(term: LoopTerm, range: Trace, value: (term: Term) => Run): Trace {
-  // No other local has this slot: those of the expression count from 0.
+  // No other local has this slot: the slots of the expression count from 0.
   const slot = -1 - term.first.slot
   const run = value({ ...term, range: { ...term.first, slot } })
   return (c, f) => {

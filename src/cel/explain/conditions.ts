@@ -1,17 +1,17 @@
 import { show } from '../values/show.ts'
 import type { Cause, Explanation } from './explanation.ts'
 
-/** A part of a rule without logic of its own, as people read it. */
+/** An atomic part of a rule, as shown to users. */
 export interface Condition {
   readonly text: string
-  /** undefined: an error; `cause` says which. */
+  /** `undefined`: an error; see `cause`. */
   readonly value: boolean | undefined
   readonly cause: Cause | undefined
-  /** What it looked at: `jwt.group` is `'dev'`. */
+  /** The attributes it reads: `jwt.group` is `'dev'`. */
   readonly operands: readonly { readonly text: string; readonly value: string | undefined }[]
 }
 
-/** The conditions of a rule from left to right, also those that a short-circuit would skip. */
+/** The conditions of a rule from left to right, including those that a short-circuit would skip. */
 export function conditionsOf(explanation: Explanation, text: string): readonly Condition[] {
   const { term, parts } = explanation
   switch (term.kind) {
@@ -30,7 +30,7 @@ export function conditionsOf(explanation: Explanation, text: string): readonly C
 function conditionOf(explanation: Explanation, text: string): Condition {
   const { term, value, cause } = explanation
   const operands = new Map<string, string | undefined>()
-  // A name alone is its own operand.
+  // A bare name is its own operand.
   const looked = isAttribute(explanation) ? [explanation] : explanation.parts
   for (const part of looked) collect(part, text, operands)
   return {
@@ -46,13 +46,13 @@ function conditionOf(explanation: Explanation, text: string): Condition {
 
 function collect(part: Explanation, text: string, operands: Map<string, string | undefined>): void {
   const { term, value } = part
-  // Whether something is there says it all.
+  // For a presence test, the result says it all.
   if (term.kind === 'field' && term.access === 'test') return
   if (isAttribute(part)) {
     operands.set(text.slice(term.start, term.end), value === undefined ? undefined : show(value))
     return
   }
-  // What a macro's body came to for each element would be a page of its own.
+  // The results of a macro's body for every element would take a page.
   const inner = part.term.kind === 'loop' ? part.parts.slice(0, 1) : part.parts
   for (const own of inner) collect(own, text, operands)
 }

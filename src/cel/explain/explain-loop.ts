@@ -8,10 +8,10 @@ import type { Value } from '../values/value.ts'
 import type { Explainer } from './explain.ts'
 import { broken, type Explanation, evaluated, failed, OVER_BOUND } from './explanation.ts'
 
-/** Elements beyond these are evaluated, but not kept. */
+/** Elements beyond this number are evaluated but not kept. */
 const MAX_KEPT = 20
 
-/** A macro: its body explained for each element. */
+/** Explains a macro: its body for each element. */
 export function explainLoop(explainer: Explainer, term: LoopTerm, range: Explanation): Explanation {
   const elements = runtime.elementsOf(range.value)
   if (elements === undefined) return broken(term, failure.reason, [range])
@@ -60,14 +60,14 @@ function setVariables(
   explainer.frame[second.slot] = runtime.secondOf(range, elements, i)
 }
 
-/** The filter, where there is one, and the body unless the filter left the element out. */
+/** The filter, if there is one, and the body unless the filter excluded the element. */
 function turn(explainer: Explainer, term: LoopTerm): readonly Explanation[] {
   if (term.filter === undefined) return [explainer.explain(term.body)]
   const filter = explainer.explain(term.filter)
   return filter.value === true ? [filter, explainer.explain(term.body)] : [filter]
 }
 
-/** What the elements came to so far. */
+/** The outcome of the elements so far. */
 class Outcome {
   readonly #term: LoopTerm
   readonly #built: Value[] = []
@@ -80,12 +80,12 @@ class Outcome {
     this.#term = term
   }
 
-  /** What is left of `all` or `exists` is not looked at but here. */
+  /** Once `all` or `exists` is decided, only explanations evaluate the remaining elements. */
   get isDecided(): boolean {
     return this.#decided !== undefined
   }
 
-  /** An explanation where this element makes the whole macro an error. */
+  /** Returns an explanation if this element makes the whole macro an error. */
   add(parts: readonly Explanation[], element: Value, first: Value): Explanation | undefined {
     const { macro, filter } = this.#term
     const last = parts.at(-1) as Explanation

@@ -26,8 +26,8 @@ import {
 type Maybe = Value | undefined
 
 /**
- * Evaluates everything, also what a short-circuit would skip, and keeps it. Slow and plain: it
- * runs for denials and in tools, and it is what the two fast back ends are compared with.
+ * Evaluates everything, including what a short-circuit would skip, and keeps the results. Slow and
+ * simple: it runs for denials and in tools, and is the reference for the two fast back ends.
  */
 export function explain(
   term: Term,
@@ -49,7 +49,7 @@ export function explain(
   return { ...explanation, value: undefined, cause }
 }
 
-/** What one part costs to explain, in units of fuel. */
+/** The cost of explaining one part, in units of fuel. */
 const PART = 20
 
 export class Explainer {
@@ -60,7 +60,7 @@ export class Explainer {
   #isAside = false
   isCut = false
 
-  /** `effort`: what explaining may cost, besides what evaluating may; without it there is no end. */
+  /** `effort` limits the cost of explaining, besides that of evaluating; unlimited by default. */
   constructor(variables: Variables, spare: number, effort?: Allowance) {
     this.#variables = variables
     this.#spare = spare
@@ -150,14 +150,14 @@ export class Explainer {
     }
   }
 
-  /** Loops end where there is no fuel. */
+  /** Spends all fuel, so that loops stop. */
   #cut(term: Term): Explanation {
     this.isCut = true
     fuel.left = -1
     return broken(term, CUT, [])
   }
 
-  /** Getters of the host's object count; what every object inherits does not. */
+  /** Getters of the host object count; properties that every object inherits do not. */
   #variable(name: string): Maybe {
     const isOwn = Object.hasOwn(this.#variables, name)
     return isOwn || !(name in Object.prototype) ? this.#variables[name] : undefined
@@ -206,8 +206,8 @@ export class Explainer {
   }
 
   /**
-   * What a short-circuit skips is paid for from a budget of its own: the whole must not be an
-   * error here for what the fast back ends never look at.
+   * Parts that a short-circuit skips are charged to a separate budget: the whole expression must
+   * not be an error here because of parts that the fast back ends never evaluate.
    */
   aside(run: () => Explanation): Explanation {
     if (this.#isAside) return run()
@@ -283,7 +283,10 @@ export class Explainer {
   }
 }
 
-/** Is it an error because a name that it reads is not there? What a macro's turns read is not seen. */
+/**
+ * Whether this is an error because a name that it reads is missing. Reads inside the iterations of
+ * a macro do not count.
+ */
 function isAbsent({ term, value, parts }: Explanation): boolean {
   if (value !== undefined) return false
   if (term.kind === 'variable') return true
@@ -306,7 +309,7 @@ function unset(term: Term, variable: string): Explanation {
   return { term, value: undefined, cause: { kind: 'unset', variable }, parts: [] }
 }
 
-/** The function of the parts' values, where none is an error. */
+/** Applies a function to the values of the parts if none is an error. */
 function computed(
   term: Term,
   parts: readonly Explanation[],
@@ -330,7 +333,7 @@ function hostField(value: Value, field: string): Maybe {
   return (value as { readonly [name: string]: Maybe })[field]
 }
 
-/** Names that are there instead of the one that is missing; names only, never values. */
+/** Existing names instead of the missing one; names only, never values. */
 function membersOf(value: Value): readonly string[] {
   const max = 20
   if (value instanceof CelMap) return [...value.keys()].slice(0, max).map(String)

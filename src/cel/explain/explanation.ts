@@ -1,14 +1,14 @@
 import type { Term } from '../check/term.ts'
 import type { Value } from '../values/value.ts'
 
-/** One sub-expression, what it came to, and why it came to nothing. */
+/** One sub-expression with its result, or with the cause of its error. */
 export interface Explanation {
   readonly term: Term
-  /** undefined: an error; `cause` says which. */
+  /** `undefined`: an error; see `cause`. */
   readonly value: Value | undefined
   readonly cause: Cause | undefined
   readonly parts: readonly Explanation[]
-  /** A macro's body is explained once per element: the element's variables. */
+  /** The variables of the element; the body of a macro is explained once per element. */
   readonly element?: string
 }
 
@@ -19,9 +19,9 @@ export type Cause =
       readonly kind: 'error'
       readonly reason: string
       readonly detail: unknown
-      /** The whole is an error because its budget is at an end: a Deny rule denies. */
+      /** The whole is an error because its budget is exhausted: a Deny rule denies. */
       readonly isOverBound?: true
-      /** Only the explanation is at its end; what it explains may be anything. */
+      /** Only the explanation exceeded its budget; the result of the expression may be anything. */
       readonly isCut?: true
     }
 
@@ -29,7 +29,7 @@ export function evaluated(term: Term, value: Value, parts: readonly Explanation[
   return { term, value, cause: undefined, parts }
 }
 
-/** The error of a part is the error of the whole. */
+/** An error of a part is an error of the whole. */
 export function failed(term: Term, parts: readonly Explanation[]): Explanation {
   const cause = parts.find((part) => part.value === undefined)?.cause
   return { term, value: undefined, cause, parts }

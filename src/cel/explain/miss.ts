@@ -1,14 +1,14 @@
 import type { Explanation } from './explanation.ts'
 
-/** A sub-expression without logic of its own, and what it would have to be. */
+/** An atomic sub-expression, and the result that it would have to have. */
 export interface Miss {
   readonly atom: Explanation
   readonly wanted: boolean
 }
 
 /**
- * The fewest atoms that would have to come out differently for the expression to be `wanted`:
- * what a user should look at first. Empty where it is so already.
+ * The fewest atoms whose result would have to change for the expression to be `wanted`: where a
+ * user should look first. Empty if it already is.
  */
 export function nearestMiss(explanation: Explanation, wanted = true): readonly Miss[] {
   const { term, value, parts } = explanation
@@ -19,7 +19,7 @@ export function nearestMiss(explanation: Explanation, wanted = true): readonly M
     case 'and':
     case 'or': {
       const misses = parts.map((part) => nearestMiss(part, wanted))
-      // True takes all of an `and`, but one of an `or`; false the other way round.
+      // `and` is true if all operands are, `or` if one is; false is the other way round.
       const needsAll = (term.kind === 'and') === wanted
       return needsAll ? misses.flat() : fewest(misses)
     }

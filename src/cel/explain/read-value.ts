@@ -4,7 +4,7 @@ import * as runtime from '../emit/runtime.ts'
 import { Struct } from '../values/struct.ts'
 import type { Value } from '../values/value.ts'
 
-/** What an attribute is at this moment; undefined where it is not set. */
+/** The current value of an attribute; `undefined` if it is not set. */
 export function readValue(read: Read, variables: Variables): Value | undefined {
   let value = Object.hasOwn(variables, read.variable) ? variables[read.variable] : undefined
   for (const field of read.fields) {

@@ -10,10 +10,10 @@ import { codePointLength } from '../values/text.ts'
 import { holdsText, isAmong } from '../values/text-search.ts'
 import type { Value } from '../values/value.ts'
 
-// Reading members. Plain objects show their own keys alone and structs their declared fields, so
-// that names which JavaScript puts everywhere (`constructor`, `__proto__`, `length`) mean nothing.
+// Member access. Plain objects expose only their own keys, and structs only their declared fields,
+// so names that JavaScript defines everywhere (`constructor`, `__proto__`, `length`) mean nothing.
 
-/** `value.field`. On an optional it returns an optional: none where the field is absent. */
+/** `value.field`. On an optional, returns an optional: none if the field is absent. */
 export function select(value: Value, field: string): Value | undefined {
   if (isPlainObject(value)) {
     const member = Object.hasOwn(value, field) ? value[field] : undefined
@@ -31,7 +31,7 @@ export function select(value: Value, field: string): Value | undefined {
   return value instanceof Optional ? optionalSelect(value, field) : fail('no such overload')
 }
 
-/** `has(value.field)`: an error where the value is of a type that has no fields. */
+/** `has(value.field)`: an error if the type of the value has no fields. */
 export function hasField(value: Value, field: string): boolean | undefined {
   if (isPlainObject(value)) return Object.hasOwn(value, field) && value[field] !== undefined
   if (value instanceof CelMap) return value.get(field) !== undefined
@@ -44,7 +44,7 @@ export function hasField(value: Value, field: string): boolean | undefined {
   return fail('no such overload')
 }
 
-/** `value.?field`: none where the field is absent. */
+/** `value.?field`: none if the field is absent. */
 export function optionalSelect(value: Value, field: string): Optional | undefined {
   const owner = value instanceof Optional ? value.value : value
   if (owner === undefined) return Optional.none
@@ -53,7 +53,7 @@ export function optionalSelect(value: Value, field: string): Optional | undefine
   return present ? new Optional(select(owner, field)) : Optional.none
 }
 
-/** `value[key]`: a list by a whole number of any type, a map by its keys. */
+/** `value[key]`: lists are indexed by a whole number of any numeric type, maps by their keys. */
 export function index(value: Value, key: Value): Value | undefined {
   if (Array.isArray(value)) {
     const at = positionOf(key)
@@ -71,7 +71,7 @@ export function index(value: Value, key: Value): Value | undefined {
   return value instanceof Optional ? optionalIndex(value, key) : fail('no such overload')
 }
 
-/** `value[?key]`: none where the key is absent or the index out of range. */
+/** `value[?key]`: none if the key is absent or the index is out of range. */
 export function optionalIndex(value: Value, key: Value): Optional | undefined {
   const owner = value instanceof Optional ? value.value : value
   if (owner === undefined) return Optional.none
@@ -95,7 +95,7 @@ export function isIn(value: Value, container: Value): boolean | undefined {
   return fail('no such overload')
 }
 
-/** `value.contains(part)`: a text within a text, an element of a list, a key of a map. */
+/** `value.contains(part)`: a substring of a string, an element of a list, or a key of a map. */
 export function holds(value: Value, part: Value): boolean | undefined {
   if (typeof value !== 'string') return isIn(part, value)
   return typeof part === 'string' ? holdsText(value, part) : fail('no such overload')
@@ -118,7 +118,7 @@ function attributeOf(struct: Struct, field: string): Value | undefined {
   return (struct as unknown as { readonly [name: string]: Value | undefined })[field]
 }
 
-/** Charged for the sake of loops that search lists again and again. */
+/** Charges fuel because loops can search the same lists again and again. */
 function isElement(value: Value, list: readonly Value[]): boolean {
   charge(list.length >> 1)
   if (typeof value === 'string' && isAmong(value, list)) return true
@@ -131,7 +131,7 @@ function isElement(value: Value, list: readonly Value[]): boolean {
   return false
 }
 
-/** The list position that a number denotes: 1, 1u and 1.0 alike. */
+/** The list index that a number denotes: 1, 1u and 1.0 are equivalent. */
 function positionOf(key: Value): number | undefined {
   if (isInt(key)) return Number(key)
   if (key instanceof Uint) return Number(key.value)

@@ -1,8 +1,8 @@
 import { charge, LARGEST_LIST, LARGEST_STRING, overBound } from '../values/fuel.ts'
 import type { Value } from '../values/value.ts'
 
-// `+` of what has a length: the only way in the standard functions to make a larger value out of
-// smaller ones, hence with a limit that holds before anything is allocated.
+// `+` on values that have a length. This is the only way in the standard functions to build a
+// larger value from smaller ones, so the limit is checked before anything is allocated.
 
 export function addStrings(a: string, b: string): string | undefined {
   const length = a.length + b.length

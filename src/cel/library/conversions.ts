@@ -89,7 +89,7 @@ function same(type: Overload['result']): Overload {
 const TWO_TO_63 = 2 ** 63
 const TWO_TO_64 = 2 ** 64
 
-/** Toward zero. -2^63 itself is refused: it may be the rounding of a number below it. */
+/** Rounds toward zero. -2^63 itself is rejected: it may be a lower number, rounded. */
 function intOfDouble(value: DoubleLike): Int | undefined {
   const number = doubleValue(value)
   // Written so that NaN fails too.

@@ -1,13 +1,13 @@
-// Doubles in decimal notation, correctly rounded: a double is a fraction with a power of two
-// below, so its decimals are computed exactly. JavaScript's toFixed rounds ties up instead of to
-// the even digit, and changes to exponents at 1e21.
+// Doubles in decimal notation, correctly rounded. A double is a fraction whose denominator is a
+// power of two, so its decimals are computed exactly. JavaScript's toFixed rounds ties up instead
+// of to even, and switches to exponents at 1e21.
 
-/** The fewest digits that mean this double, without an exponent: `1e21` has 22 digits. */
+/** The fewest digits that identify this double, without an exponent: `1e21` has 22 digits. */
 export function plain(value: number): string {
   return special(value) ?? signed(value, (positive) => withoutExponent(String(positive)))
 }
 
-/** With just this many decimals: `fixed(2.5, 0)` is 2. */
+/** With exactly this many decimals: `fixed(2.5, 0)` is 2. */
 export function fixed(value: number, precision: number): string {
   return (
     special(value) ??
@@ -19,7 +19,7 @@ export function fixed(value: number, precision: number): string {
   )
 }
 
-/** One digit, this many decimals, and an exponent of two digits or more: `1.052033e+03`. */
+/** One digit, this many decimals, and an exponent of at least two digits: `1.052033e+03`. */
 export function scientific(value: number, precision: number): string {
   return (
     special(value) ??

@@ -1,43 +1,43 @@
 import type { Type } from '../check/types.ts'
 import type { Value } from '../values/value.ts'
 
-/** A set of functions that environments include whole. */
+/** A set of functions that environments include as a whole. */
 export interface Library {
   readonly name: string
   readonly functions: readonly FunctionDeclaration[]
 }
 
 export interface FunctionDeclaration {
-  /** `size`, `startsWith`, or with its name space: `math.greatest`, `base64.encode`. */
+  /** `size`, `startsWith`, or with a namespace: `math.greatest`, `base64.encode`. */
   readonly name: string
   readonly overloads: readonly Overload[]
 }
 
 /**
- * One signature and its code. `call` gets values of exactly the declared types (never undefined)
- * and returns a value of the result type, or `fail(reason)`. It must not throw, and must be pure
- * unless it says otherwise.
+ * One signature and its implementation. `call` receives values of exactly the declared types (never
+ * undefined) and returns a value of the result type, or `fail(reason)`. It must not throw, and must
+ * be pure unless it is declared `impure`.
  */
 export interface Overload {
-  /** true: `a.f(b)`, the receiver is the first parameter; false: `f(a, b)`. */
+  /** true: `a.f(b)`, where the receiver is the first parameter; false: `f(a, b)`. */
   readonly receiver: boolean
   readonly params: readonly Type[]
-  /** The last parameter may be given any number of times, at least once. */
+  /** The last parameter accepts one or more arguments. */
   readonly variadic?: boolean
   readonly result: Type
-  // biome-ignore lint/suspicious/noExplicitAny: each overload knows the JavaScript types of its own parameters
+  // biome-ignore lint/suspicious/noExplicitAny: each overload knows its own parameter types
   readonly call: (...args: any[]) => Value | undefined
   /**
-   * Set where `call` charges fuel: its work grows with its input. A scan of one text is quick, and a
-   * request with a long one is scanned by as many rules as there are.
+   * Set if `call` charges fuel because its work grows with its input. A single scan of a string is
+   * fast, but every rule may scan a long string of a request.
    */
   readonly metered?: true
-  /** Differs from call to call: never folded, and rejected where the result must be reproducible. */
+  /** The result changes with each call: never folded, and rejected if it must be reproducible. */
   readonly impure?: true
   /**
-   * Called once per compiled expression with the arguments that are constant (undefined for the
-   * others): a function for just these, such as one with its pattern compiled, or undefined to
-   * use `call`. A reason of failure left in `fail` makes the call a constant error.
+   * Called once per compiled expression with the constant arguments (undefined for the others).
+   * Returns a function specialized for them, such as one with a compiled pattern, or undefined to
+   * use `call`. If it leaves a reason in `fail`, the call is a constant error.
    */
   readonly prepare?: (constants: readonly (Value | undefined)[]) => Prepared | undefined
 }

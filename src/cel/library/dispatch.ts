@@ -3,7 +3,7 @@ import { accepts } from '../values/kind.ts'
 import type { Value } from '../values/value.ts'
 import type { Overload } from './define.ts'
 
-/** Calls the overload whose parameters these values fit; an error where there is none. */
+/** Calls the overload whose parameters fit these values; an error if there is none. */
 export function dispatch(
   overloads: readonly Overload[],
   args: readonly Value[],

@@ -6,19 +6,19 @@ import type { Value } from '../values/value.ts'
 
 type Key = string | number | bigint | boolean | null
 
-/** Comparisons of one call: beyond, a list of lists or maps is too long. Some 50 ms. */
+/** Max comparisons per call; a list of lists or maps that needs more is too long. About 50 ms. */
 const MAX_COMPARISONS = 1 << 20
 
 /**
- * A set of values as `==` tells them apart. Numbers, strings and booleans are looked up; only
- * lists, maps and other objects are compared one by one.
+ * A set of values with the equality of `==`. Numbers, strings and booleans are hashed; only lists,
+ * maps and other objects are compared one by one.
  */
 export class Elements {
   readonly #keys = new Set<Key>()
   readonly #others: Value[] = []
   #compared = 0
 
-  /** What an element costs to be put in or looked up, in units of fuel. */
+  /** The cost of adding or looking up an element, in units of fuel. */
   static readonly UNITS = 8
 
   constructor(values: readonly Value[] = []) {
@@ -35,11 +35,11 @@ export class Elements {
     const key = keyOf(value)
     if (key !== undefined && this.#keys.has(key)) return true
     if (this.#isOneOf(value, this.#others)) return true
-    // The text of an address equals the address.
+    // The string form of an address equals the address.
     return value instanceof Ip && this.#isOneOf(value, this.#keys as Iterable<Value>)
   }
 
-  /** What `has` returns is no longer to be trusted: there was too much to compare. */
+  /** There was too much to compare, so the results of `has` are no longer reliable. */
   get exhausted(): boolean {
     return this.#compared > MAX_COMPARISONS
   }
@@ -53,7 +53,7 @@ export class Elements {
   }
 }
 
-/** Equal numbers of different types have one key; undefined for what is no number or text. */
+/** Equal numbers of different types share one key; `undefined` for NaN, lists, maps and so on. */
 function keyOf(value: Value): Key | undefined {
   switch (typeof value) {
     case 'string':
@@ -71,7 +71,7 @@ function keyOf(value: Value): Key | undefined {
 }
 
 function numberKey(value: number): Key | undefined {
-  // NaN equals nothing, itself included: left to `equals`.
+  // NaN equals nothing, not even itself: `equals` handles it.
   if (Number.isNaN(value)) return undefined
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? BigInt(value) : value + 0
 }

@@ -49,7 +49,7 @@ describe('encoders', () => {
     )
   })
 
-  it('refuse to grow beyond the largest string', () => {
+  it('reject to grow beyond the largest string', () => {
     const large = new Uint8Array(LARGEST_STRING)
     assert.equal(call('base64.encode', large), undefined)
     assert.equal(call('hex.encode', large), undefined)

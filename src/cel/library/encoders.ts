@@ -6,7 +6,7 @@ import { defineLibrary, type FunctionDeclaration, fn, global } from './define.ts
 
 const METERED = { metered: true } as const
 
-/** Bytes as text. Encoders take strings too, for the bytes of their UTF-8. */
+/** Bytes as text. Encoders also accept strings, whose UTF-8 bytes they encode. */
 export const ENCODERS = defineLibrary('encoders', [
   encoder('base64.encode', toBase64),
   encoder('base64Encode', toBase64),
@@ -27,7 +27,7 @@ function encoder(
   )
 }
 
-/** Units for so many bytes or letters: neither is done by the processor as fast as it copies. */
+/** Units for this many bytes or characters: neither conversion is as fast as copying. */
 const unitsOf = ({ length }: { readonly length: number }) => length >> 2
 
 function toBase64(bytes: Uint8Array): string | undefined {
@@ -35,7 +35,7 @@ function toBase64(bytes: Uint8Array): string | undefined {
   return bytes.length * 4 > LARGEST_STRING * 3 ? overBound('string too long') : bytes.toBase64()
 }
 
-/** With or without padding. Line breaks are skipped, as Go does; other space is an error. */
+/** With or without padding. Line breaks are skipped, as in Go; other white space is an error. */
 function fromBase64(text: string): Uint8Array | undefined {
   if (!afford(unitsOf(text))) return undefined
   if (/[ \t\f]/.test(text)) return fail('invalid base64')

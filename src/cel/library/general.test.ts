@@ -97,7 +97,7 @@ describe('regexReplace', () => {
     assert.equal(failure.reason, 'invalid regular expression')
   })
 
-  it('refuses to grow beyond the largest string', () => {
+  it('rejects to grow beyond the largest string', () => {
     const half = 'a'.repeat(LARGEST_STRING / 2)
     assert.equal(call('regexReplace', half, 'a{5}', '$0'.repeat(LARGEST_STRING / 2)), undefined)
     assert.equal(call('regexReplace', 'ab'.repeat(1000), '.*', '$0'.repeat(1000)), undefined)
@@ -125,7 +125,7 @@ describe('regexReplace', () => {
     fc.assert(
       fc.property(fc.array(piece, { minLength: 1, maxLength: 5 }), texts, (pieces, text) => {
         const pattern = pieces.join('')
-        // Not the flag u: with it V8 14 does not find /[^b]$/ in '😀'.
+        // Not the flag u: with it, V8 14 does not match /[^b]$/ in '😀'.
         const expected = text.replace(new RegExp(pattern, 'v'), '<$&>')
         assert.equal(call('regexReplace', text, pattern, '<$0>'), expected)
         const groups = new RegExp(`${pattern}|`, 'v').exec('')?.length ?? 1

@@ -29,15 +29,15 @@ export const GENERAL = defineLibrary('general', [
     global([], DYN, () => fail('fail() called')),
     global([STRING], DYN, (message: string) => fail('fail() called', message)),
   ),
-  // The calls that are left after constants were folded are terms of their own: see check/calls.ts.
+  // Only for constant folding: the remaining calls become separate terms, see check/calls.ts.
   fn('default', global([DYN, DYN], DYN, firstPresent)),
   fn('coalesce', global([DYN], DYN, firstPresent, { variadic: true })),
   fn(
     '@onlyMap',
     global([MAP], MAP, (map: AnyMap) => map),
   ),
-  // For fields of logs and spans, which look for the call: see policies/log-expressions.ts. They
-  // are never folded, and rules cannot call them.
+  // For fields of logs and spans, which look for the call: see policies/log-expressions.ts. These
+  // functions are never folded, and rules cannot call them.
   fn('flatten', global([DYN], DYN, same, { impure: true })),
   fn('flattenRecursive', global([DYN], DYN, same, { impure: true })),
   fn('random', global([], DOUBLE, random, { impure: true })),
@@ -56,17 +56,17 @@ function same(value: Value): Value {
   return value
 }
 
-/** From 0 up to, and not including, 1. */
+/** From 0 up to, but not including, 1. */
 function random(): Value {
   return double(Math.random())
 }
 
-/** Keys of the second map win; they keep the place of the first's. */
+/** On conflict the second map wins; the key keeps its position from the first map. */
 function merge(a: AnyMap, b: AnyMap): AnyMap | undefined {
   const size = sizeOf(a) + sizeOf(b)
   if (!afford(15 * size)) return undefined
   if (size > LARGEST_LIST) return overBound('map too large')
-  // Spread defines properties: a key named __proto__ stays a key.
+  // Spread defines properties, so a key named __proto__ stays a key.
   if (!(a instanceof CelMap) && !(b instanceof CelMap)) return { ...a, ...b }
   const entries: [Value, Value][] = []
   for (const [key, value] of entriesOf(a)) {
@@ -96,8 +96,8 @@ function* entriesOf(map: AnyMap): Iterable<[Value, Value]> {
 }
 
 /**
- * The first match is replaced. In the replacement `$1`, `${1}` and `${name}` stand for groups and
- * `$$` for a dollar sign; a group that took no part is empty.
+ * Replaces the first match. In the replacement, `$1`, `${1}` and `${name}` refer to groups and `$$`
+ * is a dollar sign; a group that did not participate is empty.
  */
 function regexReplace(text: string, pattern: string, replacement: string): string | undefined {
   return replaceFirst(dynamicPattern(pattern), text, replacement)
@@ -131,7 +131,7 @@ function replaceFirst(
 
 const REFERENCE = /\$(?:(\$)|([0-9A-Za-z_]+)|\{([0-9A-Za-z_]+)\})/g
 
-/** Not yet joined: repeated, a group can be more than there is room for. */
+/** Not joined yet: with repetition, a group can exceed the max length. */
 function* expand(
   replacement: string,
   pattern: Pattern,
@@ -155,7 +155,7 @@ function groupText(name: string, pattern: Pattern, text: string, found: Captures
   return text.slice(start, found[2 * group + 1])
 }
 
-/** The claims of a JSON Web Token that nobody has verified: fit for logs, never for decisions. */
+/** The claims of an unverified JSON Web Token: suitable for logs, never for decisions. */
 function unvalidatedJwtPayload(token: string): Value | undefined {
   charge(token.length >> 2)
   const [, payload, signature, more] = token.split('.', 4)

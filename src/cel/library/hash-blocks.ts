@@ -1,6 +1,6 @@
 /**
- * The message that MD5, SHA-1 and SHA-256 digest: the bytes, a bit, zeros, and the length in bits,
- * to a multiple of 64 bytes.
+ * The message that MD5, SHA-1 and SHA-256 digest: the bytes, a 1 bit, zeros, and the length in
+ * bits, padded to a multiple of 64 bytes.
  */
 export function blocksOf(bytes: Uint8Array, littleEndian: boolean): DataView {
   const length = ((bytes.length + 8) >> 6) * 64 + 64
@@ -19,7 +19,7 @@ export function digestOf(words: Int32Array, littleEndian: boolean): Uint8Array {
   return digest
 }
 
-/** Bits that leave on the left come in on the right. */
+/** Rotates left: bits shifted out on the left come back on the right. */
 export function rotate(word: number, bits: number): number {
   return (word << bits) | (word >>> (32 - bits))
 }

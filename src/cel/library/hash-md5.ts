@@ -5,16 +5,16 @@ const INITIAL = Int32Array.of(0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476)
 const CONSTANTS = Int32Array.from({ length: 64 }, (_, i) =>
   Math.floor(Math.abs(Math.sin(i + 1)) * 2 ** 32),
 )
-/** By round: every which word, and where to start. */
+/** By round: the stride between words, and the index of the first. */
 const ORDERS = [
   [1, 0],
   [5, 1],
   [3, 5],
   [7, 0],
 ] as const
-/** By round and by place in a group of four. */
+/** By round and by position in a group of four. */
 const SHIFTS = Uint8Array.of(7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21)
-/** Of the word of the block that each step reads. */
+/** The byte offset, within the block, of the word that each step reads. */
 const OFFSETS = Uint8Array.from({ length: 64 }, (_, i) => {
   const [factor, start] = ORDERS[i >> 4] as readonly [number, number]
   return 4 * ((factor * i + start) & 15)

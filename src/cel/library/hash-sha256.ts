@@ -1,8 +1,8 @@
 import { blocksOf, digestOf, rotate } from './hash-blocks.ts'
 
-/** FIPS 180-4: the fractions of the cube roots of the first 64 primes. */
+/** FIPS 180-4: the fractional parts of the cube roots of the first 64 primes. */
 const CONSTANTS = new Int32Array(64)
-/** …and of the square roots of the first eight. */
+/** … and of the square roots of the first eight. */
 const INITIAL = new Int32Array(8)
 
 for (let candidate = 2, count = 0; count < 64; candidate++) {

@@ -9,9 +9,10 @@ import { sha256 } from './hash-sha256.ts'
 type Digest = (bytes: Uint8Array) => Uint8Array
 
 /**
- * Digests of bytes, or of a string's UTF-8: `hash.sha256` returns bytes and `sha256.encode` hex.
- * They are computed here since the platforms' own are not synchronous in browsers. MD5 and SHA-1
- * are for what others chose to identify by them; they protect nothing.
+ * Digests of bytes, or of the UTF-8 bytes of a string: `hash.sha256` returns bytes and
+ * `sha256.encode` hex. They are implemented here because the platform functions are not synchronous
+ * in browsers. MD5 and SHA-1 are only for identifiers that other systems derive from them; they
+ * protect nothing.
  */
 export const HASH = defineLibrary('hash', [
   ...digest('sha256', sha256),
@@ -19,7 +20,7 @@ export const HASH = defineLibrary('hash', [
   ...digest('md5', md5),
 ])
 
-/** A block of 64 bytes takes some 400 ns. */
+/** A block of 64 bytes takes about 400 ns. */
 const UNITS_PER_BLOCK = 40
 
 function digest(name: string, compute: Digest): readonly FunctionDeclaration[] {

@@ -15,7 +15,7 @@ const HEADERS = new PlainHeaders([
   ['Cookie', 'session=def; more=a=b'],
 ])
 
-/** What every way to evaluate it says; `error` where there is no value. */
+/** The result of every way to evaluate the expression; `error` if there is no value. */
 function outcome(text: string, headers: Value = HEADERS): string {
   const results = (['generated', 'closures'] as const).flatMap((backend) => {
     const { expression, diagnostics } = compile(text, STAGES.traffic, { backend })

@@ -13,7 +13,7 @@ const HEADERS = mapOf(STRING, STRING)
 const JOINED: MapType = { kind: 'map', key: STRING, value: STRING, caseless: true }
 const LISTS: MapType = { kind: 'map', key: STRING, value: listOf(STRING), caseless: true }
 
-/** Other views of headers than one text for each name. */
+/** Views of headers other than one string per name. */
 export const HEADERS_LIBRARY = defineLibrary('headers', [
   fn(
     'raw',
@@ -35,12 +35,12 @@ export const HEADERS_LIBRARY = defineLibrary('headers', [
     'redacted',
     method([HEADERS], JOINED, (map: AnyMap) => view(map, redacted), METERED),
   ),
-  // `headers.cookie(name)` is read as `@cookies(headers)[name]`: see check/calls.ts.
+  // `headers.cookie(name)` is compiled to `@cookies(headers)[name]`: see check/calls.ts.
   fn('cookie', method([HEADERS, STRING], STRING, cookie, METERED)),
   fn('@cookies', global([HEADERS], mapOf(STRING, STRING), cookies, METERED)),
 ])
 
-/** Some 200 ns for each header, and less for the length of its value. */
+/** About 200 ns per header, and less for the length of its value. */
 const UNITS_PER_LINE = 20
 
 function view(
@@ -67,7 +67,7 @@ function linesOf(map: AnyMap): ReadonlyMap<string, readonly string[]> | undefine
   return found
 }
 
-/** Undefined for a map that is not one of texts. */
+/** `undefined` if the header is absent or, in a plain map, not a string. */
 function linesAt(map: AnyMap, name: string): readonly string[] | undefined {
   if (map instanceof HeaderMap) return map.all(name)
   const value = map instanceof CelMap ? map.get(name) : map[name]
@@ -82,7 +82,7 @@ function spaced(name: string, lines: readonly string[]): string {
   return lines.join(name === 'cookie' ? '; ' : ', ')
 }
 
-/** Headers that carry credentials, of clients, servers and providers of models. */
+/** Headers that carry credentials of clients, servers and model providers. */
 const CREDENTIALS: ReadonlySet<string> = new Set([
   'authorization',
   'proxy-authorization',
@@ -103,7 +103,7 @@ function redacted(name: string, lines: readonly string[]): string {
 
 function split(_: string, lines: readonly string[]): readonly string[] {
   const parts = lines.flatMap((line) => line.split(','))
-  // RFC 9110 §5.6.1: elements of a list may be empty, and these do not count.
+  // RFC 9110 §5.6.1: list elements may be empty, and empty elements do not count.
   return parts.map((part) => part.replace(/^[ \t]+|[ \t]+$/g, '')).filter((part) => part !== '')
 }
 
@@ -113,7 +113,7 @@ function cookie(map: AnyMap, name: string): string | undefined {
   return Object.hasOwn(found, name) ? (found[name] as string) : fail('no such key', name)
 }
 
-/** Of a name that is there twice the first counts: browsers send the most specific path first. */
+/** If a name occurs twice, the first one counts: browsers send the most specific path first. */
 function cookies(map: AnyMap): JsonObject | undefined {
   const lines = map instanceof HeaderMap ? (map.all('cookie') ?? []) : cookieLines(map)
   const found = new Map<string, string>()
@@ -125,7 +125,7 @@ function cookies(map: AnyMap): JsonObject | undefined {
       if (name !== '' && !found.has(name)) found.set(name, pair.slice(at + 1).trim())
     }
   }
-  // fromEntries defines properties: a cookie named __proto__ stays a cookie.
+  // fromEntries defines properties, so a cookie named __proto__ stays a cookie.
   return Object.fromEntries(found)
 }
 

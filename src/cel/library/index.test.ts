@@ -18,9 +18,9 @@ import { LIBRARIES } from './index.ts'
 
 const GROWS: ReadonlySet<string> = new Set(['string', 'bytes', 'list', 'map', 'dyn'])
 
-/** What takes no longer for a long value than for a short one, or no longer than `==` does. */
+/** Functions that take no longer for a long value than for a short one, or no longer than `==`. */
 const UNCHARGED: readonly string[] = [
-  // They end where the shorter side does, which one constant keeps short.
+  // The shorter side limits them, and a constant keeps one side short.
   ...['_<_', '_<=_', '_>_', '_>=_'].flatMap((name) => [
     `${name}(string,string)`,
     `${name}(bytes,bytes)`,
@@ -28,14 +28,14 @@ const UNCHARGED: readonly string[] = [
   ...['startsWith', 'endsWith', 'stripPrefix', 'stripSuffix'].map(
     (name) => `${name}(string,string)`,
   ),
-  // What is too long to be one is not read.
+  // Input that is too long to be valid is not read.
   ...['bool', 'int', 'uint', 'double', 'timestamp', 'duration'].map((name) => `${name}(string)`),
   ...['ip', 'isIP', 'ip.isCanonical', 'cidr', 'isCIDR'].map((name) => `${name}(string)`),
   'containsIP(cidr,string)',
   'containsCIDR(cidr,string)',
   ...['semver', 'isSemver'].flatMap((name) => [`${name}(string)`, `${name}(string,bool)`]),
   ...['quantity', 'isQuantity'].map((name) => `${name}(string)`),
-  // They hand on what they get.
+  // They pass on their input.
   'string(string)',
   'bytes(bytes)',
   'default(dyn,dyn)',
@@ -44,9 +44,9 @@ const UNCHARGED: readonly string[] = [
   'flatten(dyn)',
   'flattenRecursive(dyn)',
   '@onlyMap(map)',
-  // A length that is known, and single elements.
+  // A length that is known, or single elements.
   ...['size(bytes)', 'size(list)', 'size(map)', 'first(list)', 'last(list)'],
-  // As `in` is.
+  // Like `in`.
   ...['contains(list,param)', 'contains(map,param)'],
   ...['math.greatest', 'math.least', 'max', 'min'].flatMap((name) => [
     `${name}(list)`,
@@ -100,7 +100,7 @@ describe('the libraries', () => {
     fc.assert(
       fc.property(calls, ([, { call, params, result }, args]) => {
         const value = call(...args)
-        // What a list holds is not known before the call, so neither is what it returns.
+        // The element type of a list is not known before the call, so neither is the result type.
         const known = params.every((type) => type.kind !== 'list')
         assert.ok(value === undefined || !known || accepts(result, value))
         if (typeof value === 'string') assert.ok(value.isWellFormed())

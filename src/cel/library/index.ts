@@ -18,7 +18,7 @@ import { STRINGS } from './strings.ts'
 import { TIME } from './time.ts'
 import { URL_LIBRARY } from './url.ts'
 
-/** All that an expression can call. Functions of one name add up their overloads in this order. */
+/** All functions that expressions can call. Overloads of the same name combine in this order. */
 export const LIBRARIES: readonly Library[] = [
   STANDARD,
   TIME,

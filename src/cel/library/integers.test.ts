@@ -95,7 +95,7 @@ describe('the quotient of any two safe integers is exact', () => {
   })
 })
 
-/** The one form that an int has: see values/value.ts. */
+/** The only representation of an int: see values/value.ts. */
 function form(value: bigint): Int {
   return Number.isSafeInteger(Number(value)) ? Number(value) : value
 }

@@ -1,9 +1,9 @@
 import { fail } from '../values/failure.ts'
 import { type Int, int, Uint, uint } from '../values/number.ts'
 
-// HOT PATH: arithmetic of ints, guarded by bench/cel.ts and compared with BigInt in the test.
-// The first branch of each is for two numbers: a result that is a safe integer is exact, and
-// whatever is not takes the way through BigInt. `+ 0` turns JavaScript's -0 into the int 0.
+// HOT PATH: arithmetic of ints, guarded by bench/cel.ts and compared with BigInt in the test. The
+// first branch of each function handles two numbers: a result that is a safe integer is exact, and
+// everything else goes through BigInt. `+ 0` turns JavaScript's -0 into the int 0.
 
 export function addInts(a: Int, b: Int): Int | undefined {
   if (typeof a === 'number' && typeof b === 'number') {
@@ -41,7 +41,7 @@ export function divideInts(a: Int, b: Int): Int | undefined {
 export function moduloInts(a: Int, b: Int): Int | undefined {
   if (b === 0) return fail('modulus by zero')
   if (typeof a === 'number' && typeof b === 'number') return (a % b) + 0
-  // cel-go refuses -2^63 % -1 with its division, which overflows.
+  // cel-go rejects -2^63 % -1 because its division overflows.
   if (b === -1 && a === -(2n ** 63n)) return fail('integer overflow')
   return int(BigInt(a) % BigInt(b))
 }

@@ -94,7 +94,7 @@ describe('toJson', () => {
     )
   })
 
-  it('refuses what grows or nests without end', () => {
+  it('rejects what grows or nests without end', () => {
     let shared: Value = [1]
     for (let i = 0; i < 100; i++) shared = [shared, shared]
     assert.equal(call('toJson', shared), undefined)

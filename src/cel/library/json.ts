@@ -26,7 +26,7 @@ export const JSON_LIBRARY = defineLibrary('json', [
   fn('to_json', global([DYN], STRING, write, METERED)),
 ])
 
-/** A text is read once for all rules of a request, whatever comes of it. */
+/** Parses a string once for all rules of a request, whatever the result. */
 function read(text: string): Value | undefined {
   const ledger = currentLedger()
   charge(1 + (text.length >> 8))
@@ -48,9 +48,9 @@ function readBytes(bytes: Uint8Array): Value | undefined {
 
 function readDocument(text: string, { reading, maxJsonSize }: Ledger): Document<Value> {
   if (text.length > maxJsonSize) return failed('JSON is too long', text.length, true)
-  const value = readJson(text, { duplicates: 'refuse', allowance: reading })
+  const value = readJson(text, { duplicates: 'reject', allowance: reading })
   if (value !== undefined) return { value, reason: '', detail: undefined, isOverBound: false }
-  // Others read what is not read here: names twice, what is deep or long.
+  // Other parsers accept what this one rejects: duplicate names, and deep or long values.
   return failed(failure.reason, failure.detail, failure.reason !== INVALID_JSON)
 }
 
@@ -64,8 +64,8 @@ function resultOf({ value, reason, detail, isOverBound }: Document<Value>): Valu
 }
 
 /**
- * What was read is written as it was: ints of any size in digits, unlike in protobuf's JSON
- * (values/json-write.ts), since the text goes on to whoever sent the number.
+ * Writes values as they were read: ints of any size as digits, unlike protobuf's JSON
+ * (values/json-write.ts), since the text is for the party that sent the number.
  */
 function write(value: Value): string | undefined {
   const writer: Writer = { text: '', reason: '' }
@@ -76,11 +76,11 @@ function write(value: Value): string | undefined {
 
 interface Writer {
   text: string
-  /** Why writing ended early. */
+  /** Why writing stopped early. */
   reason: string
 }
 
-/** As deep as readJson reads and expressions build. */
+/** The max depth that readJson reads and expressions build. */
 const DEEPEST = 200
 
 function append(writer: Writer, value: Value, depth: number): void {
@@ -144,7 +144,7 @@ function scalar(value: Value): string {
   return String(value)
 }
 
-/** JSON has no NaN and infinities: their names, as protobuf has it. */
+/** JSON has no NaN and no infinities: as in protobuf, they are written as their names. */
 function number(value: number): string {
   return Number.isFinite(value) ? JSON.stringify(value) : `"${value}"`
 }

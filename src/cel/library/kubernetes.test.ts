@@ -11,7 +11,7 @@ import { parseSemver, type Semver } from '../values/semver.ts'
 import { parseUrl } from '../values/url.ts'
 import type { Value } from '../values/value.ts'
 
-/** What Kubernetes returns, but for the cases under `otherwise`. */
+/** The results of Kubernetes, except for the cases under `otherwise`. */
 const CASES = {
   url: [
     ["url('https://user:pass@example.com:80/path?k=v#frag').getScheme()", '"https"'],
@@ -123,25 +123,25 @@ const CASES = {
     ["type(quantity('1')) == kubernetes.Quantity", 'true'],
   ],
   otherwise: [
-    // Kubernetes leaves out parameters that it cannot read; a Deny rule must see them.
+    // Kubernetes omits parameters that it cannot parse; a Deny rule must see them.
     ["url('/?a=1;b&c=%zz').getQuery()", '{"a": ["1;b"], "c": ["%zz"]}'],
-    // Returns true there and then fails.
+    // Kubernetes returns true and then fails.
     ["isURL('/?a#%zz')", 'false'],
-    // Numbers without digits are zero there.
+    // Kubernetes reads numbers without digits as zero.
     ["isQuantity('k')", 'false'],
     ["isQuantity('-')", 'false'],
-    // Depends on how the number is written there.
+    // In Kubernetes, the result depends on how the number is written.
     ["quantity('1000m').isInteger()", 'true'],
     ["quantity('1.0').asInteger()", '1'],
-    // A third number that is left out before a pre-release is zero there.
+    // Kubernetes reads a third number that is omitted before a pre-release as zero.
     ["isSemver('v1.2.-1', true)", 'false'],
-    // Bytes that are no UTF-8 are taken there.
+    // Kubernetes accepts bytes that are not UTF-8.
     ["isURL('http://a%FF/')", 'false'],
-    // Negative there.
+    // Kubernetes returns a negative number.
     ['semver(x).major()', 'error', '18446744073709551615.0.0'],
-    // Taken there at any cost.
+    // Kubernetes accepts it at any cost.
     ["isQuantity('1e999999999')", 'false'],
-    // Values there have no text.
+    // In Kubernetes, these values have no string form.
     ["toJson([url('/a'), semver('1.2.3'), quantity('1Gi')])", '"[\\"/a\\",\\"1.2.3\\",\\"1Gi\\"]"'],
     ["'%s'.format([quantity('1024Mi')])", '"1Gi"'],
   ],
@@ -160,7 +160,7 @@ for (const [name, cases] of Object.entries(CASES)) {
         assert.ok(expression, JSON.stringify(diagnostics))
         const verdict = runAllModes(expression, await GENERATOR, { x })
         assert.deepEqual(verdict, { result: expected, disagreement: undefined })
-        // The same for a text that is not known before.
+        // The same for a string that is not known in advance.
         const literal = /'([^'\\]*)'/.exec(text as string)
         if (x !== '' || literal === null || text?.startsWith("'")) return
         const late = compile((text as string).replace(literal[0], 'x'), ENVIRONMENT).expression
@@ -223,7 +223,7 @@ describe('precedence of semantic versions', () => {
     .tuple(number, number, number, fc.array(identifier, { maxLength: 3 }))
     .map(([a, b, c, pre]) => `${a}.${b}.${c}${pre.length > 0 ? `-${pre.join('.')}` : ''}`)
 
-  /** A text that sorts as the version: 1 before words, 2 before none, 0 for the end. */
+  /** Sorts like the version: 1 before numbers, 2 before words, 9 for no pre-release. */
   const key = (text: string) => {
     const [core = '', ...pre] = text.split('-')
     const digits = (part: string) => part.padStart(5, '0')

@@ -89,7 +89,7 @@ describe('lists', () => {
     assert.equal(failure.reason, 'list too long')
   })
 
-  it('of many objects are refused rather than compared for minutes', () => {
+  it('of many objects are rejected rather than compared for minutes', () => {
     const many = Array.from({ length: LARGEST_LIST }, (_, i) => ({ i }))
     const start = process.cpuUsage()
     assert.equal(list('distinct', many), undefined)

@@ -18,7 +18,7 @@ const A = param('A')
 const LIST = listOf(A)
 const METERED = { metered: true } as const
 
-/** cel-go's lists extension. `list.sortBy(x, key)` is a macro for `@sortByKeys`. */
+/** cel-go's lists extension. `list.sortBy(x, key)` is a macro that calls `@sortByKeys`. */
 export const LISTS = defineLibrary('lists', [
   fn('lists.range', global([INT], listOf(INT), range, METERED)),
   fn('slice', method([LIST, INT, INT], LIST, slice, METERED)),
@@ -87,7 +87,7 @@ function sum(list: List, zero: Value): Value | undefined {
   return total
 }
 
-/** An error where there is none, and where two have no order. */
+/** An error if the list is empty or two elements have no order. */
 function furthest(list: List, sign: 1 | -1): Value | undefined {
   if (!afford(4 * list.length)) return undefined
   let [found] = list
@@ -115,7 +115,7 @@ function slice(list: List, start: Int, end: Int): List | undefined {
   return list.slice(Number(start), Number(end))
 }
 
-/** Lists inside the list become its elements, `depth` levels down. */
+/** Lists inside the list are replaced by their elements, `depth` levels deep. */
 function flatten(list: List, depth: Int): List | undefined {
   if (depth < 0) return fail('negative depth', depth)
   const flat: Value[] = []
@@ -130,7 +130,7 @@ function flatten(list: List, depth: Int): List | undefined {
   return flat
 }
 
-/** In the order of the keys, one for each element, all of one type that has an order. */
+/** Sorts by the keys, one per element, all of one type that has an order. */
 function sortByKeys(list: List, keys: List): List | undefined {
   const [first] = keys
   if (first === undefined || keys.length !== list.length) return list
@@ -139,12 +139,12 @@ function sortByKeys(list: List, keys: List): List | undefined {
   if (keys.some((key) => typeName(key) !== type)) return fail('keys of different types')
   if (!afford(4 * list.length * (33 - Math.clz32(list.length)))) return undefined
   const places = list.map((_, place) => place)
-  // Where a key is NaN there is no order to keep.
+  // If a key is NaN, there is no order to preserve.
   places.sort((a, b) => compare(keys[a] as Value, keys[b] as Value) || 0)
   return places.map((place) => list[place] as Value)
 }
 
-/** The first of equal elements stays. */
+/** Keeps the first of equal elements. */
 function distinct(list: List): List | undefined {
   if (!afford(Elements.UNITS * list.length)) return undefined
   const elements = new Elements()

@@ -57,13 +57,13 @@ export const MATH = defineLibrary('math', [
     global([UINT], UINT, (value: Uint) => new Uint(BigInt.asUintN(64, ~value.value))),
   ),
   shift('math.bitShiftLeft', (value, by) => value << by),
-  // Zeros come in from the left for negative ints as well.
+  // Shifts in zeros, also for negative ints.
   shift('math.bitShiftRight', (value, by) => value >> by),
 ])
 
 /**
- * Numbers, any mix of types, or one list of them. The first of equal ones is the result. Numbers
- * of one type have overloads of their own, so that the type of the result is known.
+ * Accepts numbers of any mix of types, or one list of them. Of equal numbers, the first is the
+ * result. Numbers of one type have separate overloads, so that the result type is known.
  */
 function extreme(name: string, sign: 1 | -1): FunctionDeclaration {
   const call = (...args: readonly Value[]) => {
@@ -90,7 +90,7 @@ function furthest(numbers: readonly Value[], sign: 1 | -1): Value | undefined {
       return fail('no such overload')
     }
     const order = found === undefined ? sign : (compare(number, found) as number)
-    // NaN has no place among numbers: the result must not depend on where it stands.
+    // NaN has no order: the result must not depend on its position.
     if (Number.isNaN(order)) return fail('NaN cannot be ordered')
     if (sign * order > 0) found = number
   }
@@ -111,7 +111,7 @@ function test(name: string, holds: (value: number) => boolean): FunctionDeclarat
   )
 }
 
-/** Halves away from zero. */
+/** Rounds halves away from zero. */
 function round(value: number): number {
   const whole = Math.trunc(value)
   return Math.abs(value - whole) >= 0.5 ? whole + Math.sign(value) : whole
@@ -130,7 +130,7 @@ function bitwise(name: string, compute: BitOperation): FunctionDeclaration {
 function shift(name: string, compute: BitOperation): FunctionDeclaration {
   const shifted = (bits: bigint, by: Int): bigint | undefined => {
     if (by < 0) return fail('negative offset', by)
-    // What is shifted by 64 or more is gone; BigInt would compute it.
+    // Shifting by 64 or more leaves nothing; BigInt would still compute it.
     return by > 63 ? 0n : BigInt.asUintN(64, compute(bits, BigInt(by)))
   }
   return fn(

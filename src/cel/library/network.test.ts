@@ -76,7 +76,7 @@ function read(expression: string): Value | undefined {
   return expr && evaluate(expr)
 }
 
-/** As much of the language as the cases need, with nothing of the engine but its functions. */
+/** Evaluates as much of the language as the cases need, using only the functions of the engine. */
 function evaluate(expr: Expr): Value | undefined {
   if (expr.kind === 'literal') return expr.value
   if (expr.kind === 'list') return all(expr.elements.map(({ value }) => value))

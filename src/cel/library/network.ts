@@ -5,7 +5,7 @@ import { defineLibrary, fn, global, method, type Overload } from './define.ts'
 
 /**
  * Addresses and ranges, with the names and results of cel-go's network extension, which are those
- * of Kubernetes. Texts are read strictly: no zones, no IPv4-mapped IPv6, no leading zeros.
+ * of Kubernetes. Parsing is strict: no zones, no IPv4-mapped IPv6, no leading zeros.
  */
 export const NETWORK = defineLibrary('network', [
   fn(
@@ -67,7 +67,7 @@ function is(test: (ip: Ip) => boolean | number, result = BOOL): Overload {
   return method([IP], result, test)
 }
 
-/** A constant text is read once, when the expression is compiled. */
+/** A constant string is parsed once, when the expression is compiled. */
 function once(parse: (text: string) => Ip | Cidr | undefined): Required<Pick<Overload, 'prepare'>> {
   return {
     prepare: ([text]) => {
@@ -123,7 +123,7 @@ function isLinkLocalUnicast(ip: Ip): boolean {
   return ip.family === 4 ? ip.w3 >>> 16 === 0xa9fe : ip.w0 >>> 22 === 0xfe80 >>> 6
 }
 
-/** As Go has it: private and unique local addresses count, the IPv4 broadcast does not. */
+/** As in Go: private and unique local addresses count, the IPv4 broadcast address does not. */
 function isGlobalUnicast(ip: Ip): boolean {
   if (ip.family === 4 && ip.w3 === -1) return false
   return !(isUnspecified(ip) || isLoopback(ip) || isMulticast(ip) || isLinkLocalUnicast(ip))

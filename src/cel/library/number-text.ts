@@ -1,15 +1,15 @@
 import { fail } from '../values/failure.ts'
 import { type Double, double, type Int, int, type Uint, uint } from '../values/number.ts'
 
-// Numbers in text, by the rules of Go's strconv, which cel-spec's tests follow. Hexadecimal
-// floats and underscores, which Go takes for doubles, are refused: they are no CEL.
+// Numbers as text, by the rules of Go's strconv, which cel-spec's tests follow. Hexadecimal floats
+// and underscores, which Go accepts in doubles, are rejected: they are not CEL.
 
 const SIGNED = /^[+-]?[0-9]+$/
 const UNSIGNED = /^[0-9]+$/
 const DECIMAL = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/
 const INFINITE = /^([+-]?)inf(?:inity)?$/i
 
-// With as many leading zeros as anyone writes; BigInt would take minutes for a megabyte of digits.
+// Leaves room for many leading zeros; BigInt would take minutes for a megabyte of digits.
 const LONGEST_INTEGER = 64
 const LONGEST_DOUBLE = 1024
 
@@ -45,7 +45,7 @@ export function readBool(text: string): boolean | undefined {
   return BOOLS.get(text) ?? fail('not a bool', text)
 }
 
-/** As cel-go prints doubles (Go's %g): the shortest digits, with an exponent from 1e+06 on. */
+/** Formats doubles like cel-go (Go's %g): the shortest digits, with an exponent from 1e+06 on. */
 export function printDouble(value: number): string {
   if (!Number.isFinite(value)) {
     return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'

@@ -31,8 +31,8 @@ export {
   sizeOf,
 } from './access.ts'
 
-// The operators for operands whose types are known only when they run. Each returns undefined,
-// with a reason, for operands that it does not take: CEL converts nothing on its own.
+// Operators for operands whose types are known only at run time. Each returns undefined, with a
+// reason, for operands that it does not accept: CEL has no implicit conversions.
 
 export function add(a: Value, b: Value): Value | undefined {
   if (isInt(a)) return isInt(b) ? addInts(a, b) : noOverload()
@@ -47,7 +47,7 @@ export function add(a: Value, b: Value): Value | undefined {
   return b instanceof Duration ? addDurations(a, b) : noOverload()
 }
 
-/** An address is written out: other gateways have addresses as strings. */
+/** An address is appended as a string: other gateways have addresses as strings. */
 function addToString(a: string, b: Value): Value | undefined {
   if (typeof b === 'string') return addStrings(a, b)
   return b instanceof Ip ? addStrings(a, b.text) : noOverload()

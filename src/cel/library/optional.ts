@@ -13,7 +13,7 @@ import { defineLibrary, fn, global, method } from './define.ts'
 const A = param('A')
 const OPTIONAL_A = optionalOf(A)
 
-/** Values that may be absent, without error. `.?`, `[?]` and the macros are the emitter's. */
+/** Values that may be absent without an error. The emitter handles `.?`, `[?]` and the macros. */
 export const OPTIONAL = defineLibrary('optional', [
   fn('optional.of', global([A], OPTIONAL_A, of)),
   fn(
@@ -64,7 +64,7 @@ function unwrap(list: readonly Value[]): readonly Value[] | undefined {
   return values
 }
 
-/** What protobuf has for a field that is not set. */
+/** Whether this is the value that protobuf has for an unset field. */
 function isZero(value: Value): boolean {
   if (value === null || value === false || value === 0 || value === '') return true
   if (Array.isArray(value) || value instanceof Uint8Array) return value.length === 0

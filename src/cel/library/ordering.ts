@@ -12,7 +12,7 @@ import {
 import { type FunctionDeclaration, fn, global, type Overload } from './define.ts'
 import { greater, greaterOrEqual, less, lessOrEqual } from './operators.ts'
 
-/** What has an order: each type with itself, and numbers with each other. */
+/** Types that have an order: each type with itself, and numbers with each other. */
 const ORDERED: readonly (readonly [Type, Type])[] = [
   [INT, INT],
   [INT, UINT],

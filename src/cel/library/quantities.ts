@@ -3,14 +3,14 @@ import { double, type Int, int } from '../values/number.ts'
 import { parseQuantity, type Quantity, UNIT } from '../values/quantity.ts'
 import { defineLibrary, fn, global, method } from './define.ts'
 
-/** Amounts of resources, with the names of Kubernetes. All is exact but for the float. */
+/** Resource quantities, with the names of Kubernetes. Everything is exact except the float. */
 export const QUANTITIES = defineLibrary('quantity', [
   fn('quantity', global([STRING], QUANTITY, parseQuantity)),
   fn(
     'isQuantity',
     global([STRING], BOOL, (text: string) => parseQuantity(text) !== undefined),
   ),
-  // Kubernetes documents the method and has the function.
+  // Kubernetes documents the method but implements the function.
   fn('sign', method([QUANTITY], INT, sign), global([QUANTITY], INT, sign)),
   fn('isInteger', method([QUANTITY], BOOL, isInteger)),
   fn(

@@ -2,7 +2,7 @@ import { charge, fuel, unreadable } from '../values/fuel.ts'
 import { Ledger } from '../values/ledger.ts'
 import { utf8Decode } from '../values/text.ts'
 
-/** That of the request whose expression runs; a new one for an evaluation by itself. */
+/** The ledger of the request whose expression runs; a new one for a standalone evaluation. */
 export function currentLedger(): Ledger {
   if (!fuel.counts) return new Ledger()
   fuel.ledger ??= new Ledger()
@@ -10,8 +10,8 @@ export function currentLedger(): Ledger {
 }
 
 /**
- * The text of bytes, decoded once for all rules of a request. Bytes that are no UTF-8 are read by
- * others as something: no Deny rule is passed by them.
+ * Decodes bytes to a string once for all rules of a request. Other parsers may accept bytes that
+ * are not UTF-8, so such bytes must not bypass a Deny rule.
  */
 export function readText(bytes: Uint8Array): string | undefined {
   const ledger = currentLedger()
@@ -20,7 +20,7 @@ export function readText(bytes: Uint8Array): string | undefined {
     ledger.reading.left -= bytes.length >> 4
     if (ledger.reading.left < 0) return undefined
     const decoded = utf8Decode(bytes)
-    // What is not ASCII takes some times as long, which is seen by what came of it.
+    // Non-ASCII input takes several times as long; only the result shows whether there was any.
     if (decoded !== undefined && decoded.length < bytes.length) {
       ledger.reading.left -= bytes.length >> 3
     }

@@ -7,28 +7,28 @@ import {
   WORD_BOUNDARY,
 } from './regex-program.ts'
 
-/** What stands before or behind a place in the text, as far as conditions ask. */
+/** The kind of the characters before and after a position, as far as conditions depend on it. */
 export const OTHER = 0
 export const NEWLINE = 1
 export const WORD = 2
-/** Before the first and behind the last character. */
+/** Before the first and after the last character. */
 export const EDGE = 3
 
 const WORD_RANGES = [0x30, 0x39, 0x41, 0x5a, 0x5f, 0x5f, 0x61, 0x7a]
 const NEWLINE_RANGES = [0x0a, 0x0a]
 
 /**
- * Code points that a program cannot tell apart share a letter, so that a table of transitions
- * has a column for each letter (some ten) instead of one for each code point.
+ * Code points that a program cannot distinguish share a letter, so that a transition table has one
+ * column per letter (about ten) instead of one per code point.
  */
 export interface Alphabet {
   readonly size: number
   /** The letter of each ASCII character. */
   readonly ascii: Uint16Array
-  /** Where each run of equal letters starts, and its letter. */
+  /** The start of each run of code points with the same letter, and that letter. */
   readonly starts: Int32Array
   readonly letters: Uint16Array
-  /** Of each letter one code point, and its kind. */
+  /** One code point of each letter, and its kind. */
   readonly samples: Int32Array
   readonly kinds: Uint8Array
 }
@@ -106,7 +106,7 @@ function boundsOf(sets: readonly (readonly number[])[]): Int32Array {
   return Int32Array.from(bounds).sort()
 }
 
-/** Marks the runs inside the set apart from those outside; returns the next fresh mark. */
+/** Marks the runs inside the set differently from those outside; returns the next free mark. */
 function refine(
   bounds: Int32Array,
   marks: Int32Array,
@@ -126,7 +126,7 @@ function refine(
   return fresh + inside.size
 }
 
-/** The run that a code point is in. */
+/** The run that contains a code point. */
 function runOf(starts: Int32Array, code: number): number {
   let low = 0
   let high = starts.length

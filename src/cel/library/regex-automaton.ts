@@ -14,69 +14,69 @@ import {
   SPLIT,
 } from './regex-program.ts'
 
-/** In the table of transitions; anything else is the offset of a state's row. */
+/** Values in the transition table; anything else is the offset of a state's row. */
 const UNKNOWN = 0
 const DEAD = 1
 const MATCHED = 2
 const FIRST_ROW = 3
 
-/** Numbers that a pattern may keep, in its table and its states: up to 300 KB, whatever the text. */
+/** Max numbers cached per pattern, in its table and its states: up to 300 KB for any string. */
 const LARGEST_CACHE = 1 << 15
-/** But room for this many states. */
+/** The cache has room for at least this many states. */
 const FEWEST_STATES = 16
-/** What a state takes besides its row and its instructions. */
+/** The size of a state besides its row and its instructions. */
 const STATE_OVERHEAD = 16
-/** Beside the kinds of what stands before, in the key of a state. */
+/** Added to the kind of the preceding character in the key of a fresh state. */
 const FRESH = 4
-/** Characters that are worth to be read as bytes, and those that are read otherwise at a time. */
+/** Min characters worth loading as bytes, and the number of characters read at a time otherwise. */
 const WORTH_LOADING = 1 << 7
 const UNLOADED = 1 << 12
-/** What it takes to find a transition, besides the threads that wait, in looks of a search. */
+/** The cost of computing a transition, besides the waiting threads, in looks of a search. */
 const LOOKS_PER_TRANSITION = 16
-/** What it takes to look at an instruction for a transition that is not known, in units of fuel. */
+/** The cost of visiting an instruction for an unknown transition, in units of fuel. */
 const UNITS_PER_INSTRUCTION = 2
 
 interface State {
   /** CHAR and ASSERT instructions where threads wait, in order. */
   readonly waiting: readonly number[]
   readonly asks: boolean
-  /** What stands before, where an ASSERT waits; else OTHER, since nothing will ask. */
+  /** The kind of the preceding character if an ASSERT waits; else OTHER, as it is not needed. */
   readonly before: number
-  /** Every thread began here: no match is under way. */
+  /** Every thread began here: no match is in progress. */
   readonly isFresh: boolean
 }
 
-/** A walk over a text that is interrupted and goes on. */
+/** A walk over a string that can be interrupted and resumed. */
 export interface Walk {
-  /** 'spent': to go on would cost more than there is. */
+  /** 'spent': continuing would cost more than is left. */
   readonly result: 'matched' | 'dead' | 'more' | 'spent'
-  /** Behind the last character that was read. */
+  /** The offset after the last character that was read. */
   readonly at: number
-  /** No match that begins before this has been met: none was under way here. */
+  /** No match begins before this offset: none was in progress here. */
   readonly fresh: number
   readonly state: State | undefined
-  /** Where that is, as long as the cache has these. */
+  /** The row of `state`, as long as the cache has these `states`. */
   readonly row: number
   readonly states: readonly State[]
 }
 
 /**
- * Says whether a pattern matches somewhere in a text. Sets of threads become states when they
- * are first met; a text that meets no new one costs a table look-up per character. When the
- * cache is full it starts anew, so that the worst text costs a look at every instruction per
- * character, and never more memory. That is charged as it happens: what a text costs depends on
- * what was met before, but only a text that leads to ever new states costs more than it has.
+ * Tests whether a pattern matches somewhere in a string. Sets of threads become states when they
+ * first occur; a string that reaches no new state costs one table lookup per character. When the
+ * cache is full it is cleared, so that the worst string costs a visit to every instruction per
+ * character, but never more memory. That cost is charged as it occurs: it depends on which states
+ * were reached before, but only a string that keeps reaching new states exceeds its budget.
  */
 export class Automaton {
   readonly #program: Program
   readonly #alphabet: Alphabet
-  /** One column per letter, one for the end of the text, and one that says whether it is fresh. */
+  /** One column per letter, one for the end of the string, and one that marks fresh states. */
   readonly #columns: number
-  /** No thread starts behind the first character: the pattern begins with ^. */
+  /** No thread starts after the first character: the pattern begins with ^. */
   readonly #anchored: boolean
   readonly #largest: number
 
-  /** Of whoever walks; undefined: nobody does, or there are too many letters for it. */
+  /** For walks; `undefined` before the first one, or if there are too many letters. */
   #bytes: ByteTable | undefined
 
   #table = new Int32Array(0)
@@ -87,10 +87,10 @@ export class Automaton {
 
   readonly #seen: Uint32Array
   #round = 0
-  /** One bit for each instruction where a thread was found to wait. */
+  /** One bit per instruction where a waiting thread was found. */
   readonly #found: Int32Array
   readonly #stack: number[] = []
-  /** No thread went on past the last character. */
+  /** No thread advanced past the last character. */
   #hasNone = true
 
   constructor(program: Program) {
@@ -137,7 +137,7 @@ export class Automaton {
     return (this.#table[row + end] as number) || this.#advance(row, end)
   }
 
-  /** The beginning of a walk from an offset on. */
+  /** Begins a walk at an offset. */
   open(text: string, from: number): Walk {
     this.#bytes ??= ByteTable.of(this.#alphabet)
     const row = this.#begin(kindBefore(text, from))
@@ -145,9 +145,9 @@ export class Automaton {
   }
 
   /**
-   * On to `limit`: the same as `matches` for the rest of the text, in pieces. Others may have used
-   * the cache since. `looks` pay for transitions that are not known, since a text can be written so
-   * that it always meets new ones.
+   * Advances to `limit`: equivalent to `matches` for the rest of the string, in pieces. Other walks
+   * may have used the cache since. `looks` pays for unknown transitions, since a string can be
+   * written so that it always reaches new ones.
    */
   walk(walk: Walk, text: string, limit: number, looks: Allowance): Walk {
     const { state, states } = walk
@@ -178,7 +178,7 @@ export class Automaton {
     return this.#walked(row, at, fresh)
   }
 
-  /** `fresh`: the last byte before which no match was under way; -1: there is none. */
+  /** `fresh`: the last byte before which no match was in progress, or -1 if there is none. */
   #walkBytes(from: number, slice: ByteSlice, looks: Allowance) {
     const table = this.#bytes as ByteTable
     const columns = this.#columns
@@ -210,7 +210,7 @@ export class Automaton {
     return { row, bytes, fresh }
   }
 
-  /** One letter on. */
+  /** Advances by one letter. */
   #step(row: number, letter: number, looks: Allowance): number {
     const known = this.#table[row + letter] as number
     if (known !== UNKNOWN) return known
@@ -231,7 +231,7 @@ export class Automaton {
     return { result: 'more', at, fresh, state: states[row / this.#columns], row, states }
   }
 
-  /** How much the cache holds now, in numbers. */
+  /** The current size of the cache, in numbers. */
   get cached(): number {
     return this.#held
   }
@@ -243,12 +243,12 @@ export class Automaton {
     return matched ? MATCHED : this.#rowFor(waiting, before, true)
   }
 
-  /** Fills one cell of the table: where a state goes with a letter, or at the end of the text. */
+  /** Fills one cell of the table: the next state for a letter, or for the end of the string. */
   #advance(row: number, letter: number): number {
     charge(UNITS_PER_INSTRUCTION * this.#program.op.length)
     const states = this.#states
     const next = this.#next(states[row / this.#columns] as State, letter)
-    // A cache that has started anew no longer has the row that we came from.
+    // A cache that was cleared in between no longer has the current row.
     if (states === this.#states) this.#table[row + letter] = next
     return next
   }
@@ -270,7 +270,7 @@ export class Automaton {
     return waiting.length === 0 ? DEAD : this.#rowFor(waiting, after, this.#hasNone)
   }
 
-  /** Takes threads past the conditions that hold; true where one has matched. */
+  /** Advances threads past the conditions that hold; true if one has matched. */
   #pass(waiting: readonly number[], held: number): boolean {
     this.#newRound()
     for (let i = 0; i < waiting.length; i++) {
@@ -279,7 +279,7 @@ export class Automaton {
     return false
   }
 
-  /** Takes threads past a character, and starts one behind it; true where one has matched. */
+  /** Advances threads past a character and starts one after it; true if one has matched. */
   #read(active: readonly number[], code: number): boolean {
     const { arg, out, sets, start } = this.#program
     this.#newRound()
@@ -293,7 +293,7 @@ export class Automaton {
     return !this.#anchored && this.#spread(start)
   }
 
-  /** The row of a state, which is made where it is not known. */
+  /** The row of a state, which is created if it does not exist. */
   #rowFor(waiting: readonly number[], before: number, isFresh: boolean): number {
     const asks = waiting.some((pc) => this.#program.op[pc] === ASSERT)
     const state = { waiting, asks, before: asks ? before : OTHER, isFresh }
@@ -326,8 +326,8 @@ export class Automaton {
   }
 
   /**
-   * Finds the instructions where threads from here wait, and says whether one of them has
-   * matched. Where `held` is not given, threads wait at an ASSERT until its sides are known.
+   * Finds the instructions where threads from here wait, and returns whether one of them has
+   * matched. If `held` is not given, threads wait at an ASSERT until both its sides are known.
    */
   #spread(from: number, held = -1): boolean {
     const { op, arg, out } = this.#program
@@ -359,7 +359,7 @@ export class Automaton {
     this.#round = 1
   }
 
-  /** The instructions found, in order; the next search begins with none. */
+  /** Returns the instructions found, in order, and clears them for the next search. */
   #collect(): number[] {
     const found = this.#found
     const list: number[] = []
@@ -383,7 +383,7 @@ export class Automaton {
   }
 }
 
-/** The same program without the instructions that only lead to the next. */
+/** The same program without the instructions that only lead to the next one. */
 function withoutDetours(program: Program): Program {
   const { op, out, arg } = program
   const arrive = (pc: number) => {

@@ -1,42 +1,42 @@
 import { type Alphabet, letterOf } from './regex-alphabet.ts'
 
 /*
- * Texts as bytes, two of which an automaton reads with one look into a table. To ask a string for
- * each character takes longer than everything else that a walk over a long text does.
+ * Strings as bytes, of which an automaton reads two with one table lookup. Reading each character
+ * from the string takes longer than everything else in a walk over a long string.
  */
 
-/** Bytes that are read at once. */
+/** Bytes loaded at a time. */
 const SLICE = 1 << 12
 const BYTES = new Uint8Array(SLICE)
 const PAIRS = new Uint16Array(BYTES.buffer)
 const encoder = new TextEncoder()
 
-/** With more letters tables of pairs would be too large for what they are worth. */
+/** With more letters, tables of pairs would cost more memory than they are worth. */
 const MAX_LETTERS = 14
-/** Cells that a pattern may keep, of 4 bytes each. */
+/** Max cells per pattern, of 4 bytes each. */
 const MAX_CELLS = 1 << 15
 const CONTINUED = 0x80
 const LONG = 0xf0
 
-/** In the table; anything else is where the row of a state begins. */
+/** Values in the table; anything else is the offset of a state's row. */
 const UNKNOWN = 0
-/** The two letters have to be read one by one. */
+/** The two letters must be read one by one. */
 const APART = -1
 
-/** The column of each pair of bytes for one alphabet at a time: its last is of none. */
+/** The column of each pair of bytes, for one alphabet at a time. No pair has the last column. */
 const COLUMN_OF_PAIR = new Uint8Array(0x1_0000)
 let columnsOf: ByteTable | undefined
 
-/** Where a walk ended: the row, and the last pair before which no match was under way, or -1. */
+/** Where a walk ended: the row, and the last pair before which no match was in progress, or -1. */
 const REACHED = new Int32Array(2)
 
 /**
- * States by pairs of bytes. All characters beyond ASCII are one letter, which the first of their
- * bytes stands for; the others change nothing. One slice of one text is loaded at a time, for
- * whoever walks over it before others have their turn.
+ * Transitions of states by pairs of bytes. All non-ASCII characters share one letter, which the
+ * first of their bytes represents; the others change nothing. One slice of one string is loaded at
+ * a time, and is valid only until another walk loads its own.
  */
 export class ByteTable {
-  /** By byte. */
+  /** The letter of each byte. */
   readonly letters = new Uint8Array(256)
   /** The letter of bytes that change nothing. */
   readonly nothing: number
@@ -56,15 +56,18 @@ export class ByteTable {
     this.letters.fill(letterOf(alphabet, 0x80), 0xc0)
   }
 
-  /** Undefined: there are too many letters. */
+  /** `undefined` if there are too many letters. */
   static of(alphabet: Alphabet): ByteTable | undefined {
     return alphabet.size > MAX_LETTERS ? undefined : new ByteTable(alphabet)
   }
 
-  /** The text from here on; undefined: it has characters beyond ASCII that are not alike. */
+  /**
+   * Loads the string from this offset on; `undefined` if it has non-ASCII characters with different
+   * letters.
+   */
   load(text: string, from: number, limit: number): ByteSlice | undefined {
     let end = Math.min(limit, from + SLICE)
-    // Half of a character is another one.
+    // Half of a surrogate pair would be a different character.
     if ((text.charCodeAt(end - 1) & 0xfc00) === 0xd800) end--
     const part = text.slice(from, end)
     const { read, written } = encoder.encodeInto(part, BYTES)
@@ -76,7 +79,7 @@ export class ByteTable {
     this.#table.fill(UNKNOWN)
   }
 
-  /** Whether states up to this one have rows. */
+  /** Whether states up to this one have rows; enlarges the table if necessary. */
   #hasRoom(state: number): boolean {
     const needed = (state + 1) * this.#width
     if (needed <= this.#table.length) return true
@@ -87,14 +90,14 @@ export class ByteTable {
     return true
   }
 
-  /** A state that the table can hold; its row says whether no match is under way there. */
+  /** Whether the table has room for a state; sets in its row whether no match is in progress. */
   holds(state: number, isFresh: boolean): boolean {
     if (!this.#hasRoom(state)) return false
     this.#table[(state + 1) * this.#width - 1] = isFresh ? 1 : 0
     return true
   }
 
-  /** From one state on, before the first pair for which the table knows none, or to `stop`. */
+  /** Walks from a state to the first pair with an unknown transition, or to `stop`. */
   walk(state: number, pair: number, stop: number): Reached {
     if (columnsOf !== this) this.#writeColumns()
     REACHED[0] = state * this.#width
@@ -106,7 +109,7 @@ export class ByteTable {
     }
   }
 
-  /** What becomes of a state with a pair; -1: it is to be read one by one. */
+  /** Records the transition of a state for a pair; -1: the pair must be read byte by byte. */
   learn(state: number, pair: number, next: number): void {
     const column = COLUMN_OF_PAIR[PAIRS[pair] as number] as number
     const isHeld = next >= 0 && this.#hasRoom(next)
@@ -132,7 +135,7 @@ interface Reached {
   readonly fresh: number
 }
 
-/** A function of its own, which is called often: V8 compiles it as it stays. */
+/** A separate, frequently called function, so that V8 compiles it on its own. */
 function walkPairs(table: Int32Array, isFresh: number, from: number, stop: number): number {
   let row = REACHED[0] as number
   let fresh = -1
@@ -140,7 +143,7 @@ function walkPairs(table: Int32Array, isFresh: number, from: number, stop: numbe
   for (; pair < stop; pair++) {
     const column = COLUMN_OF_PAIR[PAIRS[pair] as number] as number
     const next = table[row + column] as number
-    // Most texts that take long stay in one state, which need not be waited for then.
+    // Most slow strings stay in one state, in which case there is nothing to wait for.
     if (next === row) continue
     if (table[row + isFresh] === 1) fresh = pair
     if (next <= UNKNOWN) break
@@ -151,9 +154,9 @@ function walkPairs(table: Int32Array, isFresh: number, from: number, stop: numbe
   return pair
 }
 
-/** What is loaded. */
+/** The loaded part of a string. */
 export class ByteSlice {
-  /** Of the text. */
+  /** UTF-16 units of the string. */
   readonly units: number
   readonly bytes: number
 
@@ -166,7 +169,7 @@ export class ByteSlice {
     return BYTES[index] as number
   }
 
-  /** Of the characters that begin before this byte. */
+  /** UTF-16 units of the characters that begin before this byte. */
   unitsBefore(index: number): number {
     if (this.units === this.bytes) return index
     if (index === this.bytes) return this.units

@@ -2,7 +2,7 @@ import { contains } from './regex-alphabet.ts'
 import { conditions, kindBefore, kindOf } from './regex-conditions.ts'
 import { ASSERT, CAPTURE, CHAR, JUMP, MATCH, type Program, SPLIT } from './regex-program.ts'
 
-/** Where the match and its groups begin and end, as UTF-16 offsets; -1 for a group not taken. */
+/** The UTF-16 offsets of the match and its groups; -1 for a group that did not participate. */
 export type Captures = readonly number[]
 
 interface Thread {
@@ -11,9 +11,9 @@ interface Thread {
 }
 
 /**
- * The first match in the text, from an offset on: of those that begin leftmost the one that the pattern prefers
- * (`a|ab` takes a, `.*` as much as it can). All threads advance together, in order of preference,
- * so that the cost is at most one look at every instruction per character.
+ * The first match in the string, from an offset on: of the leftmost matches, the one that the
+ * pattern prefers (`a|ab` prefers a, `.*` as much as possible). All threads advance together, in
+ * order of preference, so that the cost is at most one visit to every instruction per character.
  */
 export function findCaptures(program: Program, text: string, from = 0): Captures | undefined {
   const { op, out, arg, sets } = program
@@ -37,7 +37,7 @@ export function findCaptures(program: Program, text: string, from = 0): Captures
     for (const { pc, slots } of ready) {
       if (op[pc] === MATCH) {
         found = slots.with(1, at)
-        // Those behind are less preferred.
+        // The remaining threads are less preferred.
         break
       }
       if (code !== undefined && contains(sets[arg[pc] as number] as readonly number[], code)) {
@@ -50,16 +50,16 @@ export function findCaptures(program: Program, text: string, from = 0): Captures
   }
 }
 
-/** What a match can begin with. */
+/** The characters that a match can begin with. */
 interface Starts {
-  /** By code, as far as ASCII goes. */
+  /** By code, for ASCII. */
   readonly ascii: Uint8Array
   readonly sets: readonly (readonly number[])[]
 }
 
 const STARTS = new WeakMap<Program, Starts | { readonly any: true }>()
 
-/** Undefined: it may begin anywhere, as it can be empty or asks for what stands around it. */
+/** `undefined` if a match may begin anywhere, because it can be empty or depends on its context. */
 function startsOf(program: Program): Starts | undefined {
   let known = STARTS.get(program)
   if (known === undefined) {
@@ -84,7 +84,7 @@ function findStarts({ op, out, arg, sets, start }: Program): Starts | undefined 
   return { ascii: Uint8Array.from({ length: 128 }, (_, code) => Number(has(code))), sets: found }
 }
 
-/** The next place where a match can begin; -1 where there is none. */
+/** The next position where a match can begin; -1 if there is none. */
 function nextStart(text: string, from: number, { ascii, sets }: Starts): number {
   for (let at = from; at < text.length; at++) {
     const unit = text.charCodeAt(at)
@@ -99,7 +99,7 @@ function nextStart(text: string, from: number, { ascii, sets }: Starts): number 
   return -1
 }
 
-/** Lists the CHAR and MATCH instructions that a thread reaches here, the preferred ones first. */
+/** Lists the CHAR and MATCH instructions that a thread reaches here, in order of preference. */
 function spread(
   { op, out, arg }: Program,
   from: number,

@@ -12,7 +12,7 @@ export function kindBefore(text: string, at: number): number {
   return at === 0 ? EDGE : kindOf(text.charCodeAt(at - 1))
 }
 
-/** Of a character; undefined: the text is over. */
+/** The kind of a character; `undefined` is the end of the string. */
 export function kindOf(code: number | undefined): number {
   if (code === undefined) return EDGE
   if (code === 0x0a) return NEWLINE

@@ -8,7 +8,7 @@ import { defineLibrary, fn, global, method, type Overload } from './define.ts'
 import type { Captures } from './regex-captures.ts'
 import { compilePattern, dynamicPattern, type Pattern } from './regex-pattern.ts'
 
-/** What Kubernetes calls find and findAll, and cel-go's regex extension. */
+/** find and findAll, as in Kubernetes, and cel-go's regex extension. */
 export const REGEX_FUNCTIONS = defineLibrary('regexFunctions', [
   fn('find', search([STRING, STRING], STRING, find, method)),
   fn(
@@ -47,7 +47,7 @@ export const REGEX_FUNCTIONS = defineLibrary('regexFunctions', [
 
 type Search = (pattern: Pattern, text: string, rest: readonly Value[]) => Value | undefined
 
-/** The text comes first, then the pattern, which is compiled once where it is constant. */
+/** The string comes first, then the pattern, which is compiled once if it is constant. */
 function search(
   params: Overload['params'],
   result: Overload['result'],
@@ -66,7 +66,7 @@ function search(
   return declare(params, result, call, { metered: true, prepare })
 }
 
-/** Empty where nothing matches. */
+/** Returns an empty string if nothing matches. */
 function find(pattern: Pattern, text: string): string | undefined {
   const found = pattern.find(text)
   return found === undefined ? undefined : found === null ? '' : groupOf(found, text, 0)
@@ -100,7 +100,7 @@ function textsOf(
   return allOf(pattern, text, max)?.map((found) => groupOf(found, text, group))
 }
 
-/** In the replacement `\1` stands for a group and `\\` for a backslash. */
+/** In the replacement, `\1` refers to a group and `\\` is a backslash. */
 function replace(
   pattern: Pattern,
   text: string,
@@ -132,7 +132,10 @@ function replace(
   return result + text.slice(from)
 }
 
-/** As Go finds them: none overlaps, and an empty one does not follow right after another. */
+/**
+ * All matches as Go finds them: they do not overlap, and an empty match does not directly follow
+ * another match.
+ */
 function allOf(pattern: Pattern, text: string, max: number): readonly Captures[] | undefined {
   const all: Captures[] = []
   let last = -1

@@ -6,15 +6,15 @@ const META = /[\\.+*?()|[\]{}^$]/
 const PUNCTUATION = /[!-/:-@[-`{-~]/
 
 /**
- * The test of a pattern that is a literal with or without anchors and `.*` at its ends, as most
- * are that people write for paths and hosts; undefined for all others. Without flags, `^` and `$`
- * are the ends of the text and `.` is anything but a newline.
+ * The test for a pattern that is a literal with optional anchors and `.*` at its ends, like most
+ * patterns for paths and hosts; `undefined` for all others. Without flags, `^` and `$` are the ends
+ * of the string, and `.` is anything but a newline.
  */
 export function compileLiteral(pattern: string): Test | undefined {
   const parts = readLiteral(pattern)
   if (parts === undefined) return undefined
   const { start, literal, end } = parts
-  // What .* stands for and the literal overlap in newlines only where the literal has some.
+  // The newline checks for `.*` also cover the literal, so the literal must not contain any.
   if ((start === '^.*' || end === '.*$') && literal.includes('\n')) return undefined
   return TESTS[`${start} ${end}`](literal)
 }
@@ -41,7 +41,7 @@ const TESTS: Record<`${Start} ${End}`, (literal: string) => Test> = {
   '^.* .*$': (literal) => (text) => !text.includes('\n') && findText(text, literal, 0) >= 0,
 }
 
-/** Whether a newline stands before this offset. */
+/** Whether there is a newline before this offset. */
 function isBefore(text: string, offset: number): boolean {
   const newline = text.indexOf('\n')
   return newline >= 0 && newline < offset
@@ -55,7 +55,7 @@ function readLiteral(pattern: string) {
     at = 1
   }
   if (pattern.startsWith('.*', at)) {
-    // Where the match may begin anywhere, so may .*.
+    // Without `^` the match may begin anywhere, so `.*` changes nothing.
     if (start === '^') start = '^.*'
     at += 2
   }

@@ -7,15 +7,15 @@ import { compileLiteral } from './regex-literal.ts'
 import { compileProgram, type Program } from './regex-program.ts'
 import { type Span, SpanSearch } from './regex-span.ts'
 
-/** A pattern in RE2's syntax, ready for texts. Both return `fail` for a text that costs too much. */
+/** A compiled pattern in RE2 syntax. `matches` and `find` return `fail` for costly strings. */
 export interface Pattern {
-  /** Whether it matches somewhere in the text. */
+  /** Whether the pattern matches somewhere in the string. */
   readonly matches: (text: string) => boolean | undefined
   /**
-   * The first match from an offset on: where it and its groups are; null where there is none.
+   * The first match from an offset on: the offsets of it and its groups, or null if there is none.
    */
   readonly find: (text: string, from?: number) => Captures | null | undefined
-  /** The same in steps, without groups; `looks` are what it may still cost, for all its texts. */
+  /** Like `find`, but in steps and without groups; `looks` is what its strings may still cost. */
   readonly findSteps: (
     text: string,
     from: number,
@@ -27,13 +27,13 @@ export interface Pattern {
 
 const LONGEST_CONSTANT = 10_000
 const LONGEST_DYNAMIC = 1_000
-/** What one text may cost to be taken apart, whoever counts, in instructions looked at. */
+/** Max cost of finding the groups in one string, in instructions visited, regardless of fuel. */
 const LARGEST_WORK = 1 << 22
 const MAX_REMEMBERED = 64
-/** A pattern that is not a constant may come from a client: no more than 5 ms for its classes. */
+/** A pattern that is not constant may come from a client: its classes must take at most 5 ms. */
 const MAX_DYNAMIC_CODE_POINTS = 20_000
 
-/** For a pattern known when the expression is compiled. */
+/** Compiles a pattern that is known when the expression is compiled. */
 export function compilePattern(pattern: string): Pattern | undefined {
   if (pattern.length > LONGEST_CONSTANT) return tooLong()
   return readPattern(pattern)
@@ -41,10 +41,10 @@ export function compilePattern(pattern: string): Pattern | undefined {
 
 const remembered = new Map<string, Pattern | { readonly invalid: unknown }>()
 
-/** For a pattern known when it is used: the latest ones are remembered, wrong ones as well. */
+/** Compiles a pattern known only at run time; the latest ones are cached, even invalid ones. */
 export function dynamicPattern(pattern: string): Pattern | undefined {
   if (pattern.length > LONGEST_DYNAMIC) return tooLong()
-  // The same charge whether it is remembered or not: a result must not depend on what ran before.
+  // The charge is the same whether it is cached or not: results must not depend on what ran before.
   charge(100 + 4 * pattern.length)
   let known = remembered.get(pattern)
   if (known === undefined) {
@@ -96,7 +96,10 @@ function findBy(program: Program | undefined, matches: Pattern['matches']): Patt
   }
 }
 
-/** `isThere`: what says sooner that nothing matches. Made when it is asked first: rules never do. */
+/**
+ * `isThere` reports sooner that nothing matches. The search is created on first use: rules never
+ * use it.
+ */
 function stepsBy(
   program: Program | undefined,
   automaton: Automaton | undefined,
@@ -111,7 +114,7 @@ function stepsBy(
   }
 }
 
-/** A character takes some 7 ns; what is not known yet, the automaton charges for itself. */
+/** A character takes about 7 ns; the automaton charges for unknown transitions itself. */
 function automatonTest(automaton: Automaton): Pattern['matches'] {
   return (text) => {
     charge(text.length - (text.length >> 2))

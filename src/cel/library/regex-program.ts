@@ -2,7 +2,7 @@ import { RE2JS } from '@bufbuild/re2'
 import { fail } from '../values/failure.ts'
 import { regexSize } from './regex-size.ts'
 
-/** The instructions of a program, one of which reads a character: CHAR. */
+/** The instructions of a program; only CHAR reads a character. */
 export const SPLIT = 1
 export const JUMP = 2
 export const CAPTURE = 3
@@ -20,32 +20,32 @@ export const WORD_BOUNDARY = 0x10
 export const NO_WORD_BOUNDARY = 0x20
 
 /**
- * A pattern in RE2's syntax, compiled for a machine with one thread per alternative. Reading and
- * compiling the syntax is the work of @bufbuild/re2; its matcher is not used, since it spends
- * microseconds where ./regex-automaton.ts spends nanoseconds and keeps megabytes per pattern.
+ * A pattern in RE2 syntax, compiled for a machine with one thread per alternative. @bufbuild/re2
+ * parses and compiles the syntax; its matcher is not used, since it takes microseconds where
+ * ./regex-automaton.ts takes nanoseconds, and retains megabytes per pattern.
  */
 export interface Program {
   readonly op: Uint8Array
   /** The next instruction. */
   readonly out: Uint16Array
-  /** Of SPLIT the second choice, of CAPTURE the slot, of ASSERT the conditions, of CHAR its set. */
+  /** The second choice of SPLIT, slot of CAPTURE, conditions of ASSERT, or set of CHAR. */
   readonly arg: Uint16Array
   /** Sorted, disjoint ranges of code points: first, last, first, last… */
   readonly sets: readonly (readonly number[])[]
   readonly start: number
-  /** Capture groups, the whole match not counted. */
+  /** The number of capture groups, not counting the whole match. */
   readonly groups: number
   readonly names: ReadonlyMap<string, number>
 }
 
-/** What a thread may cost per character is bounded by this: [a-z]{1,1000} fits, squared not. */
+/** Limits the cost of a thread per character: [a-z]{1,1000} fits, squared it does not. */
 export const LARGEST_PROGRAM = 4_000
 /** Enough for one case-insensitive range over all scripts, which takes 30 ms. */
 const MAX_CODE_POINTS = 150_000
 
 type Instruction = ReturnType<RE2JS['re2']>['prog']['inst'][number]
 
-/** Undefined, with the reason in `fail`, where the pattern is wrong or too large. */
+/** `undefined`, with the reason in `fail`, if the pattern is invalid or too large. */
 export function compileProgram(
   pattern: string,
   maxCodePoints = MAX_CODE_POINTS,
@@ -92,7 +92,10 @@ function readInstructions(inst: readonly Instruction[]) {
   return { op, out, arg, sets }
 }
 
-/** By the engine's numbers: ALT, ALT_MATCH, CAPTURE, EMPTY_WIDTH, FAIL, MATCH, NOP, four RUNEs. */
+/**
+ * Indexed by the engine's numbers: ALT, ALT_MATCH, CAPTURE, EMPTY_WIDTH, FAIL, MATCH, NOP, four
+ * RUNEs.
+ */
 const OPERATIONS = [
   FAIL,
   SPLIT,
@@ -117,7 +120,7 @@ function rangesOf(instruction: Instruction): readonly number[] {
 
 const folded = new Map<number, readonly number[]>()
 
-/** The engine tells what a letter equals in either case only inside a class of two. */
+/** The engine reveals the other cases of a letter only inside a class of two. */
 function foldedRanges(code: number): readonly number[] {
   const known = folded.get(code)
   if (known !== undefined) return known

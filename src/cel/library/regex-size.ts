@@ -1,17 +1,17 @@
-/** An upper bound of what compiling a pattern costs, found by one look at its text. */
+/** An upper bound of the cost of compiling a pattern, computed in one pass over it. */
 export interface RegexSize {
   /** The size of the program: counted repeats multiply, as in `(x{99}){9}`. */
   readonly instructions: number
   /**
-   * Code points to handle one by one: those that ranges of a case-insensitive class span, and
-   * the tables of scripts and categories. A million takes some 200 ms.
+   * Code points to process one by one: those in the ranges of a case-insensitive class, and the
+   * tables of scripts and categories. A million takes about 200 ms.
    */
   readonly codePoints: number
 }
 
 interface Group {
   size: number
-  /** The size of the latest atom, on which a repeat operator acts. */
+  /** The size of the latest atom, to which a repeat operator applies. */
   atom: number
 }
 
@@ -19,7 +19,7 @@ const REPEAT = /\{(\d{1,4})(?:(,)(\d{0,4}))?\}/y
 const HEX = /\\x(?:\{([0-9A-Fa-f]{1,6})\}|([0-9A-Fa-f]{2}))/y
 const PROPERTY = /\\[pP](?:\{[^}]*\}|.)/y
 const FOLDS = /\(\?[A-Za-z]*i/
-/** A table has up to some 700 ranges, and twice as many with both cases. */
+/** A table has up to about 700 ranges, and twice as many with both cases. */
 const TABLE = 1_000
 
 export function regexSize(pattern: string): RegexSize {
@@ -73,7 +73,7 @@ export function regexSize(pattern: string): RegexSize {
         grow((group.atom + 1) * max + 2, at + repeat[0].length)
       }
     } else {
-      // What stands on a side of | may be nothing, which is an instruction too.
+      // A side of | may be empty, which is an instruction too.
       atom(char === '|' ? 2 : 1, at + 1)
     }
   }
@@ -83,7 +83,7 @@ export function regexSize(pattern: string): RegexSize {
   return { instructions: group.size + 3, codePoints }
 }
 
-/** Behind `(`, `(?:`, `(?i:`, `(?P<name>`; of `(?i)` before the bracket that closes it. */
+/** The offset after `(`, `(?:`, `(?i:` or `(?P<name>`; for `(?i)`, before the `)`. */
 function groupStart(pattern: string, at: number): number {
   if (pattern[at + 1] !== '?') return at + 1
   let end = at + 2
@@ -96,13 +96,13 @@ function escapeEnd(pattern: string, at: number): number {
   return found === null ? at + 2 : at + found[0].length
 }
 
-/** A class from its `[`: where it ends, and how many code points its ranges span. */
+/** Reads a class from its `[`: where it ends, and how many code points its ranges span. */
 function readClass(pattern: string, start: number): { end: number; span: number } {
   let span = 0
   let from: number | undefined
   let at = start + 1
   if (pattern[at] === '^') at++
-  // The first bracket is a character of the class: []a].
+  // A leading bracket is a member of the class: []a].
   for (let first = true; at < pattern.length; first = false) {
     if (pattern[at] === ']' && !first) return { end: at + 1, span }
     const named = pattern.startsWith('[:', at) ? pattern.indexOf(':]', at) : -1

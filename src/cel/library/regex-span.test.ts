@@ -83,7 +83,7 @@ describe('the search for spans', () => {
       at = step.value.end
     }
     assert.equal(spans.length, 1_000)
-    // What stands between them costs no looks.
+    // The characters between matches cost no looks.
     assert.ok((1 << 24) - looks.left < 100 * spans.length, `${(1 << 24) - looks.left} looks`)
     const none = run(compilePattern('(x|y)*0[,-]') as Pattern, text, 0)
     assert.equal(none.found, null)
@@ -135,7 +135,7 @@ describe('the search for spans', () => {
     const steps = pattern.findSteps(text, 0, { left: 1 << 24 })
     let step = steps.next()
     for (let round = 0; step.done !== true; round++) {
-      // As many states as there are ways to write fourteen letters.
+      // As many states as there are strings of fourteen letters.
       for (let n = 0; n < 400; n++) {
         pattern.matches(`c${(round * 7_919 + n * 104_729).toString(2).replaceAll('0', 'c')}`)
       }

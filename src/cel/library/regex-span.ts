@@ -4,7 +4,7 @@ import type { Automaton } from './regex-automaton.ts'
 import { conditions, kindBefore, kindOf } from './regex-conditions.ts'
 import { ASSERT, CAPTURE, CHAR, JUMP, MATCH, type Program, SPLIT } from './regex-program.ts'
 
-/** Where a match begins and ends, as UTF-16 offsets. */
+/** The UTF-16 offsets where a match begins and ends. */
 export interface Span {
   readonly start: number
   readonly end: number
@@ -12,25 +12,25 @@ export interface Span {
 
 /** Characters that the automaton reads in one step. */
 const STEP = 1 << 15
-/** Characters after which it is seen whether some can be skipped. */
+/** Characters after which the search checks whether some can be skipped. */
 const SHORT_PIECE = 1 << 7
 /** Looks at instructions in one step. */
 const STEP_LOOKS = 1 << 13
-/** What it takes to begin a search, in looks. */
+/** The cost of beginning a search, in looks. */
 const BEGIN = 16
 
 /**
- * The first match from an offset on, without its groups, in steps between which others may have
- * their turn. The automaton reads the text up to the end of a match, which takes nanoseconds for a
- * character; only from where that match may have begun the threads do, of which each look counts.
- * 'spent': there were no more. Of all matches of a text no character is read twice by the automaton.
+ * The first match from an offset on, without its groups, in steps between which others can run. The
+ * automaton reads the string up to the end of a match, which takes nanoseconds per character; the
+ * threads, whose looks are charged, run only from the earliest start of that match on. 'spent': no
+ * looks were left. Across all matches in a string, the automaton reads no character twice.
  */
 export class SpanSearch {
   readonly #program: Program
   readonly #automaton: Automaton
-  /** Of each set, what it says of ASCII. */
+  /** For each set, which ASCII characters are in it. */
   readonly #ascii: readonly Uint8Array[]
-  /** What a match begins and ends with, for V8 to look for; undefined: nothing of that kind. */
+  /** What a match begins and ends with, for V8 to search for; `undefined`: no such class. */
   readonly #beginning: RegExp | undefined
   readonly #ending: RegExp | undefined
 
@@ -50,10 +50,10 @@ export class SpanSearch {
     const automaton = this.#automaton
     let piece = this.#beginning === undefined ? STEP : SHORT_PIECE
     let at = this.#skip(text, from)
-    // Wherever a match begins, it has to end.
+    // Wherever a match begins, it must also end.
     if (!this.#mayEnd(text, at)) return null
     let pause = at + STEP
-    /** What is left of them for this step. */
+    /** The looks left for this step. */
     const own = { left: STEP_LOOKS }
     let walk = automaton.open(text, at)
     while (walk.result === 'more') {
@@ -74,7 +74,7 @@ export class SpanSearch {
       }
       if (piece === STEP || walk.result !== 'more') continue
       const next = walk.fresh < at ? at : this.#skip(text, at)
-      // Where a match may begin everywhere, the automaton is quicker.
+      // If a match may begin everywhere, the automaton is faster.
       if (next < at + piece) piece *= 2
       if (next > at) walk = automaton.open(text, next)
       at = next
@@ -89,7 +89,7 @@ export class SpanSearch {
     return ending.test(text)
   }
 
-  /** To where a match may begin, from where none is under way. */
+  /** Skips to where a match may begin, given that none is in progress. */
   #skip(text: string, from: number): number {
     const beginning = this.#beginning
     if (beginning === undefined) return from
@@ -98,8 +98,8 @@ export class SpanSearch {
   }
 
   /**
-   * As ./regex-captures.ts has it: all threads advance together, in order of preference. Each knows
-   * where it began, and nothing else.
+   * As in ./regex-captures.ts, all threads advance together, in order of preference. Each thread
+   * records only where it began.
    */
   *#threads(text: string, from: number, looks: Allowance): Generator<void, Span | 'spent' | null> {
     const { op, out, arg, sets, start: first } = this.#program
@@ -117,7 +117,7 @@ export class SpanSearch {
         round.spread(waiting.pc[i] as number, waiting.start[i] as number, held)
       }
       if (found === undefined) round.spread(first, at, held)
-      // A character costs as much as some instructions, even if no thread waits for it.
+      // A character costs as much as a few instructions, even if no thread waits for it.
       looks.left -= round.ready.size + 2
       if (looks.left < 0) return 'spent'
       next.size = 0
@@ -126,7 +126,7 @@ export class SpanSearch {
         const own = pc[i] as number
         if (op[own] === MATCH) {
           found = { start: start[i] as number, end: at }
-          // Those behind are less preferred.
+          // The remaining threads are less preferred.
           break
         }
         if (code === undefined) continue
@@ -149,10 +149,10 @@ export class SpanSearch {
   }
 }
 
-/** Ranges of characters that are worth looking for. */
+/** Max ranges of characters that are worth searching for. */
 const MAX_RANGES = 16
 
-/** Undefined: a match may be empty, or begin with too much. */
+/** `undefined` if a match may be empty, or begin with too many characters. */
 function beginningOf({ op, out, arg, sets, start }: Program): RegExp | undefined {
   const found: (readonly number[])[] = []
   const seen = new Set<number>()
@@ -167,10 +167,10 @@ function beginningOf({ op, out, arg, sets, start }: Program): RegExp | undefined
   return classOf(found)
 }
 
-/** Undefined: a match may be empty, or end with too much. */
+/** `undefined` if a match may be empty, or end with too many characters. */
 function endingOf(program: Program): RegExp | undefined {
   const { op, out, arg, sets, start } = program
-  /** Instructions from which nothing more has to be read. */
+  /** Instructions that lead to a match without reading anything more. */
   const isOver = new Uint8Array(op.length)
   for (let isMore = true; isMore; ) {
     isMore = false
@@ -191,11 +191,11 @@ function endingOf(program: Program): RegExp | undefined {
 
 const LEADS_ON: ReadonlySet<number | undefined> = new Set([SPLIT, JUMP, CAPTURE, ASSERT])
 
-/** Of ranges of characters; undefined: there are too many. */
+/** A class of ranges of characters; `undefined` if there are too many. */
 function classOf(sets: readonly (readonly number[])[]): RegExp | undefined {
   const ranges = [...new Set(sets)].flat()
   if (ranges.length > 2 * MAX_RANGES) return undefined
-  // What takes two units begins with one of these.
+  // A character that takes two units begins with a surrogate.
   const unit = (code: number) => Math.min(code, 0xffff).toString(16).padStart(4, '0')
   const parts = ranges.flatMap((first, at) => {
     const last = ranges[at + 1] as number
@@ -205,7 +205,7 @@ function classOf(sets: readonly (readonly number[])[]): RegExp | undefined {
   return new RegExp(`[${parts.join('')}]`, 'g')
 }
 
-/** In order of preference. */
+/** Threads in order of preference. */
 class Threads {
   readonly pc: Uint16Array
   readonly start: Int32Array
@@ -222,9 +222,9 @@ class Threads {
   }
 }
 
-/** Where threads come to before one character. */
+/** The instructions that threads reach before one character. */
 class Round {
-  /** At CHAR and MATCH. */
+  /** Threads at CHAR and MATCH. */
   readonly ready: Threads
   readonly #program: Program
   readonly #seen: Int32Array
@@ -235,7 +235,7 @@ class Round {
     const { length } = program.op
     this.#program = program
     this.#seen = new Int32Array(length)
-    // Each instruction is taken from it once, and puts two there at most.
+    // Each instruction is popped once, and pushes at most two.
     this.#stack = new Uint16Array(2 * length + 1)
     this.ready = new Threads(length)
   }

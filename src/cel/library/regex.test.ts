@@ -75,10 +75,10 @@ describe('matches', () => {
     '\\',
     '(a)\\1',
   ]) {
-    it(`refuses ${pattern}`, () => {
-      for (const refuse of [() => call('a', pattern), () => prepare([undefined, pattern])]) {
+    it(`rejects ${pattern}`, () => {
+      for (const reject of [() => call('a', pattern), () => prepare([undefined, pattern])]) {
         failure.reason = ''
-        assert.equal(refuse(), undefined)
+        assert.equal(reject(), undefined)
         assert.equal(failure.reason, 'invalid regular expression')
         assert.notEqual(failure.detail, '')
       }
@@ -91,7 +91,7 @@ describe('matches', () => {
     assert.equal(failure.reason, '')
   })
 
-  it('refuses a dynamic pattern of more than 1,000 characters', () => {
+  it('rejects a dynamic pattern of more than 1,000 characters', () => {
     assert.equal(call('a', 'a'.repeat(1000)), false)
     assert.equal(call('a', 'a'.repeat(1001)), undefined)
   })
@@ -123,7 +123,7 @@ describe('the cost of regular expressions', () => {
     `${'(?:'.repeat(99)}a${'){2}'.repeat(99)}`,
     'a'.repeat(10_001),
   ]) {
-    it(`refuses ${pattern.slice(0, 30)}… at once`, () => {
+    it(`rejects ${pattern.slice(0, 30)}… at once`, () => {
       const spent = milliseconds(() => assert.equal(compilePattern(pattern), undefined))
       assert.ok(spent < 100, `${spent} ms`)
     })
@@ -152,7 +152,7 @@ describe('the cost of regular expressions', () => {
           for (let i = 0; i < 10; i++) assert.equal(matches(long), false)
         })
       })
-      // 200 ns a character is many times what it takes; quadratic would be minutes.
+      // 200 ns per character is many times the actual cost; quadratic time would take minutes.
       assert.ok((times[1] as number) < 10 * 100_000 * 2e-4, `${times[1]} ms`)
     })
   }
@@ -184,7 +184,7 @@ describe('the cost of regular expressions', () => {
   })
 
   it('limits the text of a pattern with too many states, and of no other', () => {
-    // Each few letters make a state that was not met before.
+    // Every few letters reach a new state.
     let hostile = ''
     for (let n = 1; hostile.length < 50_000; n = (n * 16_807) % 2_147_483_647) {
       hostile += n & 64 ? 'a' : 'b'

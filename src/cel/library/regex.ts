@@ -4,8 +4,8 @@ import { defineLibrary, fn, global, method, type Prepared } from './define.ts'
 import { compilePattern, dynamicPattern } from './regex-pattern.ts'
 
 /**
- * `matches`: whether a regular expression in RE2's syntax matches somewhere in the text, in time
- * proportional to the text whatever the pattern.
+ * `matches`: whether a regular expression in RE2 syntax matches somewhere in the string, in time
+ * proportional to the string, whatever the pattern.
  */
 export const REGEX = defineLibrary('regex', [
   fn(

@@ -12,7 +12,7 @@ const CLAIMS = {
 }
 const VARIABLES = { jwt: CLAIMS, request: { path: '/v1/users/42' } } as unknown as Variables
 
-/** Each is true, of values whose types are known and of such as are not. */
+/** Each is true, both for values of known types and for values of unknown types. */
 const TRUE = [
   '[1, 2, 3].sum() == 6 && jwt.list.sum() == 7',
   '[1.5, 2.0].sum() == 3.5 && [1u, 2u].sum() == 3u',

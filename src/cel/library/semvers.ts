@@ -3,7 +3,7 @@ import { int } from '../values/number.ts'
 import { parseLooseSemver, parseSemver, type Semver } from '../values/semver.ts'
 import { defineLibrary, fn, global, method, type Overload } from './define.ts'
 
-/** Semantic versions, with the names and results of Kubernetes. `true` reads `v1.2` as `1.2.0`. */
+/** Semantic versions, with the names and results of Kubernetes. With `true`, `v1.2` is `1.2.0`. */
 export const SEMVERS = defineLibrary('semver', [
   fn('semver', global([STRING], SEMVER, parseSemver), global([STRING, BOOL], SEMVER, parseEither)),
   fn(

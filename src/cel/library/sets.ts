@@ -8,7 +8,7 @@ type List = readonly Value[]
 
 const LIST = listOf(param('A'))
 
-/** cel-go's sets extension: lists as sets, without order and repetition. */
+/** cel-go's sets extension: lists as sets, ignoring order and duplicates. */
 export const SETS = defineLibrary('sets', [
   ofLists('sets.contains', contains),
   ofLists('sets.intersects', intersects),

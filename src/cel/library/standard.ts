@@ -11,8 +11,8 @@ const LIST = listOf(param('A'))
 const MAP = mapOf(param('A'), param('B'))
 
 /**
- * CEL's standard functions, but for what other files own: logic, equality, `in` and the reading
- * of members are the emitter's, the getters of times are in ./time.ts, `matches` in ./regex.ts.
+ * CEL's standard functions, except for those in other files: the emitter handles logic, equality,
+ * `in` and member access; ./time.ts has the getters of times, and ./regex.ts has `matches`.
  */
 export const STANDARD = defineLibrary('standard', [
   ...ARITHMETIC,

@@ -91,7 +91,7 @@ describe('format', () => {
     })
   }
 
-  it('refuses a value that nests without end', () => {
+  it('rejects a value that nests without end', () => {
     let deep: Value = []
     for (let i = 0; i < 100_000; i++) deep = [deep]
     assert.equal(call('format', '%s', [deep]), undefined)

@@ -31,7 +31,7 @@ function prepare([template]: readonly (Value | undefined)[]): Prepared | undefin
   return (_: string, values: readonly Value[]) => fill(parts, values)
 }
 
-/** Values beyond the clauses are not looked at. */
+/** Ignores surplus values. */
 function fill(parts: readonly (string | Clause)[], values: readonly Value[]): string | undefined {
   let result = ''
   let index = 0
@@ -91,7 +91,7 @@ const CLAUSES: ReadonlyMap<string, (precision: number) => Clause> = new Map<
   ['X', () => (value: Value) => hexadecimal(value)?.toUpperCase()],
 ])
 
-function refuse(clause: string, value: Value): undefined {
+function reject(clause: string, value: Value): undefined {
   return fail('invalid format', `${clause} clause given ${typeName(value)}`)
 }
 
@@ -103,38 +103,38 @@ function integerOf(value: Value): number | bigint | undefined {
 function decimal(value: Value): string | undefined {
   const integer = integerOf(value)
   if (integer !== undefined) return String(integer)
-  return isDouble(value) ? plain(doubleValue(value)) : refuse('decimal', value)
+  return isDouble(value) ? plain(doubleValue(value)) : reject('decimal', value)
 }
 
 function number(name: string, print: (value: number) => string): Clause {
   return (value) => {
     const integer = integerOf(value)
     if (integer !== undefined) return print(Number(integer))
-    return isDouble(value) ? print(doubleValue(value)) : refuse(name, value)
+    return isDouble(value) ? print(doubleValue(value)) : reject(name, value)
   }
 }
 
 function binary(value: Value): string | undefined {
   if (typeof value === 'boolean') return value ? '1' : '0'
-  return integerOf(value)?.toString(2) ?? refuse('binary', value)
+  return integerOf(value)?.toString(2) ?? reject('binary', value)
 }
 
 function octal(value: Value): string | undefined {
-  return integerOf(value)?.toString(8) ?? refuse('octal', value)
+  return integerOf(value)?.toString(8) ?? reject('octal', value)
 }
 
 function hexadecimal(value: Value): string | undefined {
   const bytes = typeof value === 'string' ? utf8Encode(value) : value
   if (!(bytes instanceof Uint8Array)) {
-    return integerOf(value)?.toString(16) ?? refuse('hexadecimal', value)
+    return integerOf(value)?.toString(16) ?? reject('hexadecimal', value)
   }
   return 2 * bytes.length > LARGEST_STRING ? overBound('string too long') : bytes.toHex()
 }
 
-/** As deep as readJson reads and expressions build. */
+/** The max depth that readJson reads and expressions build. */
 const DEEPEST = 200
 
-/** What %s shows: text without quotes, lists and maps in the notation of CEL. */
+/** The output of %s: strings without quotes, lists and maps in CEL notation. */
 function textOf(value: Value, depth: number): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'boolean' || value === null) return String(value)
@@ -145,10 +145,10 @@ function textOf(value: Value, depth: number): string | undefined {
   if (value instanceof Uint8Array) return utf8Decode(value) ?? fail('invalid UTF-8')
   if (value instanceof TypeValue) return value.name
   if (isWritten(value)) return value.text
-  return refuse('string', value)
+  return reject('string', value)
 }
 
-/** In the order of the keys as they are shown. */
+/** Sorted by the keys as they are shown. */
 function textOfMap(map: JsonObject | CelMap, depth: number): string | undefined {
   const entries: [key: string, value: Value][] = []
   const keys = map instanceof CelMap ? map.keys() : Object.keys(map)

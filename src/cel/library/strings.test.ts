@@ -10,7 +10,7 @@ import { caller } from './test-call.ts'
 
 const call = caller(STRINGS)
 
-/** Receiver, arguments, what is expected; undefined is an error. */
+/** Receiver, arguments and expected result; `undefined` is an error. */
 type Row = readonly [receiver: Value, args: readonly Value[], expected: Value | undefined]
 
 function table(name: string, rows: readonly Row[]) {
@@ -164,7 +164,7 @@ describe('strings that would grow without limit', () => {
     ['format of a list', () => call('format', '%s', [new Array(1000).fill(long)])],
     ['format as hex', () => call('format', '%x', [long])],
   ] as const) {
-    it(`are refused by ${what}`, () => {
+    it(`are rejected by ${what}`, () => {
       assert.equal(grow(), undefined)
       assert.match(failure.reason, /too long/)
     })

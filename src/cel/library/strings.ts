@@ -98,7 +98,7 @@ function indexOf(text: string, part: string, start: Int): number | undefined {
   return codePointIndexOf(text, part, from)
 }
 
-/** From the end of the text nothing is found but nothing, as cel-go has it. */
+/** At the end of the string, only the empty string is found, as in cel-go. */
 function lastIndexOf(text: string, part: string, start: Int): number | undefined {
   const from = Number(start)
   const length = codePointLength(text)
@@ -135,7 +135,7 @@ function upperAscii(text: string): string | undefined {
   return text.replace(/[a-z]+/g, (letters) => letters.toUpperCase())
 }
 
-/** `limit` is the most replacements to make, all where negative. */
+/** `limit` is the max number of replacements; negative means all. */
 function replace(text: string, old: string, fresh: string, limit: Int): string | undefined {
   if (old === '') return interleave(text, fresh, limit)
   charge(text.length >> 3)
@@ -154,7 +154,7 @@ function replace(text: string, old: string, fresh: string, limit: Int): string |
   return result.length > LARGEST_STRING ? overBound('string too long') : result
 }
 
-/** Nothing is found before each character and at the end. */
+/** The empty string is found before each character and at the end. */
 function interleave(text: string, fresh: string, limit: Int): string | undefined {
   const places = codePointLength(text) + 1
   const count = limit < 0 ? places : Math.min(Number(limit), places)
@@ -167,7 +167,7 @@ function interleave(text: string, fresh: string, limit: Int): string | undefined
   return left > 0 ? result + fresh : result
 }
 
-/** `limit` is the most parts to make, the last being the rest; all where negative. */
+/** `limit` is the max number of parts, the last of which is the rest; negative means all. */
 function split(text: string, separator: string, limit: Int): readonly string[] | undefined {
   if (limit === 0) return []
   charge(20 + (text.length >> 4))
@@ -185,7 +185,7 @@ function characters(text: string, max: number): string[] | undefined {
   return codePointLength(text) > max ? undefined : [...text]
 }
 
-/** Of a text that is split. */
+/** The cost of each part of a string that is split. */
 const UNITS_PER_PART = 8
 
 function substring(text: string, start: Int, end: Int): string | undefined {
@@ -195,7 +195,7 @@ function substring(text: string, start: Int, end: Int): string | undefined {
   return part ?? fail('index out of range', start < 0 ? start : end)
 }
 
-/** What Unicode calls White_Space; String.trim differs in U+0085 and U+FEFF. */
+/** Unicode's White_Space; String.trim differs in U+0085 and U+FEFF. */
 const SPACES: ReadonlySet<number> = new Set(
   Array.from(
     '\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000',

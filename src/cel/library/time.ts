@@ -10,7 +10,7 @@ export const TIME = defineLibrary('time', [
     'getFullYear',
     on(({ year }) => year),
   ),
-  // Months and days count from zero but for getDate: so the language says.
+  // Months and days count from zero, except in getDate, as CEL specifies.
   getter(
     'getMonth',
     on(({ month }) => month - 1),
@@ -49,19 +49,19 @@ export const TIME = defineLibrary('time', [
   getter(
     'getMilliseconds',
     ({ nanos }) => Math.floor(nanos / 1_000_000),
-    // cel-spec's test wants the milliseconds within the second; cel-go returns all of them.
+    // cel-spec's test expects the milliseconds within the second; cel-go returns the total.
     method([DURATION], INT, (duration: Duration) => duration.milliseconds()),
   ),
 ])
 
-/** What clocks `offset` seconds east of Greenwich show. */
+/** Reads a field of the local time, `offset` seconds east of Greenwich. */
 type Read = (time: Timestamp, offset: number) => number
 
 function on(read: (calendar: Calendar) => number): Read {
   return (time, offset) => read(calendarAt(time.seconds, offset))
 }
 
-/** A getter of timestamps, in UTC or in a zone; `more` is what the name means for others. */
+/** A getter of timestamps, in UTC or in a time zone; `more` has the overloads for other types. */
 function getter(name: string, read: Read, ...more: readonly Overload[]): FunctionDeclaration {
   const readIn = (time: Timestamp, zone: TimeZone) => read(time, zone(time.seconds))
   return fn(
@@ -86,7 +86,7 @@ function getter(name: string, read: Read, ...more: readonly Overload[]): Functio
   )
 }
 
-/** The whole of a duration in units of so many seconds, toward zero. */
+/** A duration in whole units of this many seconds, rounded toward zero. */
 function whole(unit: number): Overload {
   return method([DURATION], INT, (d: Duration) => Math.trunc(d.wholeSeconds() / unit) + 0)
 }

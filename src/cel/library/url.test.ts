@@ -74,7 +74,7 @@ describe('url and form', () => {
     assert.equal(Object.hasOwn(form, '__proto__'), true)
   })
 
-  it('refuse to grow beyond the largest string', () => {
+  it('reject to grow beyond the largest string', () => {
     assert.equal(call('url.encode', '😀'.repeat(LARGEST_STRING / 4)), undefined)
     const long = 'a'.repeat(LARGEST_STRING / 2)
     assert.equal(call('form.encode', { a: [long, long] }), undefined)

@@ -10,7 +10,7 @@ import { defineLibrary, fn, global, method, type Overload, type Prepared } from 
 
 const METERED = { metered: true } as const
 
-/** The first eight are those of Kubernetes. */
+/** The first eight functions are those of Kubernetes. */
 export const URL_LIBRARY = defineLibrary('url', [
   fn('url', global([STRING], URL_TYPE, parseUrl, { metered: true, prepare })),
   fn('isURL', global([STRING], BOOL, isUrl, METERED)),
@@ -39,7 +39,7 @@ function part(name: 'scheme' | 'host' | 'hostname' | 'port' | 'path'): Overload 
   return method([URL_TYPE], STRING, (url: Url) => url[name])
 }
 
-/** A constant text is read once, when the expression is compiled. */
+/** A constant string is parsed once, when the expression is compiled. */
 function prepare([text]: readonly (Value | undefined)[]): Prepared | undefined {
   const url = typeof text === 'string' ? parseUrl(text) : undefined
   return url === undefined ? undefined : () => url
@@ -52,15 +52,15 @@ function isUrl(text: string): boolean | undefined {
 }
 
 /**
- * Each parameter with all its values. Unlike in Kubernetes, none is left out for a wrong escape or
- * a semicolon: a Deny rule must see what a backend may read.
+ * Each parameter with all its values. Unlike in Kubernetes, none is omitted because of an invalid
+ * escape or a semicolon: a Deny rule must see what a backend may read.
  */
 function getQuery(url: Url): JsonObject | undefined {
   const fields = readFields(url.query)
   return fields && (Object.fromEntries(grouped(fields)) as JsonObject)
 }
 
-/** All but RFC 3986's unreserved characters. */
+/** Escapes everything but the unreserved characters of RFC 3986. */
 function encode(text: string): string | undefined {
   if (!afford(text.length)) return undefined
   if (!text.isWellFormed()) return fail('invalid text')
@@ -71,7 +71,7 @@ function encode(text: string): string | undefined {
   return encoded.length > LARGEST_STRING ? overBound('string too long') : encoded
 }
 
-/** An error where an escape is incomplete or the bytes are not UTF-8. */
+/** An error if an escape is incomplete or the bytes are not UTF-8. */
 function decode(text: string): string | undefined {
   if (!afford(text.length)) return undefined
   try {
@@ -81,12 +81,12 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** Some 300 ns. */
+/** About 300 ns. */
 const UNITS_PER_FIELD = 30
 
 const ORIGIN = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/]*/
 
-/** The path as it is written, of a URL or of a path with a query. */
+/** The path as written, of a URL or of a path with a query. */
 function path(url: string): string {
   charge(url.length >> 5)
   const [before = ''] = url.split(/[?#]/, 1)
@@ -95,9 +95,9 @@ function path(url: string): string {
 }
 
 /**
- * All values of a parameter, read as browsers and servers do: `+` is a space, and an escape that
- * is wrong stands for itself. It is never an error, so that a client cannot make a Deny rule
- * fail by adding one.
+ * All values of a parameter, parsed as browsers and servers do: `+` is a space, and an invalid
+ * escape is kept as written. It is never an error, so that a client cannot make a Deny rule fail by
+ * adding one.
  */
 function query(url: string, name: string): readonly string[] | undefined {
   const [beforeFragment = ''] = url.split('#', 1)
@@ -106,7 +106,7 @@ function query(url: string, name: string): readonly string[] | undefined {
   return fields?.filter(([key]) => key === name).map(([, value]) => value)
 }
 
-/** The URL with one more parameter at its end; what was there stays as it is written. */
+/** Appends a parameter to the URL; everything else stays as written. */
 function addQuery(url: string, name: string, value: string): string | undefined {
   const field = encodeField(name, value)
   if (field === undefined || !afford(url.length >> 3)) return undefined
@@ -114,7 +114,7 @@ function addQuery(url: string, name: string, value: string): string | undefined 
   return bounded(`${address}?${query === '' ? '' : `${query}&`}${field}${fragment}`)
 }
 
-/** The URL with one parameter of that name: in the place of the first, or at the end. */
+/** Leaves one parameter with that name: in the place of the first, or at the end. */
 function setQuery(url: string, name: string, value: string): string | undefined {
   const field = encodeField(name, value)
   if (field === undefined) return undefined
@@ -150,7 +150,7 @@ function formDecode(text: string): JsonObject | undefined {
   const fields = readFields(text)
   if (fields === undefined) return undefined
   const single = ([name, all]: [string, string[]]) => [name, all.length > 1 ? all : all[0]] as const
-  // fromEntries defines properties: a field named __proto__ stays a field.
+  // fromEntries defines properties, so a field named __proto__ stays a field.
   return Object.fromEntries(Array.from(grouped(fields), single)) as JsonObject
 }
 
@@ -175,7 +175,7 @@ function readFields(text: string): [string, string][] | undefined {
   return fields.length > LARGEST_LIST ? overBound('list too long') : fields
 }
 
-/** Values are text, numbers or booleans, or lists of these for a field given more than once. */
+/** Values are strings, numbers or booleans, or lists of these for a repeated field. */
 function formEncode(map: JsonObject | CelMap): string | undefined {
   const fields = new URLSearchParams()
   let length = 0

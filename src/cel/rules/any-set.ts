@@ -23,18 +23,18 @@ export interface Alternative {
   readonly conjuncts: readonly Conjunct[]
 }
 
-/** A part of a rule; one that is an atom and all there is of its rule needs no term. */
+/** A part of a rule; an atom that is the whole rule needs no term. */
 interface Conjunct {
   readonly term: Term | undefined
   readonly atom: Atom | undefined
 }
 
-/** Compiles what the index leaves over. */
+/** Compiles what the index does not cover. */
 export interface Emit {
-  /** The conjuncts of a rule, or the whole rule. */
+  /** A predicate for the conjuncts of a rule, or for the whole rule. */
   predicate(term: Term | undefined, rule: number): Predicate
   read(subject: Subject): Evaluate
-  /** Look-ups of at least this many texts use flat tables. */
+  /** Lookups of at least this many strings use flat tables. */
   readonly flatFrom: number
 }
 
@@ -43,10 +43,10 @@ export interface Counts {
   linear: number
 }
 
-/** Fewer alternatives than this are tested one by one: a look-up would cost as much. */
+/** Fewer alternatives than this are tested one by one: a lookup would cost as much. */
 const WORTH_INDEXING = 3
 
-/** Splits `a || b` into alternatives and each into conjuncts, keeping no more than is needed. */
+/** Splits `a || b` into alternatives and each into conjuncts, retaining no more than necessary. */
 export function alternatives(
   rule: number,
   term: Term,
@@ -64,7 +64,7 @@ export function alternatives(
   })
 }
 
-/** The same atom with the subject that was met first, so that the others can be forgotten. */
+/** The same atom with the first subject of that path, so that the others can be released. */
 function shared(atom: Atom | undefined, subjects: Map<string, Subject>): Atom | undefined {
   if (atom === undefined) return undefined
   const { kind, subject, keys } = atom
@@ -75,15 +75,15 @@ function shared(atom: Atom | undefined, subjects: Map<string, Subject>): Atom | 
 }
 
 /**
- * A literal is a slice of its rule's text, which V8 reads through two more objects; a copy is a
- * string of its own, made when its bucket is, so that the two lie side by side. With many rules
- * that is the difference of a few cache misses.
+ * A literal is a slice of its rule's source, which V8 reads through two more objects. A copy is a
+ * separate string, created along with its bucket, so that the two are adjacent in memory. With many
+ * rules this saves a few cache misses.
  */
 function ownCopy(key: Value): Value {
   return typeof key === 'string' ? (JSON.parse(JSON.stringify(key)) as string) : key
 }
 
-/** A matcher for "any of these is true": look-ups for what they have in common, the rest in turn. */
+/** A matcher for "any of these is true": lookups for common parts, then the rest. */
 export function compileAny(all: readonly Alternative[], emit: Emit, counts?: Counts): Matcher {
   const others: Alternative[] = []
   if (all.length < WORTH_INDEXING) others.push(...all)
@@ -107,11 +107,11 @@ export function compileAny(all: readonly Alternative[], emit: Emit, counts?: Cou
 interface Member {
   readonly alternative: Alternative
   readonly atom: Atom
-  /** What is left to test behind the look-up. */
+  /** The conjuncts left to test after the lookup. */
   readonly left: readonly Conjunct[]
 }
 
-/** The conjuncts of one kind over one attribute: what one look-up can decide. */
+/** The conjuncts of one kind over one attribute, which one lookup can decide. */
 interface Group {
   readonly atom: Atom
   /** How many alternatives have a conjunct with this key. */
@@ -122,7 +122,7 @@ interface Group {
 
 /**
  * Puts each alternative into the group of the conjunct that leaves the smallest bucket, else into
- * `others`. Of equals the cheaper look-up wins, then the one that more alternatives share.
+ * `others`. In case of a tie, the cheaper lookup wins, then the one that more alternatives share.
  */
 function choose(all: readonly Alternative[], others: Alternative[]): readonly Group[] {
   const groups = {
@@ -170,7 +170,7 @@ function count(group: Group, atom: Atom): void {
 
 const CHEAPEST_FIRST = { equal: 0, element: 1, cidr: 2, prefix: 3 } as const
 
-/** The place of the conjunct to look up, or -1. */
+/** The index of the conjunct to look up, or -1. */
 function smallest(conjuncts: readonly Conjunct[], groups: Groups): number {
   if (conjuncts.length === 1) return conjuncts[0]?.atom === undefined ? -1 : 0
   let best = -1
@@ -193,7 +193,7 @@ function isLess(a: readonly number[], b: readonly number[]): boolean {
   return at >= 0 && (a[at] as number) < (b[at] as number)
 }
 
-/** Networks written alike or with other host bits are one key. */
+/** Networks that are written the same, or that differ only in host bits, share one key. */
 function keyId(key: Value): Value {
   if (typeof key !== 'object' || key === null) return key
   const { ip, prefixLength, m3 } = key as Cidr
@@ -232,7 +232,7 @@ function lookup(atom: Atom, members: readonly Member[], emit: Emit): Matcher {
   return new LOOKUPS[atom.kind](emit.read(atom.subject), buckets, remainder?.columns)
 }
 
-/** Undefined where keys are no texts, or too long; an element is found by a Map as fast. */
+/** `undefined` if keys are not strings or are too long; for elements, a Map is as fast. */
 function flatLookup(
   { kind, subject }: Atom,
   byKey: ReadonlyMap<Value, Member | Member[]>,
@@ -284,7 +284,7 @@ interface SharedRemainder {
   readonly subject: Subject
 }
 
-/** Set up for the first rule with one more test of a kind that columns can hold. */
+/** Based on the first rule with one more test, of a kind that columns can store. */
 function remainderOf(all: Iterable<Member | Member[]>, emit: Emit): SharedRemainder | undefined {
   for (const own of all) {
     const atom = Array.isArray(own) ? undefined : onlyAtom(own)
@@ -319,7 +319,7 @@ function single(member: Member, shared: SharedRemainder | undefined, emit: Emit)
   return rest({ rule, conjuncts: member.left }, emit)
 }
 
-/** What the remainder compares for this rule; undefined where something else is left of it. */
+/** The key that the remainder compares for this rule; `undefined` if anything else is left. */
 function sharedKey(member: Member, shared: SharedRemainder | undefined): Value | undefined {
   const atom = onlyAtom(member)
   if (shared === undefined || atom === undefined) return undefined
@@ -327,7 +327,7 @@ function sharedKey(member: Member, shared: SharedRemainder | undefined): Value |
   return isShared ? atom.keys[0] : undefined
 }
 
-/** Atoms first, each a few loads; then what needs a function of its own. */
+/** Tests atoms first, a few loads each, then what requires a separate function. */
 function rest({ rule, conjuncts }: Alternative, emit: Emit): Bucket {
   const others = conjuncts.filter(({ atom }) => atom === undefined || !isTested(atom))
   let bucket: Bucket = rule

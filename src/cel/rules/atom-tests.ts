@@ -1,5 +1,5 @@
-// HOT PATH: what is left of a rule behind a look-up, in one small object instead of a function with
-// its context: with 100,000 rules the cost of a hit is memory that is not in the cache. Guarded by
+// HOT PATH: the rest of a rule after a lookup, in one small object instead of a function with its
+// context: with 100,000 rules, the cost of a hit is memory that is not in the cache. Guarded by
 // bench/cel.ts; equals the linear scan (rule-set.test.ts).
 
 import type { Evaluate, Variables } from '../emit/functions.ts'

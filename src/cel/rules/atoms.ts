@@ -7,8 +7,8 @@ import { Ip } from '../values/ip.ts'
 import type { Value } from '../values/value.ts'
 
 /**
- * A conjunct that a look-up can decide for many rules at once: the value of `subject` is one of
- * `keys` (`equal`), holds one of them (`element`), begins with one (`prefix`), lies in one (`cidr`).
+ * A conjunct that one lookup can decide for many rules: the value of `subject` equals one of `keys`
+ * (`equal`), contains one of them (`element`), begins with one (`prefix`), or is in one (`cidr`).
  */
 export interface Atom {
   readonly kind: 'equal' | 'element' | 'prefix' | 'cidr'
@@ -16,19 +16,19 @@ export interface Atom {
   readonly keys: readonly Value[]
 }
 
-/** An attribute: many rules share one. */
+/** An attribute, shared by many rules. */
 export interface Subject {
   readonly path: string
   readonly term: Term
 }
 
-/** `a || b` is as good as two rules; `a && b` as good as a list of conjuncts. */
+/** `a || b` is equivalent to two rules, `a && b` to a list of conjuncts. */
 export function operands(term: Term, kind: 'and' | 'or'): readonly Term[] {
   if (term.kind !== kind) return [term]
   return [...operands(term.left, kind), ...operands(term.right, kind)]
 }
 
-/** undefined where a term is missing, since it is all of its rule. */
+/** `undefined` if a term is missing, since the conjunct is then the whole rule. */
 export function conjunction(terms: readonly (Term | undefined)[]): Term | undefined {
   return terms.reduce((left, right) => {
     if (left === undefined || right === undefined) return undefined

@@ -4,9 +4,9 @@ import { type Miss, nearestMiss } from '../explain/miss.ts'
 import type { Allowance } from '../values/ledger.ts'
 import { type Action, compileRules, type Rule, type RuleSet } from './rule-set.ts'
 
-/** One rule, what each of its parts came to, and what would have to differ for it to match. */
+/** One rule, the result of each of its parts, and what would have to change for it to match. */
 export interface RuleExplanation {
-  /** The rule's place in the set. */
+  /** The index of the rule in the set. */
   readonly rule: number
   readonly action: Action
   readonly explanation: Explanation
@@ -16,10 +16,13 @@ export interface RuleExplanation {
 
 export interface Verdict {
   readonly allowed: boolean
-  /** The rule that decided; absent where no Allow matched, or where nothing stood against it. */
+  /**
+   * The rule that decided; absent if no Allow rule matched, or if there are no Allow rules and
+   * nothing denied the request.
+   */
   readonly deciding: RuleExplanation | undefined
   readonly cause: 'matched' | 'false' | 'error' | 'unset' | 'no-allow-match' | 'no-rules'
-  /** Where no Allow matched: the Allow rule that came nearest. */
+  /** If no Allow rule matched, the one that came closest to matching. */
   readonly nearest: RuleExplanation | undefined
   /** In order of evaluation: Deny, Require, Allow. */
   readonly rules: readonly RuleExplanation[]
@@ -28,8 +31,9 @@ export interface Verdict {
 const ORDER = { Deny: 0, Require: 1, Allow: 2 } as const
 
 /**
- * The same decision as RuleSet.decide, told in full. Every rule is evaluated; which of several that
- * decide alike is named, the set says, so that records, metrics and explanations name the same.
+ * Makes the same decision as RuleSet.decide, with full explanations. Every rule is evaluated; if
+ * several rules decide alike, the set determines which one is named, so that records, metrics and
+ * explanations name the same rule.
  */
 export function explainRules(
   rules: readonly Rule[],
@@ -74,12 +78,12 @@ export function explainRule(
   return { rule, action, explanation, isTrue, misses: nearestMiss(explanation) }
 }
 
-/** A Deny rule that the request made too costly denies; see ./rule-set.ts. */
+/** Whether the request made the rule too costly; such a Deny rule denies, see ./rule-set.ts. */
 export function isOverBound({ explanation: { cause } }: RuleExplanation): boolean {
   return cause?.kind === 'error' && cause.isOverBound === true
 }
 
-/** The explanation ended before it came to anything. */
+/** Whether the explanation ended before it had a result. */
 export function isCut({ explanation: { cause } }: RuleExplanation): boolean {
   return cause?.kind === 'error' && cause.isCut === true
 }
@@ -90,7 +94,7 @@ export function causeOf({ explanation }: RuleExplanation): 'false' | 'error' | '
   return explanation.cause?.kind === 'error' ? 'error' : 'unset'
 }
 
-/** The fewest misses; of equals the first. */
+/** The rule with the fewest misses; the first one in case of a tie. */
 function nearest(rules: readonly RuleExplanation[]): RuleExplanation | undefined {
   return rules.reduce<RuleExplanation | undefined>(
     (best, rule) => (best === undefined || rule.misses.length < best.misses.length ? rule : best),

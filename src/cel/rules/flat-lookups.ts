@@ -1,5 +1,5 @@
-// HOT PATH: the look-ups of ./lookups.ts for very many texts, over a FlatTable. Guarded by
-// bench/cel.ts; equal the linear scan of all rules (rule-set.test.ts).
+// HOT PATH: the lookups of ./lookups.ts for very many strings, over a FlatTable. Guarded by
+// bench/cel.ts; equal to the linear scan of all rules (rule-set.test.ts).
 
 import type { Evaluate, Variables } from '../emit/functions.ts'
 import { type FlatTable, HASH_START, hashEnd, hashOf, hashStep } from './flat-table.ts'
@@ -24,14 +24,14 @@ export class FlatEqualLookup implements Matcher {
   }
 }
 
-/** Rules use few lengths of prefixes; with more of them a radix tree is better. */
+/** Rules use few prefix lengths; with more of them a radix tree is faster. */
 export const MAX_LENGTHS = 24
 
-/** `path.startsWith('a')`: each length that a prefix has, looked up on one way through the text. */
+/** `path.startsWith('a')`: looks up each length that a prefix has, in one pass over the string. */
 export class FlatPrefixLookup implements Matcher {
   readonly #read: Evaluate
   readonly #table: FlatTable
-  /** Rising. */
+  /** In ascending order. */
   readonly #lengths: readonly number[]
 
   constructor(read: Evaluate, table: FlatTable, lengths: readonly number[]) {

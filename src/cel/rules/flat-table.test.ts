@@ -47,7 +47,7 @@ describe('FlatTable', () => {
   })
 })
 
-/** Undefined: no such key. */
+/** `undefined`: no such key. */
 function plainly(
   map: ReadonlyMap<string, FlatBucket>,
   key: string,
@@ -63,7 +63,7 @@ function plainly(
   return holds ? bucket.rule : -1
 }
 
-// Each form of look-up, with and without something left to test.
+// Each form of lookup, with and without a remaining test.
 const FORMS: readonly ((n: number) => string)[] = [
   (n) => `jwt.sub == 'user-${n}'`,
   (n) => `jwt.team == 'ü-${n}' && request.path.startsWith('/svc-${n % 7}/')`,

@@ -1,37 +1,37 @@
-// HOT PATH: texts and what is left of their rules side by side in two arrays of numbers. In a Map a
-// hit of 100,000 rules reads the Map's bucket and entry, the key, and the columns of the remainder,
-// each in memory that is not in the cache; here it reads a slot and an entry. Guarded by
+// HOT PATH: strings and the rest of their rules side by side in two arrays of numbers. With 100,000
+// rules, a hit in a Map reads the Map's bucket and entry, the key, and the columns of the
+// remainder, each in memory that is not in the cache; here it reads a slot and an entry. Guarded by
 // bench/cel.ts; equals a Map (flat-table.test.ts) and the linear scan (rule-set.test.ts).
 // Liberties: hand-written hashing and comparing, numbers in place of objects.
 
 import type { Evaluate, Variables } from '../emit/functions.ts'
 import type { Matcher } from './lookups.ts'
 
-/** What is left of most rules behind the look-up: one more text, of one attribute. */
+/** What is left of most rules after the lookup: one more string test, on one attribute. */
 export interface TextTest {
   readonly kind: 'equal' | 'prefix'
   readonly read: Evaluate
 }
 
-/** What stands behind a key: a rule, maybe with one more text to test; else what tests the rest. */
+/** What a key maps to: a rule, possibly with one more string test, or a matcher for the rest. */
 export type FlatBucket = FlatRule | Matcher
 
 export interface FlatRule {
   readonly rule: number
-  /** For the table's TextTest; undefined: the rule matches. */
+  /** The string for the table's TextTest; `undefined`: the rule matches. */
   readonly text: string | undefined
 }
 
-/** Texts of more than this are for a Map. */
+/** Longer strings require a Map. */
 export const LONGEST_TEXT = 0xfffe
 
 const NO_TEXT = 0xffff
 
-/** Of an entry: the key's length, the bucket's number in two halves, the other text's length. */
+/** In an entry: the key's length, the bucket's number in two halves, the other string's length. */
 const HEAD = 4
 
 export class FlatTable {
-  /** For each slot the key's hash and the place of its entry, or -1. */
+  /** For each slot, the hash of the key and the offset of its entry, or -1. */
   readonly #slots: Int32Array
   readonly #mask: number
   readonly #units: Uint16Array
@@ -57,7 +57,7 @@ export class FlatTable {
     this.#slots[2 * slot + 1] = place
   }
 
-  /** The place of the entry whose key is the first `length` units of `text`, or -1. */
+  /** The offset of the entry whose key is the first `length` units of `text`, or -1. */
   find(text: string, length: number, hash: number): number {
     const slots = this.#slots
     const units = this.#units
@@ -70,7 +70,7 @@ export class FlatTable {
     }
   }
 
-  /** The rule of the entry, if the rest of it holds too; else -1. */
+  /** The rule of the entry if its remaining test passes; else -1. */
   enter(place: number, variables: Variables): number {
     const units = this.#units
     const bucket = (units[place + 1] as number) | ((units[place + 2] as number) << 16)
@@ -90,14 +90,14 @@ function begins(text: string, units: Uint16Array, from: number, length: number):
   return true
 }
 
-/** One step of the hash of a text, from HASH_START on: those of its beginnings come on the way. */
+/** Where the hash of a string starts. Each step also yields the hash of the prefix up to there. */
 export const HASH_START = 0x811c9dc5 | 0
 
 export function hashStep(hash: number, unit: number): number {
   return Math.imul(hash ^ unit, 0x01000193)
 }
 
-/** What a table takes: the bits of the steps mixed, so that the low ones tell keys apart. */
+/** The hash that tables use: mixes the bits of the steps, so that the low ones distinguish keys. */
 export function hashEnd(hash: number): number {
   const mixed = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
   return mixed ^ (mixed >>> 13)
@@ -109,7 +109,7 @@ export function hashOf(text: string): number {
   return hashEnd(hash)
 }
 
-/** Later entries lie behind earlier ones: a first pass measures, so that no array must grow. */
+/** Writes entries one after another; a first pass measures them, so that no array has to grow. */
 function write(entries: Iterable<readonly [string, FlatBucket]>) {
   const all = [...entries]
   const size = all.reduce(

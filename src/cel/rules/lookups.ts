@@ -8,13 +8,13 @@ import { Ip } from '../values/ip.ts'
 import type { Value } from '../values/value.ts'
 
 /**
- * A rule that needs no more tests is its number; one that needs one more of the usual test is a
- * number below -1, its place in the look-up's Remainder; else something that tests the rest.
+ * A rule without further tests is its number; a rule with one more of the usual test is a number
+ * below -1, its place in the lookup's Remainder; anything else is a matcher that tests the rest.
  */
 export type Bucket = number | Matcher
 
 /**
- * What is left of the rules of one look-up, where it is one test of the same attribute: columns
+ * The rest of the rules of one lookup, if it is a single test of the same attribute: columns
  * instead of an object for each, since with 100,000 rules the cost of a hit is memory that is not
  * in the cache.
  */
@@ -25,7 +25,7 @@ export interface Remainder {
   readonly rules: number[]
 }
 
-/** The bucket of the remainder's next place. */
+/** Adds a rule to the remainder and returns its bucket. */
 export function remain(remainder: Remainder, rule: number, key: Value): Bucket {
   remainder.keys.push(key)
   return -1 - remainder.rules.push(rule)
@@ -37,7 +37,7 @@ function finish(remainder: Remainder, bucket: number, variables: Variables): num
   const value = remainder.read(variables)
   if (remainder.kind === 'equal') return value === key ? (remainder.rules[place] as number) : -1
   const prefix = key as string
-  // A slice and a comparison of the two is what V8 does fastest here.
+  // A slice and a comparison of the two are the fastest way in V8.
   const isFound = typeof value === 'string' && value.slice(0, prefix.length) === prefix
   return isFound ? (remainder.rules[place] as number) : -1
 }
@@ -113,7 +113,7 @@ interface RadixNode {
   readonly children: Map<number, RadixNode>
 }
 
-/** `path.startsWith('a')`: a radix tree; every prefix on the way down is a candidate. */
+/** `path.startsWith('a')`: a radix tree, in which every prefix on the way down is a candidate. */
 export class PrefixLookup implements Matcher {
   readonly #read: Evaluate
   readonly #remainder: Remainder | undefined
@@ -148,7 +148,7 @@ export class PrefixLookup implements Matcher {
   }
 }
 
-/** Sorted keys share their beginnings with their neighbours: one pass builds the tree. */
+/** Sorted keys share prefixes with their neighbors, so one pass builds the tree. */
 function buildRadix(buckets: ReadonlyMap<Value, Bucket>): RadixNode {
   const entries = ([...buckets] as [string, Bucket][]).sort(([a], [b]) => (a < b ? -1 : 1))
   const node = (label: string, from: number, to: number, depth: number): RadixNode => {
@@ -191,8 +191,8 @@ interface Networks6 {
 }
 
 /**
- * `cidr('…').containsIP(path)`: for each prefix length that occurs, the network's bits looked up
- * 32 at a time; rules use few lengths, so this beats a walk bit by bit.
+ * `cidr('…').containsIP(path)`: for each prefix length in use, looks up the network's bits, 32 at a
+ * time. Rules use few lengths, so this is faster than a bit-by-bit walk.
  */
 export class CidrLookup implements Matcher {
   readonly #read: Evaluate
@@ -270,7 +270,7 @@ function wordOf(ip: Ip, word: number): number {
   return word === 0 ? ip.w0 : word === 1 ? ip.w1 : word === 2 ? ip.w2 : ip.w3
 }
 
-/** The first `bits` of 32 set, as a signed int: what JavaScript's & works on. */
+/** The first `bits` of 32 set, as a signed int, as JavaScript's & requires. */
 function maskOf(bits: number): number {
   return bits <= 0 ? 0 : bits >= 32 ? -1 : -1 << (32 - bits)
 }

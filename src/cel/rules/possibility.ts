@@ -5,17 +5,17 @@ import type { Predicate } from '../emit/functions.ts'
 import { isMetered } from '../emit/metered.ts'
 import { fuel } from '../values/fuel.ts'
 
-/** What can become of a condition while some of what it reads is not known yet. */
+/** The possible outcomes of a condition while some of what it reads is not known yet. */
 export interface Possibility {
-  /** Some value of the unknown makes it true, as far as can be told. */
+  /** Some value of the unknown makes it true, as far as can be determined. */
   readonly mayBeTrue: Predicate
-  /** It is true whatever the unknown is. */
+  /** It is true for every value of the unknown. */
   readonly mustBeTrue: Predicate
 }
 
 /**
- * Set by a part that cost more than its bound, which is neither true nor false: a Deny rule must
- * not be passed by that. Whoever wants to know clears it before.
+ * Set by a part that exceeded its budget and is therefore neither true nor false, which must not
+ * bypass a Deny rule. Callers that need it clear it first.
  */
 export const excess: { wasMet: boolean } = { wasMet: false }
 
@@ -25,8 +25,8 @@ const never: Predicate = () => false
 const always: Predicate = () => true
 
 /**
- * Looks through `&&`, `||`, `!` and `?:`. Any other part that reads an unknown attribute may be
- * true, false or an error, so that `mayBeTrue` errs on the side of yes, and `mustBeTrue` of no.
+ * Analyzes `&&`, `||`, `!` and `?:`. Any other part that reads an unknown attribute may be true,
+ * false or an error, so `mayBeTrue` errs toward true, and `mustBeTrue` toward false.
  */
 export function possibilityOf(expression: Expression, unknown: readonly Path[]): Possibility {
   const { term } = expression
@@ -130,14 +130,14 @@ function readsUnknown(term: Term, unknown: readonly Path[]): boolean {
 
 interface ReadPath {
   readonly path: Path
-  /** Only whether it is there is looked at. */
+  /** Only its presence is tested. */
   readonly isTest: boolean
 }
 
 function overlaps({ path, isTest }: ReadPath, unknown: Path): boolean {
   const shorter = Math.min(path.length, unknown.length)
   for (let i = 0; i < shorter; i++) if (path[i] !== unknown[i]) return false
-  // What holds the unknown is there, whatever the unknown is.
+  // What contains the unknown is present, whatever the unknown is.
   return path.length >= unknown.length || !isTest
 }
 

@@ -14,15 +14,18 @@ export interface Rule {
 }
 
 export interface RuleSetOptions {
-  /** False: every rule is tested in turn; what the index is compared with. */
+  /** If false, every rule is tested one by one; the reference for the index. */
   readonly index?: boolean
-  /** How many texts make a look-up large: then memory costs more than hashing by hand. */
+  /** The min number of strings in a large lookup, where memory costs more than custom hashing. */
   readonly flatFrom?: number
 }
 
 const MANY = 2_000
 
-/** Which rule decided; `rule` is -1 where no Allow matched, or where nothing stood against it. */
+/**
+ * Which rule decided; `rule` is -1 if no Allow rule matched, or if there are no Allow rules and
+ * nothing denied the request.
+ */
 export interface Deciding {
   readonly allowed: boolean
   readonly action: Action | undefined
@@ -30,21 +33,21 @@ export interface Deciding {
 }
 
 /**
- * All rules that reach one point, as one decision: Deny, then Require, then Allow.
- * A rule matches only when it is definitely true: one that errors does not.
+ * All rules that apply at one point, as one decision: Deny, then Require, then Allow. A rule
+ * matches only if it is definitely true: a rule with an error does not match.
  */
 export interface RuleSet {
-  /** How many alternatives of Deny and Allow rules look-ups decide, and how many run in turn. */
+  /** How many alternatives of Deny and Allow rules use lookups, and how many run one by one. */
   readonly counts: Readonly<Counts>
   decide(variables: Variables): boolean
-  /** Of a set of Allow rules: the one that admits, or -1. As cheap as `decide`. */
+  /** For a set of Allow rules: the rule that admits, or -1. As cheap as `decide`. */
   admitting(variables: Variables): number
-  /** Of a set of Deny or Require rules: the one that denies, or -1. As cheap as `decide`. */
+  /** For a set of Deny or Require rules: the rule that denies, or -1. As cheap as `decide`. */
   denying(variables: Variables): number
   deciding(variables: Variables): Deciding
 }
 
-/** Takes rules one at a time and keeps little of each: pass a generator where there are many. */
+/** Reads rules one at a time and retains little of each: pass a generator if there are many. */
 export function compileRules(rules: Iterable<Rule>, options: RuleSetOptions = {}): RuleSet {
   const all: Rule[] = []
   const counts: Counts = { indexed: 0, linear: 0 }
@@ -54,7 +57,7 @@ export function compileRules(rules: Iterable<Rule>, options: RuleSetOptions = {}
   for (const rule of rules) {
     const { action, expression } = rule
     const number = all.push(rule) - 1
-    // Every requirement must be true, so there is nothing to look up; equal ones are tested once.
+    // Every Require rule must pass, so there is nothing to look up; equal ones are tested once.
     if (action === 'Require') {
       const { text } = expression
       requires ??= new Map()
@@ -79,8 +82,8 @@ export function compileRules(rules: Iterable<Rule>, options: RuleSetOptions = {}
 }
 
 /**
- * A set of one rule: the same set for the same expression. Its function is made when it decides
- * for the first time: thousands of routes have a rule each, and most of them no request for long.
+ * A set of one rule; the same expression returns the same set. Its function is created on the first
+ * decision: thousands of routes have one rule each, and most get no request for a long time.
  */
 export function compileRule(rule: Rule): RuleSet {
   const { action, expression } = rule
@@ -92,8 +95,8 @@ export function compileRule(rule: Rule): RuleSet {
 }
 
 /**
- * A set of few rules, whose function is made when it decides for the first time: an edit of one rule
- * of a route costs no more than that rule, and the first request of the route the rest.
+ * A set of few rules, whose function is created on the first decision: editing one rule of a route
+ * costs no more than that rule, and the first request of the route pays for the rest.
  */
 export function compileFewRules(rules: readonly Rule[]): RuleSet {
   const [first, ...others] = rules
@@ -198,7 +201,7 @@ class CompiledRules implements RuleSet {
   }
 }
 
-/** Without alternatives each rule runs in turn. */
+/** Without alternatives, rules are tested one by one. */
 function matcher(
   rules: readonly Rule[],
   action: 'Deny' | 'Allow',
@@ -229,7 +232,7 @@ function emitter(rules: readonly Rule[], action: Action, flatFrom: number): Emit
       const term = part ?? expression.term
       const test = expression.predicatePart(term)
       if (action !== 'Deny' || !isMetered(term)) return test
-      // A Deny rule that a request can make too costly must not become a way around it.
+      // A request that makes a Deny rule too costly must not bypass it.
       return (variables) => test(variables) || fuel.left < 0
     },
   }

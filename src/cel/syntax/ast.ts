@@ -1,15 +1,15 @@
 import type { Value } from '../values/value.ts'
 
-/** UTF-16 offsets into the expression's text, end exclusive. */
+/** UTF-16 offsets into the text of the expression, end exclusive. */
 export interface Span {
   readonly start: number
   readonly end: number
 }
 
 /**
- * What the parser makes: names as written and no types, which the checker's Term has. Macros have
- * nodes of their own instead of CEL's generic fold, so that each can be run, explained and indexed
- * for what it is.
+ * The output of the parser: names as written and no types, which the checker's Term has. Macros
+ * have dedicated nodes instead of CEL's generic fold, so that each can be run, explained and
+ * indexed as what it is.
  */
 export type Expr =
   | Literal
@@ -38,7 +38,7 @@ export interface Ident extends Span {
   readonly name: string
 }
 
-/** `x.field`, `x.?field`, and `has(x.field)` where `test` is set. */
+/** `x.field`, `x.?field`, or `has(x.field)` if `test` is set. */
 export interface Select extends Span {
   readonly kind: 'select'
   readonly operand: Expr
@@ -55,7 +55,7 @@ export interface Index extends Span {
   readonly optional: boolean
 }
 
-/** A function, a method, or an operator other than the ones with nodes of their own (`_+_`). */
+/** A function, a method, or an operator without a dedicated node (`_+_`). */
 export interface Call extends Span {
   readonly kind: 'call'
   readonly name: string
@@ -88,7 +88,7 @@ export interface ListExpr extends Span {
 
 export interface ListElement {
   readonly value: Expr
-  /** `[?x]`: left out where x is none. */
+  /** `[?x]`: omitted if x is none. */
   readonly optional: boolean
 }
 
@@ -103,7 +103,7 @@ export interface MapEntry {
   readonly optional: boolean
 }
 
-/** `pkg.Message{field: value}`: parsed, so that the checker can say that there are no messages. */
+/** `pkg.Message{field: value}`: parsed so that the checker can report it as unsupported. */
 export interface MessageExpr extends Span {
   readonly kind: 'message'
   readonly name: string
@@ -123,7 +123,7 @@ export interface Comprehension extends Span {
   readonly kind: 'comprehension'
   readonly macro: Macro
   readonly range: Expr
-  /** The element (of a map: the key). With `second`: the index or key. */
+  /** The element (for a map, the key). With `second`: the index or key. */
   readonly first: string
   readonly second: string | undefined
   readonly filter: Expr | undefined
@@ -131,8 +131,8 @@ export interface Comprehension extends Span {
 }
 
 /**
- * `cel.bind(name, value, body)`, and `value.with(name, body)` where `strict` is set: there an error
- * of the value is an error of the whole, whether the body reads it or not.
+ * `cel.bind(name, value, body)`, or `value.with(name, body)` if `strict` is set: then an error of
+ * the value is an error of the whole, whether or not the body reads it.
  */
 export interface Bind extends Span {
   readonly kind: 'bind'
@@ -142,7 +142,7 @@ export interface Bind extends Span {
   readonly strict: boolean
 }
 
-/** `x.optMap(v, body)` and, where `flat`, `x.optFlatMap(v, body)`. */
+/** `x.optMap(v, body)`, or `x.optFlatMap(v, body)` if `flat`. */
 export interface OptMap extends Span {
   readonly kind: 'optMap'
   readonly target: Expr

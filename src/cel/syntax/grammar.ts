@@ -3,7 +3,7 @@ import type { Value } from '../values/value.ts'
 import type { Expr } from './ast.ts'
 import type { TokenKind } from './lexer.ts'
 
-/** Words that CEL keeps for later: no variables, but fine as fields. */
+/** Words that CEL reserves for future use: invalid as variables, but valid as fields. */
 export const RESERVED = new Set(
   `as break const continue else for function if import let loop package namespace return var void
    while`.split(/\s+/),
@@ -27,7 +27,7 @@ export const PRECEDENCE = new Map<TokenKind, number>([
   ['%', 5],
 ])
 
-/** The operands of a chain as a balanced tree. */
+/** Builds a balanced tree from the operands of a chain. */
 export function balance(
   operands: readonly Expr[],
   kind: 'and' | 'or',
@@ -50,7 +50,7 @@ export function negated(value: number | bigint | Double): Value {
   return value === 0 ? 0 : -value
 }
 
-/** The dotted name that this expression spells, or '' where it is none. */
+/** The dotted name that this expression spells, or '' if it is not one. */
 export function qualifiedName(expr: Expr): string {
   if (expr.kind === 'ident') return expr.name
   if (expr.kind !== 'select' || expr.optional || expr.test) return ''

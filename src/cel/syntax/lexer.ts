@@ -3,7 +3,7 @@ import { readNumber } from './number-literal.ts'
 import { characterHint } from './other-language-hints.ts'
 import { readText } from './text-literal.ts'
 
-/** Punctuation is its own kind (`'&&'`); the others carry their text or value. */
+/** Each punctuation token is its own kind (`'&&'`); the others carry a name or a value. */
 export type TokenKind = 'ident' | 'quoted' | 'literal' | 'end' | Punctuation
 
 type Punctuation = (typeof PUNCTUATION)[number]
@@ -27,13 +27,13 @@ export interface Problem {
   readonly start: number
   readonly end: number
   readonly hint?: string
-  /** Set where a limit was hit rather than the grammar broken. */
+  /** Set if a limit was exceeded, as opposed to a syntax error. */
   readonly limit?: true
 }
 
 /**
- * Reads one token at a time into its own fields. After the first problem it yields only `end`,
- * so that the parser unwinds by itself.
+ * Reads one token at a time into its own fields. After the first problem it yields only `end`, so
+ * that the parser unwinds.
  */
 export class Lexer {
   readonly text: string
@@ -150,7 +150,7 @@ export class Lexer {
 
   #unexpected(at: number): void {
     const hint = characterHint(this.text, at)
-    // The length is asked too: V8 may read a slice's last half of a pair with what lies behind it.
+    // Checks the length too: V8 may combine half of a pair at a slice's end with what follows it.
     const isPair = at + 1 < this.text.length && (this.text.codePointAt(at) ?? 0) > 0xffff
     const width = isPair ? 2 : 1
     const shown = JSON.stringify(this.text.slice(at, at + width))
@@ -158,7 +158,7 @@ export class Lexer {
   }
 }
 
-/** Past white space and `// comments`. */
+/** The offset after white space and `// comments`. */
 function skipBlank(text: string, from: number): number {
   let at = from
   for (;;) {
@@ -172,7 +172,7 @@ function skipBlank(text: string, from: number): number {
   }
 }
 
-/** `r`, `b` and `br`, in either case, before a quote. */
+/** Whether this is the prefix of a literal: `r`, `b` or `br`, in either case. */
 function isPrefix(text: string, start: number, end: number): boolean {
   return end - start <= 2 && /^(?:r|b|br)$/i.test(text.slice(start, end))
 }

@@ -2,7 +2,7 @@ import type { Call, Expr, Macro, Span } from './ast.ts'
 
 type Complain = (message: string, at?: Span) => void
 
-/** The node of a macro call, or undefined where the call is an ordinary one. */
+/** The node of a macro call, or `undefined` if the call is an ordinary one. */
 export function expandMacro(call: Call, complain: Complain): Expr | undefined {
   const { target, args } = call
   if (target === undefined)
@@ -66,7 +66,7 @@ function bind(call: Call, complain: Complain): Expr | undefined {
   return { kind: 'bind', name, value, body, strict: false, start, end }
 }
 
-/** `x.with(v, body)`: the body with a name for the value it is called on. */
+/** `x.with(v, body)`: the body with a name for the receiver. */
 function withValue(call: Call, target: Expr, complain: Complain): Expr | undefined {
   const [variable, body] = call.args as [Expr, Expr]
   const name = simpleName(variable, complain)
@@ -124,10 +124,10 @@ function optMap(call: Call, target: Expr, complain: Complain): Expr | undefined 
   }
 }
 
-/** A name that no user can write. */
+/** A name that users cannot write. */
 const SORTED = '@sorted'
 
-/** `list.sortBy(e, key)`: the list is bound once, sorted by the list of its keys. */
+/** `list.sortBy(e, key)`: binds the list once and sorts it by the list of its keys. */
 function sortBy(call: Call, target: Expr, complain: Complain): Expr | undefined {
   const { start, end } = call
   const list: Expr = {
@@ -142,20 +142,20 @@ function sortBy(call: Call, target: Expr, complain: Complain): Expr | undefined 
   return { kind: 'bind', name: SORTED, value: target, body, strict: false, start, end }
 }
 
-/** The function that filterKeys and mapValues put around their map. */
+/** The function that filterKeys and mapValues wrap around their map. */
 export const ONLY_MAP = '@onlyMap'
 const ENTRY_KEY = '@key'
-/** The second variable of `filterKeys`, which nobody wrote. */
+/** The implicit second variable of `filterKeys`. */
 export const ENTRY_VALUE = '@value'
 
-/** `map.mapValues(v, expr)`: the same keys, each with what the expression makes of its value. */
+/** `map.mapValues(v, expr)`: keeps the keys and maps each value. */
 function mapValues(call: Call, target: Expr, complain: Complain): Expr | undefined {
   const [variable, body] = call.args as [Expr, Expr]
   const key: Expr = { kind: 'ident', name: ENTRY_KEY, start: variable.start, end: variable.end }
   return entries(call, target, [key, variable], undefined, body, complain)
 }
 
-/** `map.filterKeys(k, test)`: the entries for whose key the test is true. */
+/** `map.filterKeys(k, test)`: the entries whose key passes the test. */
 function filterKeys(call: Call, target: Expr, complain: Complain): Expr | undefined {
   const [variable, test] = call.args as [Expr, Expr]
   const { start, end } = variable
@@ -163,7 +163,7 @@ function filterKeys(call: Call, target: Expr, complain: Complain): Expr | undefi
   return entries(call, target, [variable, value], test, { ...value }, complain)
 }
 
-/** transformMap over a map alone: a list has no keys to keep. */
+/** transformMap for maps only: a list has no keys to keep. */
 function entries(
   call: Call,
   target: Expr,

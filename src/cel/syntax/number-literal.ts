@@ -4,10 +4,10 @@ import type { Problem } from './lexer.ts'
 
 const NUMBER = /0x([0-9a-fA-F]+)([uU]?)|(\d*\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)|(\d+)([uU]?)/y
 
-/** 2^63 is no int, but `-9223372036854775808` is: the parser negates this one itself. */
+/** 2^63 is not an int, but `-9223372036854775808` is: the parser negates this magnitude itself. */
 export const MIN_INT_MAGNITUDE = 2n ** 63n
 
-/** Reads `12`, `0x1f`, `3u`, `.5`, `6.02e23`; the sign is the parser's. */
+/** Reads `12`, `0x1f`, `3u`, `.5`, `6.02e23`; the parser handles the sign. */
 export function readNumber(text: string, at: number): { value: Value; end: number } | Problem {
   NUMBER.lastIndex = at
   const match = NUMBER.exec(text)

@@ -1,11 +1,11 @@
-/** Hints for what other languages write otherwise: `and`, `<>`, `=~`, typographic quotes. */
+/** Hints for syntax of other languages: `and`, `<>`, `=~`, typographic quotes. */
 
 const NAME_ALONE = 'use the name of the attribute alone: jwt.sub'
 const STRAIGHT = 'use straight quotes: \'x\' or "x"'
 const PATTERN = "to match a pattern, use x.matches('…')"
 const NOT_EQUAL = 'use != for not equal'
 
-/** A character that no token begins with. */
+/** A hint for a character that no token begins with. */
 export function characterHint(text: string, at: number): string | undefined {
   switch (text.charAt(at)) {
     case '=':
@@ -32,7 +32,7 @@ export function characterHint(text: string, at: number): string | undefined {
   }
 }
 
-/** Blanks and marks that came along when a text was copied look like nothing at all. */
+/** A hint for invisible white space and format characters, which often come from copied text. */
 function invisibleHint(code: number): string | undefined {
   if (!/[\p{White_Space}\p{Cf}]/u.test(String.fromCodePoint(code))) return undefined
   const name = `U+${code.toString(16).toUpperCase().padStart(4, '0')}`
@@ -68,7 +68,7 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['has', "use 'x' in list"],
 ])
 
-/** A token, from `start` to `end`, where another was expected; the one before it ends at `before`. */
+/** A hint for an unexpected token from `start` to `end`; the previous one ends at `before`. */
 export function tokenHint(
   text: string,
   start: number,
@@ -112,7 +112,7 @@ export function tokenHint(
   }
 }
 
-/** A reserved word where a value is expected. */
+/** A hint for a reserved word where a value is expected. */
 export function reservedHint(text: string, name: string, at: number): string {
   if (/\w-$/.test(text.slice(0, at)))
     return "use brackets for a name with a hyphen: request.headers['x-forwarded-for']"

@@ -6,7 +6,7 @@ import { MIN_INT_MAGNITUDE } from './number-literal.ts'
 import { reservedHint, tokenHint } from './other-language-hints.ts'
 
 export interface Limits {
-  /** UTF-16 code units of text. */
+  /** In UTF-16 code units. */
   readonly length: number
   /** Height of the tree. */
   readonly depth: number
@@ -20,7 +20,7 @@ export interface Parsed {
   readonly problem: Problem | undefined
 }
 
-/** Text to tree. Never throws; a tree exactly when there is no problem. */
+/** Parses text into a tree. Never throws; returns a tree if and only if there is no problem. */
 export function parse(text: string, limits = LIMITS, macros = true): Parsed {
   if (text.length > limits.length) {
     const message = `the expression is longer than ${limits.length} characters`
@@ -38,7 +38,7 @@ class Parser {
   readonly #macros: boolean
   #nesting = 0
   #nodes = 0
-  /** Height of the tree that was returned last. */
+  /** Height of the tree returned last. */
   #height = 0
 
   constructor(text: string, limits: Limits, macros: boolean) {
@@ -67,7 +67,7 @@ class Parser {
     const whenTrue = this.#binary(1)
     height = Math.max(height, this.#height)
     this.#expect(':')
-    // A chain a ? b : c ? d : … nests to the right: each link is one level deeper.
+    // A chain a ? b : c ? d : … nests to the right: each link adds one level.
     if (++this.#nesting > this.#limits.depth) this.#tooDeep()
     const whenFalse = this.#expression()
     this.#nesting--
@@ -128,7 +128,8 @@ class Parser {
       this.#lexer.next()
       count++
     }
-    // A minus sign before a number belongs to the number, or there could be no least int.
+    // A minus sign before a number belongs to the number; otherwise the lowest int could not be
+    // written.
     const { value } = this.#lexer
     if (kind === '-' && this.#lexer.kind === 'literal' && isSignable(value)) {
       if (count % 2 === 1) this.#lexer.value = negated(value)

@@ -8,7 +8,7 @@ const SIMPLE_ESCAPES = new Map([
 
 const DIGITS: Record<string, number> = { x: 2, X: 2, u: 4, U: 8 }
 
-/** Reads a string or bytes literal; `prefix` is where `r` or `b` begin, `quote` where the quote is. */
+/** Reads a string or bytes literal, with its `r` or `b` at `prefix` and its quote at `quote`. */
 export function readText(
   text: string,
   prefix: number,
@@ -66,7 +66,7 @@ function lineEnd(text: string, from: number): number {
   return line < 0 ? text.length : line
 }
 
-/** The text, or the offset of the escape that is wrong. */
+/** The unescaped string, or the offset of an invalid escape. */
 function unescapeString(inner: string): string | number {
   let out = ''
   let at = 0
@@ -83,7 +83,7 @@ function unescapeString(inner: string): string | number {
   return out.isWellFormed() ? out : 0
 }
 
-/** In bytes `\x` and octal escapes are single bytes, and `\u` does not exist. */
+/** In bytes literals, `\x` and octal escapes are single bytes, and `\u` does not exist. */
 function unescapeBytes(inner: string): Uint8Array | number {
   const encoder = new TextEncoder()
   const out: number[] = []

@@ -2,8 +2,8 @@ import { fail } from './failure.ts'
 import { Ip, parseIp } from './ip.ts'
 
 /**
- * A range of addresses, as it was written: `10.0.0.1/8` keeps its host bits (they count for
- * equality and text, not for what the range contains).
+ * A range of addresses as it was written: `10.0.0.1/8` keeps its host bits, which count for
+ * equality and for the string form, but not for what the range contains.
  */
 export class Cidr {
   readonly ip: Ip
@@ -61,9 +61,9 @@ export class Cidr {
   }
 }
 
-/** Strict: an address as `parseIp` takes it, a slash, and a length without sign or leading zero. */
+/** Strict: an address that `parseIp` accepts, a slash, a length without sign or leading zero. */
 export function parseCidr(text: string): Cidr | undefined {
-  // The longest address has 45 letters.
+  // The longest address has 45 characters.
   const slash = text.length > 64 ? -1 : text.lastIndexOf('/')
   if (slash === -1) return fail('invalid CIDR', text)
   const ip = parseIp(text.slice(0, slash))
@@ -73,7 +73,7 @@ export function parseCidr(text: string): Cidr | undefined {
   return length > (ip.family === 4 ? 32 : 128) ? fail('invalid CIDR', text) : new Cidr(ip, length)
 }
 
-/** The upper `bits` of a word set; none below 0, all above 32. */
+/** A word with the upper `bits` set; none below 0, all above 32. */
 function mask(bits: number): number {
   if (bits <= 0) return 0
   return bits >= 32 ? -1 : -1 << (32 - bits)

@@ -43,7 +43,7 @@ const LESS: readonly (readonly [Value, Value])[] = [
   ],
 ]
 
-// Ints and doubles meet as doubles, as cel-spec's tests have it.
+// Ints and doubles are compared as doubles, as cel-spec's tests require.
 const SAME: readonly (readonly [Value, Value])[] = [
   [1, new Uint(1n)],
   [1, new Double(1)],

@@ -7,11 +7,11 @@ import { Timestamp } from './timestamp.ts'
 import type { Value } from './value.ts'
 
 /**
- * Negative, 0 or positive as `a` is less than, equal to or greater than `b`; NaN where one of them
- * is NaN, so that every comparison with 0 is false. An error where the types have no order.
+ * Negative, 0 or positive if `a` is less than, equal to or greater than `b`; NaN if one of them is
+ * NaN, so that every comparison with 0 is false. An error if the types have no order.
  *
  * Ints and uints are ordered exactly. An int or uint and a double are ordered as two doubles:
- * cel-spec's tests want `9223372036854775807 < 9223372036854775808.0` to be false. Equality is
+ * cel-spec's tests require `9223372036854775807 < 9223372036854775808.0` to be false. Equality is
  * exact (see ./equal.ts), so beyond 2^53 two numbers may be neither less, greater nor equal.
  */
 export function compare(a: Value, b: Value): number | undefined {

@@ -58,7 +58,7 @@ describe('parseDuration', () => {
     `${'1'.repeat(1_000_000)}s`,
     '1s'.repeat(1_000_000),
   ]) {
-    it(`refuses ${JSON.stringify(text.slice(0, 30))}`, () =>
+    it(`rejects ${JSON.stringify(text.slice(0, 30))}`, () =>
       assert.equal(parseDuration(text), undefined))
   }
 })
@@ -80,7 +80,7 @@ describe('a duration', () => {
     )
   })
 
-  it('adds, subtracts and compares as BigInt does, and refuses what is not int64', () => {
+  it('adds, subtracts and compares as BigInt does, and rejects what is not int64', () => {
     fc.assert(
       fc.property(NANOS, NANOS, (x, y) => {
         const [a, b] = [durationFromNanos(x), durationFromNanos(y)]

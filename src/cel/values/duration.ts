@@ -3,14 +3,14 @@ import { fail } from './failure.ts'
 const BILLION = 1_000_000_000
 
 /**
- * A span of time, exact to the nanosecond: `seconds` rounded down, `nanos` from 0 to 999,999,999
- * on top (-0.5s is -1 and 500,000,000). The range is int64 nanoseconds, about 292 years.
+ * A time span, exact to the nanosecond: `seconds` rounded down, plus `nanos` from 0 to 999,999,999
+ * (-0.5s is -1 and 500,000,000). The range is int64 nanoseconds, about 292 years.
  */
 export class Duration {
   readonly seconds: number
   readonly nanos: number
 
-  /** For parts that are in range already; `durationOf` for others. */
+  /** For parts that are already in range; use `durationOf` for others. */
   constructor(seconds: number, nanos: number) {
     this.seconds = seconds
     this.nanos = nanos
@@ -21,7 +21,7 @@ export class Duration {
     return printDuration(this)
   }
 
-  /** All of it, in nanoseconds. */
+  /** The total in nanoseconds. */
   get total(): bigint {
     return BigInt(this.seconds) * BigInt(BILLION) + BigInt(this.nanos)
   }
@@ -42,13 +42,13 @@ export class Duration {
   }
 }
 
-// Int64's limits, as seconds rounded down and nanoseconds.
+// The limits of int64 nanoseconds, as seconds rounded down and nanoseconds.
 const MAX_SECONDS = 9_223_372_036
 const MAX_NANOS = 854_775_807
 const MIN_SECONDS = -9_223_372_037
 const MIN_NANOS = 145_224_192
 
-/** Parts of any sign, |nanos| up to some 2^53; an error beyond the range. */
+/** Accepts parts of any sign, |nanos| up to about 2^53; an error beyond the range. */
 export function durationOf(seconds: number, nanos: number): Duration | undefined {
   const carry = Math.floor(nanos / BILLION)
   const whole = seconds + carry
@@ -78,7 +78,7 @@ const NANOS_PER_UNIT: ReadonlyMap<string, bigint> = new Map([
 const PART = /([0-9]*)(?:\.([0-9]*))?(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/y
 const LONGEST_TEXT = 256
 
-/** Go's notation: `1h30m`, `1.5s`, `-0.000000001s`, `0`. What is finer than a nanosecond is cut. */
+/** Go's notation: `1h30m`, `1.5s`, `-0.000000001s`, `0`. Truncated to nanoseconds. */
 export function parseDuration(text: string): Duration | undefined {
   const signed = text.startsWith('-') || text.startsWith('+')
   const start = signed ? 1 : 0

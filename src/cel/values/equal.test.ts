@@ -165,7 +165,7 @@ describe('equals', () => {
   })
 })
 
-/** All values that are this integer. */
+/** All values that represent this integer. */
 function forms(integer: bigint): readonly Value[] {
   const all: Value[] = []
   if (BigInt.asIntN(64, integer) === integer) {

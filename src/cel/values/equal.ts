@@ -15,15 +15,15 @@ import { Url } from './url.ts'
 import type { JsonObject, Value } from './value.ts'
 
 /**
- * CEL's `==`: never an error. Values of different types differ, but for numbers, which are equal
- * where they are the same number (1, 1u and 1.0), and for an address and its text. NaN equals
- * nothing; structs equal themselves alone.
+ * CEL's `==`, which is never an error. Values of different types differ, except for numbers, which
+ * are equal if they are the same number (1, 1u and 1.0), and for an address and its string form.
+ * NaN equals nothing; structs equal only themselves.
  */
 export function equals(a: Value, b: Value): boolean {
   return equalsAt(a, b, 0)
 }
 
-// Deeper values are made by nobody in good faith (readJson refuses them): they differ.
+// Deeper values are never legitimate (readJson rejects them): they are unequal.
 const DEEPEST = 500
 
 function equalsAt(a: Value, b: Value, depth: number): boolean {

@@ -2,48 +2,48 @@ import { fail } from './failure.ts'
 import { LEDGER, type Ledger } from './ledger.ts'
 
 /**
- * What one evaluation may still spend. Loops and functions whose work grows with their input
- * charge for it; loops stop when nothing is left, and an expression that spent more than its
- * bound is an error whatever its value (see emit/). Only metered expressions reset and look at it.
+ * The remaining budget of one evaluation. Loops and functions whose work grows with their input
+ * charge for it; loops stop when nothing is left, and an expression that exceeded its budget is an
+ * error whatever its value (see emit/). Only metered expressions reset and check it.
  */
 export const fuel = {
   left: 0,
-  /** Whether `left` means anything: a metered expression is running. */
+  /** Whether `left` is meaningful: a metered expression is running. */
   counts: false,
-  /** What the running expression began with. */
+  /** The budget that the running expression started with. */
   given: 0,
-  /** What all expressions of a request share; of plain variables each evaluation has its own. */
+  /** Shared by all expressions of a request; with plain variables, each evaluation has its own. */
   ledger: undefined as Ledger | undefined,
-  /** Why nothing is left; empty where it was simply spent. */
+  /** Why nothing is left; empty if it was simply spent. */
   reason: '',
   detail: undefined as unknown,
 }
 
 /**
- * A value that holds another one many times over takes longer to walk than it took to make: where
- * nothing is left, whoever walks it stops, since the result counts no more.
+ * A value that contains another one many times takes longer to traverse than to create: when
+ * nothing is left, traversals stop, since the result no longer counts.
  */
 export function isSpent(): boolean {
   return fuel.counts && fuel.left < 0
 }
 
-/** One unit is about one loop turn or 16 bytes copied: some ten nanoseconds. */
+/** One unit is about one loop iteration or 16 bytes copied: about ten nanoseconds. */
 export function charge(units: number): void {
   fuel.left -= units
 }
 
-/** Charges before the work is done; false where there is nothing left to do it with. */
+/** Charges before the work is done; false if nothing is left to do it. */
 export function afford(units: number): boolean {
   fuel.left -= units
   return !isSpent()
 }
 
-/** How many pieces of work can be paid for, where each costs so much. */
+/** How many items of work the budget covers at this cost per item, at most `max`. */
 export function affordable(max: number, units: number): number {
   return fuel.counts ? Math.min(max, Math.max(0, Math.floor(fuel.left / units))) : max
 }
 
-/** A metered expression begins: it has its budget, or what its request has left for all of them. */
+/** Begins a metered expression, with its budget or with what is left of its request's budget. */
 export function begin(variables: object, budget: number): void {
   const ledger = ledgerOf(variables)
   const given = ledger === undefined || ledger.left > budget ? budget : ledger.left
@@ -54,7 +54,7 @@ export function begin(variables: object, budget: number): void {
   fuel.counts = true
 }
 
-/** It is over, whatever came of it; `fuel.left` stays to be looked at. */
+/** Ends the metered expression, whatever its result; `fuel.left` remains readable. */
 export function end(): void {
   const { ledger, left, given } = fuel
   if (ledger !== undefined) ledger.left -= left < 0 ? given : given - left
@@ -62,7 +62,7 @@ export function end(): void {
   fuel.counts = false
 }
 
-/** Runs what charges, and what may stop where nothing is left. */
+/** Runs a function that charges fuel and that may stop when nothing is left. */
 export function counted<T>(variables: object, budget: number, run: () => T): T {
   begin(variables, budget)
   try {
@@ -72,7 +72,7 @@ export function counted<T>(variables: object, budget: number, run: () => T): T {
   }
 }
 
-/** The same for who explains what has run: what the request has left for its rules stays as it is. */
+/** Like `counted`, for explaining what has run: the request's remaining budget is unchanged. */
 export function countedApart<T>(ledger: Ledger | undefined, budget: number, run: () => T): T {
   const left = ledger?.left ?? 0
   if (ledger !== undefined) ledger.left = Number.POSITIVE_INFINITY
@@ -90,8 +90,8 @@ export function ledgerOf(variables: object): Ledger | undefined {
 }
 
 /**
- * The error of an expression that a request made too large: not one that `||` absorbs or that
- * keeps a Deny rule from firing, but the end of the budget.
+ * The error of an expression that a request made too large. It ends the budget, so that `||` does
+ * not absorb it and it does not keep a Deny rule from firing.
  */
 export function overBound(reason: string, detail?: unknown): undefined {
   fuel.left = -1
@@ -101,15 +101,15 @@ export function overBound(reason: string, detail?: unknown): undefined {
 }
 
 /**
- * What a client sent is not read here, though others may read it: JSON that names a member twice,
- * bytes that are no UTF-8. A Deny rule must not be passed by what it cannot read, so this too is
- * the end of the budget.
+ * For client input that is not read here, although others may read it: JSON that repeats a member
+ * name, bytes that are not UTF-8. Input that a Deny rule cannot read must not bypass it, so this
+ * also ends the budget.
  */
 export function unreadable(reason: string, detail?: unknown): undefined {
   return overBound(reason, detail)
 }
 
-/** No single value grows beyond these, whatever fuel is left: an error, before it is allocated. */
+/** Max size of any value, whatever fuel is left; more is an error before it is allocated. */
 export const LARGEST_STRING = 1 << 20
 export const LARGEST_LIST = 1 << 17
 

@@ -1,17 +1,17 @@
 import { CelMap } from './map.ts'
 import type { Value } from './value.ts'
 
-/** Headers of a message: names have no case, and a name may have several lines. */
+/** Headers of a message: names are case-insensitive, and a name may have several lines. */
 export abstract class HeaderMap extends CelMap {
-  /** Each line of the name, undefined where there is none. */
+  /** All lines of the name; `undefined` if there are none. */
   abstract all(name: string): readonly string[] | undefined
 }
 
-/** Values by the names of headers. */
+/** Values by header name. */
 export class CaselessMap extends CelMap {
   readonly #values: ReadonlyMap<string, Value>
 
-  /** `values`: by names in lower case. */
+  /** `values`: keyed by lowercase names. */
   constructor(values: ReadonlyMap<string, Value>) {
     super()
     this.#values = values

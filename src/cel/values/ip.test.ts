@@ -67,7 +67,7 @@ describe('parseIp', () => {
     ['IPv4 with a leading zero', '::01.2.3.4'],
     ['a very long text', '1'.repeat(1_000_000)],
   ] as const) {
-    it(`refuses ${why}`, () => assert.equal(parseIp(text), undefined))
+    it(`rejects ${why}`, () => assert.equal(parseIp(text), undefined))
   }
 
   it('equals a plain reading with BigInt on any text', () => {
@@ -146,7 +146,7 @@ describe('parseCidr', () => {
     '::ffff:10.0.0.0/104',
     '2001:db8::/٣٢',
   ]) {
-    it(`refuses ${JSON.stringify(text)}`, () => assert.equal(parseCidr(text), undefined))
+    it(`rejects ${JSON.stringify(text)}`, () => assert.equal(parseCidr(text), undefined))
   }
 
   it('contains what a plain test of the first bits says', () => {
@@ -164,7 +164,7 @@ describe('parseCidr', () => {
   })
 })
 
-// The plain twins.
+// Simple reference implementations.
 
 function plainIp(text: string): string | undefined {
   if (!text.includes(':')) return plainV4(text)
@@ -245,7 +245,7 @@ const CIDRS = fc
   .tuple(IPS, fc.nat(128))
   .map(([ip, length]) => new Cidr(ip, ip.family === 4 ? length % 33 : length))
 
-/** The same address but for one bit, or any other. */
+/** The same address except for one bit, or any other address. */
 const NEARBY = fc.oneof(
   IPS.map((ip) => () => ip),
   fc.nat(127).map((bit) => (ip: Ip) => {

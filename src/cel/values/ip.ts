@@ -1,9 +1,9 @@
 import { fail } from './failure.ts'
 
 /**
- * An IP address as four 32-bit words (signed, as JavaScript's bit operations make them), so that
- * equality and prefix tests are a few integer operations. IPv4 lives in the last word alone; the
- * family tells 0.0.0.1 from ::1.
+ * An IP address as four 32-bit words (signed, as JavaScript's bit operations return them), so that
+ * equality and prefix tests are a few integer operations. IPv4 uses only the last word; the family
+ * distinguishes 0.0.0.1 from ::1.
  */
 export class Ip {
   readonly family: 4 | 6
@@ -23,7 +23,7 @@ export class Ip {
     Object.freeze(this)
   }
 
-  /** The one canonical text: dotted quad, or RFC 5952. */
+  /** The canonical string form: dotted quad, or RFC 5952. */
   get text(): string {
     this.#text ??= this.family === 4 ? dotted(this.w3) : compressed(this)
     return this.#text
@@ -45,8 +45,8 @@ export class Ip {
 }
 
 /**
- * Strict: what Go's netip.ParseAddr takes, without zones and IPv4-mapped IPv6, both of which have
- * a second spelling for the same peer and would let a rule miss it.
+ * Strict: accepts what Go's netip.ParseAddr accepts, except for zones and IPv4-mapped IPv6, both of
+ * which are a second spelling of the same peer and would let a rule miss it.
  */
 export function parseIp(text: string): Ip | undefined {
   const ip = parseAny(text)
@@ -54,8 +54,8 @@ export function parseIp(text: string): Ip | undefined {
 }
 
 /**
- * A peer's address as the operating system reports it: a dual-stack listener shows IPv4 clients
- * as ::ffff:a.b.c.d, and link-local ones carry a zone. Rules see neither.
+ * A peer's address as the operating system reports it: a dual-stack listener shows IPv4 clients as
+ * ::ffff:a.b.c.d, and link-local addresses carry a zone. Rules see neither.
  */
 export function ipFromSocket(text: string): Ip | undefined {
   if (text.startsWith(MAPPED)) {
@@ -69,7 +69,7 @@ export function ipFromSocket(text: string): Ip | undefined {
   return isMapped(ip) ? new Ip(4, 0, 0, 0, ip.w3) : ip
 }
 
-/** What stands in the brackets of a URL: any IPv6 address, without a zone. */
+/** Whether this can be in the brackets of a URL: any IPv6 address, without a zone. */
 export function isIpv6Text(text: string): boolean {
   return parseAny(text)?.family === 6
 }
@@ -78,7 +78,7 @@ function isMapped(ip: Ip): boolean {
   return ip.family === 6 && ip.w2 === 0xffff && ip.w1 === 0 && ip.w0 === 0
 }
 
-/** How nearly all addresses of a dual-stack listener begin. */
+/** The prefix of nearly all addresses on a dual-stack listener. */
 const MAPPED = '::ffff:'
 const LONGEST = 'ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255'.length
 const DOT = 46
@@ -97,7 +97,7 @@ function parseAny(text: string): Ip | undefined {
   return undefined
 }
 
-/** The dotted quad from `from` to the end as an unsigned word; -1 where it is none. */
+/** The dotted quad from `from` to the end as an unsigned word; -1 if it is invalid. */
 function parseV4(text: string, from: number): number {
   let word = 0
   let byte = -1
@@ -110,7 +110,7 @@ function parseV4(text: string, from: number): number {
       byte = -1
     } else {
       const digit = code - 48
-      // A leading zero reads as octal elsewhere: 010.0.0.1 is two addresses, hence none.
+      // Other parsers read a leading zero as octal: 010.0.0.1 is ambiguous, so it is rejected.
       if (digit < 0 || digit > 9 || byte === 0) return -1
       byte = byte === -1 ? digit : byte * 10 + digit
       if (byte > 255) return -1
@@ -148,7 +148,7 @@ function parseV6(text: string): Ip | undefined {
       at++
     }
   }
-  // `::` stands for one group of zeros at least.
+  // `::` replaces at least one group of zeros.
   if (gap === -1 ? groups.length !== 8 : groups.length === 8) return undefined
   if (gap !== -1) groups.splice(gap, 0, ...new Array<number>(8 - groups.length).fill(0))
   return new Ip(6, pair(groups, 0), pair(groups, 2), pair(groups, 4), pair(groups, 6))
@@ -174,7 +174,7 @@ function dotted(word: number): string {
 
 function compressed(ip: Ip): string {
   const groups = [ip.w0, ip.w1, ip.w2, ip.w3].flatMap((word) => [word >>> 16, word & 0xffff])
-  // RFC 5952 §4.2: the longest run of two zeros or more, the first of equals.
+  // RFC 5952 §4.2: the longest run of at least two zeros, the first one in case of a tie.
   let start = -1
   let length = 1
   for (let from = 0; from < 8; from++) {

@@ -1,13 +1,13 @@
 /**
- * JSON read without JSON.parse, for texts that it would read wrongly or at too high a price.
+ * Reads JSON without JSON.parse, for input that JSON.parse would read incorrectly or too slowly.
  *
- * V8 (seen in Node 26.10) remembers the names that followed a member in earlier objects and takes
- * a name for such a one when the raw text begins alike: once `{"a":1,"\\":2}` was parsed, the
- * second name of `{"a":1,"\u0062":2}` comes out as a backslash. Whoever can have one text parsed
- * could so change the names of another's claims. And to be shown the digits of a number, which a
- * double does not hold, costs JSON.parse ten times the parsing.
+ * V8 (observed in Node 26.10) remembers the names that followed a member in earlier objects and
+ * reuses such a name if the raw text begins alike: once `{"a":1,"\\":2}` has been parsed, the
+ * second name of `{"a":1,"\u0062":2}` is read as a backslash. A client that can have one document
+ * parsed could thus change the names of another client's claims. In addition, exposing the digits
+ * of a number that a double cannot represent costs JSON.parse ten times the parsing.
  *
- * Strict; undefined where the text is no JSON. Depth is the caller's to bound.
+ * Strict; `undefined` if the text is not JSON. The caller must limit the depth.
  */
 export function parsePlainJson(text: string, number: (source: string) => unknown): unknown {
   const reader = new PlainReader(text, number)
@@ -28,7 +28,7 @@ const CLOSE_LIST = 93
 const OPEN_OBJECT = 123
 const CLOSE_OBJECT = 125
 
-/** Strings up to this length are looked at letter by letter, longer ones by the engine's own search. */
+/** Strings up to this length are scanned one character at a time, longer ones by the engine. */
 const SHORT = 64
 
 class PlainReader {
@@ -111,7 +111,7 @@ class PlainReader {
       const code = text.charCodeAt(at)
       if (code === QUOTE) return at
       if (code === BACKSLASH) at++
-      // Past the end there is NaN.
+      // Past the end, `code` is NaN.
       else if (!(code >= 32)) return -1
     }
     let quote = text.indexOf('"', start)
@@ -121,7 +121,7 @@ class PlainReader {
     return quote
   }
 
-  /** Looked for once, however many strings lie before it. */
+  /** Searched only once, however many strings come before it. */
   #slashFrom(start: number): number {
     if (this.#slash < start) {
       const found = this.#text.indexOf('\\', start)
@@ -130,14 +130,14 @@ class PlainReader {
     return this.#slash
   }
 
-  /** Short, and without escapes; what is long is left to JSON.parse, which looks at it faster. */
+  /** Short and without escapes; longer strings are left to JSON.parse, which scans them faster. */
   #isPlain(start: number, end: number): boolean {
     if (end - start > SHORT) return false
     for (let at = start; at < end; at++) if (this.#text.charCodeAt(at) === BACKSLASH) return false
     return true
   }
 
-  /** A string alone has no names that could be mistaken. */
+  /** A string alone has no names that could be confused. */
   #parseString(start: number, end: number): string | undefined {
     try {
       return JSON.parse(this.#text.slice(start, end)) as string
@@ -163,7 +163,7 @@ class PlainReader {
     return this.#number(text.slice(start, at))
   }
 
-  /** Where the digits end; -1 where there are none. */
+  /** The offset where the digits end; -1 if there are none. */
   #digits(start: number): number {
     let at = start
     for (;;) {
@@ -185,7 +185,7 @@ class PlainReader {
     return true
   }
 
-  /** The code of what comes next; NaN at the end. */
+  /** The code of the next character; NaN at the end. */
   #skipBlanks(): number {
     for (;;) {
       const code = this.#text.charCodeAt(this.#at)

@@ -67,7 +67,7 @@ describe('readJson', () => {
     ['201 objects', `${'{"]":'.repeat(201)}1${'}'.repeat(201)}`],
     ['a million brackets', '['.repeat(1_000_000)],
   ] as const) {
-    it(`refuses ${why}`, () => assert.equal(readJson(text), undefined))
+    it(`rejects ${why}`, () => assert.equal(readJson(text), undefined))
   }
 
   for (const [text, value] of [
@@ -79,8 +79,8 @@ describe('readJson', () => {
     ['{"__proto__": 1, "__proto__": 2}', undefined],
     ['{"a": 12345678901234567890, "a": 1}', undefined],
   ] as [string, Value | undefined][]) {
-    it(`${text} with duplicates refused is ${value ? 'read' : 'an error'}`, () =>
-      assert.deepEqual(readJson(text, { duplicates: 'refuse' }), value))
+    it(`${text} with duplicates rejected is ${value ? 'read' : 'an error'}`, () =>
+      assert.deepEqual(readJson(text, { duplicates: 'reject' }), value))
   }
 
   it('a name that was read before does not change how another is read', () => {
@@ -98,7 +98,7 @@ describe('readJson', () => {
   it('equals a plain reader on any JSON', () => {
     fc.assert(
       fc.property(DOCUMENT, (text) => {
-        assert.deepEqual(readJson(text, { duplicates: 'refuse' }), plain(text))
+        assert.deepEqual(readJson(text, { duplicates: 'reject' }), plain(text))
       }),
       { numRuns: 150 },
     )
@@ -108,7 +108,7 @@ describe('readJson', () => {
     const pieces = fc.constantFrom(...'[]{}",:\\ -0123456789.eEu', 'true', 'null', '\ud800', 'a')
     fc.assert(
       fc.property(fc.array(pieces), (text) => {
-        readJson(text.join(''), { duplicates: 'refuse' })
+        readJson(text.join(''), { duplicates: 'reject' })
       }),
       { numRuns: 150 },
     )
@@ -136,7 +136,7 @@ const { document: DOCUMENT } = fc.letrec<{ document: string }>((tie) => ({
   ),
 }))
 
-/** What it should be, the slow way: numbers and strings become marks before the text is read. */
+/** The expected value, the slow way: numbers and strings become marks before the text is read. */
 function plain(text: string): Value | undefined {
   const strings: string[] = []
   const marked = text.replace(

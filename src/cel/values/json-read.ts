@@ -7,13 +7,13 @@ import type { Value } from './value.ts'
 
 export interface JsonReadOptions {
   /**
-   * `refuse`: an object that names a member twice is an error. Without it the last one counts, as
-   * in JSON.parse; but whoever signed or checked the text elsewhere may have read the first.
+   * `reject`: an object that repeats a member name is an error. By default the last one counts, as
+   * in JSON.parse; but a party that signed or checked the text elsewhere may have read the first.
    */
-  readonly duplicates?: 'refuse'
-  /** What reading may cost, and costs: for a text that a client wrote. Without it there is no end. */
+  readonly duplicates?: 'reject'
+  /** The budget for reading client input, reduced by the cost. By default there is no limit. */
   readonly allowance?: Allowance
-  /** What was found out about the text, for whoever reads it once more in another way. */
+  /** Set to facts about the text, for callers that read it again in another way. */
   readonly form?: JsonForm | undefined
 }
 
@@ -24,17 +24,17 @@ export interface JsonForm {
 
 const QUOTE = 34
 
-/** What is deeper is an error: values are walked recursively. */
+/** Deeper values are an error: values are traversed recursively. */
 const DEEPEST = 200
 
 /**
- * The CEL value of a JSON text; an error where it is none.
+ * The CEL value of a JSON text; an error if it is not JSON.
  *
  * - A number that is a safe integer is an int, however it is written: `1`, `1.0` and `1e0`.
- * - A larger one that is written with digits alone is exact: an int up to int64, else a uint up
- *   to uint64, else the nearest double. With a fraction or an exponent (`1e17`) it is a double.
- * - Half of a surrogate pair, which only `\ud800` and its like can make, is an error: replaced,
- *   two different names would become one.
+ * - A larger one that is written only with digits is exact: an int up to int64, else a uint up to
+ *   uint64, else the nearest double. With a fraction or an exponent (`1e17`) it is a double.
+ * - An unpaired surrogate, which only `\ud800` and similar escapes can create, is an error: if it
+ *   were replaced, two different names would become one.
  */
 export function readJson(text: string, options: JsonReadOptions = {}): Value | undefined {
   const { allowance } = options
@@ -53,7 +53,7 @@ export function readJson(text: string, options: JsonReadOptions = {}): Value | u
   if (survey.mayHoldHalfPairs || !text.isWellFormed()) {
     if (!isWellFormed(value)) return fail('ambiguous JSON', 'unpaired surrogate')
   }
-  if (options.duplicates === 'refuse' && countMembers(value) !== survey.members) {
+  if (options.duplicates === 'reject' && countMembers(value) !== survey.members) {
     return fail('ambiguous JSON', 'duplicate member name')
   }
   return value
@@ -84,25 +84,25 @@ function wide(digits: string): Value | undefined {
 }
 
 /*
- * What reading costs, in units of fuel (./fuel.ts) as measured at worst: names that were never met
- * before cost most by far. Whoever reads what a client wrote gives an allowance, and what would
- * cost more is given up while it is looked over, before anything is made of it.
+ * The cost of reading, in units of fuel (./fuel.ts), measured in the worst case: names not seen
+ * before cost by far the most. Callers that read client input pass an allowance; input that would
+ * cost more is rejected during the survey, before anything is created from it.
  */
 const COST = { letter: 1, value: 4, string: 8, escape: 4, container: 12, member: 60 } as const
-/** How much more each costs that JSON.parse does not read. */
+/** The additional cost of each if JSON.parse does not read the text. */
 const PLAIN = { value: 6, string: 20, container: 20, member: 60, wide: 90 } as const
-/** How much more each costs where halves of surrogate pairs are looked for. */
+/** The additional cost of each if the text may contain unpaired surrogates. */
 const PAIRED = { value: 2, string: 25, container: 10, member: 30, wide: 0 } as const
-/** A number with more letters is none that anybody sends. */
+/** No legitimate number has more characters. */
 const LONGEST_NUMBER = 1_024
 
-/** One pass over the text, before it is parsed: how it can be, and what that costs. */
+/** One pass over the text before it is parsed: what it contains, and what reading it costs. */
 class Survey {
-  /** Colons outside of strings: one for each member of an object. */
+  /** Colons outside strings: one for each member of an object. */
   members = 0
-  /** A member's name is written with a backslash; see ./json-plain.ts. */
+  /** A member name is written with a backslash; see ./json-plain.ts. */
   hasEscapedNames = false
-  /** A number that a double may not hold, or that is -0. */
+  /** A number that a double may not represent, or -0. */
   hasUnusualNumbers = false
   mayHoldHalfPairs = false
   /** A number with an exponent, or with more digits than are always exact. */
@@ -114,7 +114,7 @@ class Survey {
   #strings = 0
   #escapes = 0
   #containers = 0
-  /** Numbers that take a look at their digits. */
+  /** Numbers whose digits must be examined. */
   #wide = 0
   #slash = -1
 
@@ -123,12 +123,12 @@ class Survey {
     this.#max = max
   }
 
-  /** Is it left to ./json-plain.ts? */
+  /** Whether ./json-plain.ts must read the text. */
   get isPlain(): boolean {
     return this.hasEscapedNames || this.hasUnusualNumbers
   }
 
-  /** Why it cannot be read; undefined: it can. */
+  /** Why the text cannot be read; `undefined` if it can. */
   problem(): 'deep' | 'costly' | undefined {
     const problem = this.#scan()
     if (problem !== undefined) return problem
@@ -148,7 +148,7 @@ class Survey {
     const max = Math.min(this.#max, MAX_COST)
     let cost = text.length >> 4
     let depth = 0
-    /** Of the last string. */
+    /** Escapes in the last string. */
     let escapes = 0
     for (let at = 0; at < text.length; at++) {
       const code = text.charCodeAt(at)
@@ -199,7 +199,7 @@ class Survey {
     return problem
   }
 
-  /** Where the string ends, or that of the text, where it has too many escapes. */
+  /** The offset where the string ends, or where the text ends if it has too many escapes. */
   #endOfString(start: number, max: number): number {
     const text = this.#text
     let end = text.indexOf('"', start)
@@ -207,7 +207,7 @@ class Survey {
     for (let slash = this.#slashFrom(start); slash < end; slash = this.#slashFrom(slash + 2)) {
       this.#escapes++
       if (--left < 0) return text.length
-      // `\ud83d` and its like.
+      // `\ud83d` and similar.
       if (text.charCodeAt(slash + 1) === 117 && (text.charCodeAt(slash + 2) | 32) === 100) {
         this.mayHoldHalfPairs = true
       }
@@ -216,7 +216,7 @@ class Survey {
     return end < 0 ? text.length : end
   }
 
-  /** Looked for once, however many strings lie before it. */
+  /** Searched only once, however many strings come before it. */
   #slashFrom(start: number): number {
     if (this.#slash < start) {
       const found = this.#text.indexOf('\\', start)
@@ -225,7 +225,7 @@ class Survey {
     return this.#slash
   }
 
-  /** The last letter of the number, but for its exponent; -1 where it is too long. */
+  /** The last character of the number, without its exponent; -1 if the number is too long. */
   #number(start: number): number {
     const text = this.#text
     const max = start + LONGEST_NUMBER
@@ -242,7 +242,7 @@ class Survey {
     }
     const hasExponent = (code | 32) === 101
     if (hasExponent || at - start > 15) this.hasLongNumbers = true
-    // 2^53 has 16 digits. What is or rounds to -0 is the int 0.
+    // 2^53 has 16 digits. A number that is or rounds to -0 is the int 0.
     if (!hasDot && !hasExponent && at - start >= 16) {
       this.#wide++
       this.hasUnusualNumbers = true
@@ -253,13 +253,13 @@ class Survey {
     return at - 1
   }
 
-  /** An exponent of three digits or more, below zero. */
+  /** A negative exponent of at least three digits. */
   #isTiny(at: number): boolean {
     return this.#text.charCodeAt(at) === 45 && /^[0-9]{3}/.test(this.#text.slice(at + 1, at + 4))
   }
 }
 
-/** Sums stay small integers. */
+/** Keeps sums small integers. */
 const MAX_COST = 2 ** 30
 
 function isWellFormed(value: Value): boolean {

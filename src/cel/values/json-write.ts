@@ -16,15 +16,16 @@ export type Json =
   | { readonly [key: string]: Json }
 
 /**
- * The JSON of any value, as protobuf converts to google.protobuf.Value: ints and uints beyond 2^53
- * are strings, bytes are base64, timestamps, durations and addresses their text, NaN and the
- * infinities their names. Optionals are what they hold, or null; keys of maps become strings.
+ * The JSON of any value, following protobuf's conversion to google.protobuf.Value: ints and uints
+ * beyond 2^53 are strings, bytes are base64, timestamps, durations and addresses are their string
+ * form, NaN and the infinities are their names. Optionals are what they contain, or null; map keys
+ * become strings.
  */
 export function toJson(value: Value): Json {
   return convert(value, 0)
 }
 
-// Deeper than readJson and expressions make it: cut, for the stack's sake.
+// Deeper than readJson and expressions create: truncated to protect the stack.
 const DEEPEST = 500
 
 function convert(value: Value, depth: number): Json {
@@ -62,7 +63,7 @@ function integer(value: bigint): Json {
   return Number.isSafeInteger(small) ? small : String(value)
 }
 
-/** Members that are not set are left out. */
+/** Members that are not set are omitted. */
 function members(
   names: Iterable<string>,
   read: (name: string) => Value | undefined,
@@ -73,7 +74,7 @@ function members(
     const member = read(name)
     if (member !== undefined) entries.push([name, convert(member, depth + 1)])
   }
-  // fromEntries defines properties: a member named __proto__ stays a member.
+  // fromEntries defines properties, so a member named __proto__ stays a member.
   return Object.fromEntries(entries)
 }
 

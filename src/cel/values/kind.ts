@@ -14,7 +14,7 @@ import { TypeValue } from './type-value.ts'
 import { Url } from './url.ts'
 import type { JsonObject, Value } from './value.ts'
 
-/** The name of the value's type as CEL writes it: what `type(value)` denotes. */
+/** The name of the value's type in CEL, which `type(value)` denotes. */
 export function typeName(value: Value): string {
   switch (typeof value) {
     case 'string':
@@ -45,7 +45,7 @@ export function typeName(value: Value): string {
   return 'dyn'
 }
 
-/** Whether an overload that declares this parameter takes the value. Elements are not looked at. */
+/** Whether an overload with this parameter accepts the value. Elements are not checked. */
 export function accepts(type: Type, value: Value): boolean {
   switch (type.kind) {
     case 'dyn':
@@ -93,19 +93,19 @@ export function accepts(type: Type, value: Value): boolean {
   }
 }
 
-/** A map of either form. */
+/** A map in either representation. */
 export function isMap(value: Value): value is JsonObject | CelMap {
   return isPlainObject(value) || value instanceof CelMap
 }
 
-/** The names of an object's members, which JavaScript collects anew each time where they are many. */
+/** The member names of an object. If there are many, JavaScript collects them anew each time. */
 export function keysOf(map: JsonObject): readonly string[] {
   const keys = Object.keys(map)
   if (keys.length > 64) charge(4 * keys.length)
   return keys
 }
 
-/** JSON's objects, and such as were made to look like them; never an instance of a class. */
+/** Objects from JSON, and objects created to look like them; never an instance of a class. */
 export function isPlainObject(value: Value): value is JsonObject {
   if (typeof value !== 'object' || value === null) return false
   const prototype = Object.getPrototypeOf(value)

@@ -1,49 +1,49 @@
-/** Where the variables of a request have their ledger; plain variables have none. */
+/** The key under which the variables of a request have their ledger; plain variables have none. */
 export const LEDGER: unique symbol = Symbol('ledger')
 
-/** Bytes of what a client sent that expressions read. */
+/** Max bytes of client input that expressions read. */
 export interface ReadingLimits {
   readonly body: number
-  /** Of a JSON text. */
+  /** Per JSON text. */
   readonly json: number
 }
 
-/** Where nobody says otherwise. */
+/** The defaults. */
 const READING_LIMITS: ReadingLimits = { body: 2 << 20, json: 2 << 20 }
 
 /*
- * In units of fuel (./fuel.ts), some ten nanoseconds each: what all expressions of one request may
- * spend together, on evaluation, on reading what the client sent, and on being explained.
+ * In units of fuel (./fuel.ts), about ten nanoseconds each: what all expressions of one request may
+ * spend together on evaluation, on reading client input, and on explanations.
  */
 export const REQUEST_FUEL = 200_000
 const READING_FUEL = 130_000
 const EXPLAINING_FUEL = 60_000
 
-/** Texts that are remembered: rules read one or two. */
+/** Max documents to remember: rules read one or two. */
 const MAX_DOCUMENTS = 16
 
-/** Units that are left for something. */
+/** Units that are left to spend. */
 export interface Allowance {
   left: number
 }
 
-/** What a text came to. */
+/** The result of reading a document. */
 export interface Document<T> {
   readonly value: T | undefined
   /** Why there is no value. */
   readonly reason: string
   readonly detail: unknown
-  /** That is the end of the budget, and not just an error. */
+  /** The error ends the budget, and is not just an ordinary error. */
   readonly isOverBound: boolean
 }
 
 /**
- * What the expressions of one request share, so that a request costs what it may, however many
- * rules there are: one budget, and what was read of a body or a header once.
+ * State shared by the expressions of one request, so that the cost of a request is limited, however
+ * many rules there are: one budget, and bodies and headers that are read only once.
  */
 export class Ledger {
   left = REQUEST_FUEL
-  /** For reading: it grows with what may be sent. */
+  /** The budget for reading, which grows with the max input size. */
   readonly reading: Allowance
   readonly explaining: Allowance = { left: EXPLAINING_FUEL }
   readonly maxJsonSize: number
@@ -55,7 +55,7 @@ export class Ledger {
     this.reading = { left: READING_FUEL + Math.floor(Math.max(body, json) / 8) }
   }
 
-  /** The document of a text, or of bytes; `read` is asked once for each. */
+  /** The document of a string, or of bytes; `read` is called once for each. */
   document<T>(source: string | Uint8Array, read: () => Document<T>): Document<T> {
     const known = this.#documents.get(source)
     if (known !== undefined) return known as Document<T>
@@ -64,7 +64,7 @@ export class Ledger {
     return document
   }
 
-  /** The text of bytes; undefined where they are no UTF-8. */
+  /** The string encoded by the bytes; `undefined` if they are not UTF-8. */
   text(bytes: Uint8Array, decode: (bytes: Uint8Array) => string | undefined): string | undefined {
     if (this.#texts.has(bytes)) return this.#texts.get(bytes)
     const text = decode(bytes)
@@ -72,7 +72,7 @@ export class Ledger {
     return text
   }
 
-  /** A request that is judged again, to be told, begins anew; what was read stays. */
+  /** Resets the budget when a request is evaluated again to explain it; what was read is kept. */
   renew(): void {
     this.left = REQUEST_FUEL
   }

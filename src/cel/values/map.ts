@@ -3,10 +3,10 @@ import { charge } from './fuel.ts'
 import { Double, isInt, Uint } from './number.ts'
 import type { Value } from './value.ts'
 
-/** A map that is not a plain object: a literal with any keys, or a view of the host's. */
+/** A map that is not a plain object: a literal with any keys, or a view of host data. */
 export abstract class CelMap {
   abstract readonly size: number
-  /** undefined where the key is absent. 1, 1u and 1.0 are one key. */
+  /** `undefined` if the key is absent. 1, 1u and 1.0 are the same key. */
   abstract get(key: Value): Value | undefined
   abstract keys(): Iterable<Value>
 }
@@ -22,7 +22,7 @@ export class LiteralMap extends CelMap {
     this.#entries = entries
   }
 
-  /** An error when a key is given twice (1 and 1u are one key) or is of a type that is no key. */
+  /** An error if a key occurs twice (1 and 1u are the same key) or is not of a key type. */
   static of(entries: Iterable<readonly [Value, Value]>): LiteralMap | undefined {
     const map = new Map<Key, readonly [Value, Value]>()
     for (const entry of entries) {
@@ -53,7 +53,7 @@ function isFractional(key: Value): boolean {
   return key instanceof Double || (typeof key === 'number' && !Number.isSafeInteger(key))
 }
 
-/** Equal keys of different numeric types have one canonical form. */
+/** Equal keys of different numeric types share one canonical form. */
 function keyOf(key: Value): Key | undefined {
   if (typeof key === 'string' || typeof key === 'boolean' || isInt(key)) return key
   if (key instanceof Uint) return smallest(key.value)

@@ -1,6 +1,6 @@
 import { fail } from './failure.ts'
 
-/** uint64. Rare in rules, hence one exact form instead of a fast one. */
+/** uint64. Rare in rules, so it has one exact form instead of a fast one. */
 export class Uint {
   readonly value: bigint
 
@@ -9,7 +9,7 @@ export class Uint {
   }
 }
 
-/** A double whose value is a safe integer (1.0, -0.0): boxed so that it is not taken for an int. */
+/** A double whose value is a safe integer (1.0, -0.0), boxed to distinguish it from an int. */
 export class Double {
   readonly value: number
 

@@ -6,8 +6,8 @@ import { type Int, int } from './number.ts'
 type Notation = 'decimal' | 'binary' | 'exponent'
 
 /**
- * An amount of something as Kubernetes writes it (`500m`, `1.5Gi`, `2e3`). It is exact: a whole
- * number of billionths, the smallest part that Kubernetes knows.
+ * An amount of a resource as Kubernetes writes it (`500m`, `1.5Gi`, `2e3`). It is exact: a whole
+ * number of billionths, the smallest unit in Kubernetes.
  */
 export class Quantity {
   readonly nanos: bigint
@@ -21,13 +21,13 @@ export class Quantity {
     Object.freeze(this)
   }
 
-  /** The one canonical text: without a fraction, with the largest unit that allows this. */
+  /** The canonical string form: without a fraction, in the largest unit that allows this. */
   get text(): string {
     this.#text ??= write(this.nanos, this.#notation)
     return this.#text
   }
 
-  /** What Kubernetes calls the sign: -1, 0 or 1. */
+  /** The sign as Kubernetes defines it: -1, 0 or 1. */
   get sign(): number {
     return compareBigints(this.nanos, 0n)
   }
@@ -40,7 +40,7 @@ export class Quantity {
     return this.nanos === other.nanos
   }
 
-  /** Written as this one is, unless this one is zero. */
+  /** Uses the notation of this quantity, unless it is zero. */
   plus(nanos: bigint, like: Quantity = this): Quantity {
     const { nanos: own } = this
     return new Quantity(own + nanos, own === 0n ? like.#notation : this.#notation)
@@ -50,7 +50,7 @@ export class Quantity {
     return this.nanos % UNIT === 0n
   }
 
-  /** An error where there is a fraction, or where it is beyond int64. */
+  /** An error if there is a fraction, or if the value exceeds int64. */
   toInt(): Int | undefined {
     return this.isWhole ? int(this.nanos / UNIT) : fail('quantity has a fraction', this.text)
   }
@@ -68,18 +68,18 @@ export class Quantity {
 /** One, in billionths. */
 export const UNIT = 1_000_000_000n
 
-/** Nobody writes more; arithmetic on texts of any length would be too much work for one call. */
+/** No real quantity is longer; arithmetic on strings of any length would be too much per call. */
 const LONGEST = 256
-/** A little beyond what a double holds. */
+/** Slightly more than a double can represent. */
 const MAX_DIGITS = 400
-/** Kubernetes takes more than int64 holds in `Ei` for the largest int64. */
+/** Kubernetes reduces larger amounts with binary units to the largest int64. */
 const LARGEST_BINARY = (2n ** 63n - 1n) * UNIT
 
 const FORM = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([KMGTPE])i|([numkMGTPE])|[eE]([+-]?[0-9]{1,9}))?$/
 const BINARY_UNITS = ['', 'K', 'M', 'G', 'T', 'P', 'E']
 const DECIMAL_UNITS = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E']
 
-/** Parts smaller than a billionth are rounded away from zero, so that some of it stays some. */
+/** Rounds fractions of a billionth away from zero, so that a nonzero amount stays nonzero. */
 export function parseQuantity(text: string): Quantity | undefined {
   charge(text.length > LONGEST ? 10 : 150 + text.length)
   const match = text.length > LONGEST ? null : FORM.exec(text)
@@ -104,7 +104,7 @@ function decimalSize(digits: bigint, scale: number): bigint | undefined {
   if (digits === 0n) return 0n
   if (shift > MAX_DIGITS) return undefined
   if (shift >= 0) return digits * 10n ** BigInt(shift)
-  // No text is long enough to be more than one part then.
+  // In that case, no string is long enough for more than one billionth.
   return shift < -MAX_DIGITS ? 1n : dividedUp(digits, 10n ** BigInt(-shift))
 }
 
@@ -130,7 +130,7 @@ function write(nanos: bigint, notation: Notation): string {
   return power === 3 ? `${count}` : `${count}e${3 * power - 9}`
 }
 
-/** Divided by the base as often as nothing remains. */
+/** Divides by the base as long as there is no remainder. */
 function reduced(value: bigint, base: bigint, max: number): { count: bigint; power: number } {
   let count = value
   let power = 0

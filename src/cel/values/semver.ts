@@ -1,12 +1,12 @@
 import { fail } from './failure.ts'
 import { charge } from './fuel.ts'
 
-/** A version as Semantic Versioning 2.0.0 has it. Build metadata is kept and counts for nothing. */
+/** A version as in Semantic Versioning 2.0.0. Build metadata is kept but ignored in comparisons. */
 export class Semver {
   readonly major: bigint
   readonly minor: bigint
   readonly patch: bigint
-  /** The identifiers of a pre-release: numbers and words. */
+  /** The identifiers of the pre-release: numbers and words. */
   readonly pre: readonly (bigint | string)[]
   readonly text: string
 
@@ -20,7 +20,7 @@ export class Semver {
     Object.freeze(this)
   }
 
-  /** By precedence: -1, 0 or 1. */
+  /** Compares by precedence: -1, 0 or 1. */
   compare(other: Semver): number {
     charge(2 * Math.min(this.pre.length, other.pre.length))
     return (
@@ -36,7 +36,7 @@ export class Semver {
   }
 }
 
-/** Nobody writes more, and a longer text is not worth the work. */
+/** No real version is longer, and a longer string is not worth the work. */
 const LONGEST = 1024
 const LARGEST = 2n ** 64n - 1n
 
@@ -57,14 +57,14 @@ export function parseSemver(text: string): Semver | undefined {
 }
 
 /**
- * What people write, made a version: `v1.2` is `1.2.0`, and leading zeros of the three numbers go.
- * A pre-release or build needs all three.
+ * Converts common spellings to a version: `v1.2` is `1.2.0`, and leading zeros of the three numbers
+ * are dropped. A pre-release or build requires all three.
  */
 export function parseLooseSemver(text: string): Semver | undefined {
   if (text.length > LONGEST) return fail('invalid semantic version', text)
   const [, numbers = '', rest = ''] = /^v?([0-9.]*)(.*)$/s.exec(text) ?? []
   const parts = numbers.split('.')
-  // What follows the third number is a part of the pre-release: `1.2.3.4` is no version.
+  // What follows the third number is part of the pre-release: `1.2.3.4` is not a version.
   if (parts.length > 3 || (parts.length < 3 && rest !== '')) {
     return fail('invalid semantic version', text)
   }
@@ -74,7 +74,7 @@ export function parseLooseSemver(text: string): Semver | undefined {
 }
 
 function readNumber(digits: string): bigint | undefined {
-  // Twenty digits are more than 64 bits hold.
+  // More than 20 digits do not fit in 64 bits.
   if ((digits.length > 1 && digits.startsWith('0')) || digits.length > 20) return undefined
   const value = BigInt(digits)
   return value > LARGEST ? undefined : value
@@ -85,7 +85,7 @@ function readIdentifier(text: string): bigint | string | undefined {
   return DIGITS.test(text) ? readNumber(text) : text
 }
 
-/** No pre-release is later than any; numbers come before words, and fewer identifiers first. */
+/** A release sorts after its pre-releases, numbers before words, fewer identifiers first. */
 function comparePre(a: Semver['pre'], b: Semver['pre']): number {
   if (a.length === 0 || b.length === 0) return order(b.length, a.length)
   for (let at = 0; at < a.length && at < b.length; at++) {

@@ -20,8 +20,8 @@ const DEEPEST = 3
 const LONGEST = 400
 
 /**
- * The value as one would write it in CEL, for explanations. What is long is cut with `…`: a value
- * comes from a request, and what is shown of it is bounded whatever its size.
+ * The value in CEL notation, for explanations. Long output is cut with `…`: values come from
+ * requests, so what is shown of them is limited whatever their size.
  */
 export function show(value: Value): string {
   const text = render(value, 0)
@@ -73,7 +73,7 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['\t', '\\t'],
 ])
 
-// Control and format characters (bidirectional marks among them) would act on the reader's screen.
+// Control and format characters (including bidirectional marks) would affect the reader's screen.
 const UNSEEN = /['\\\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
 function quote(text: string): string {
@@ -89,7 +89,7 @@ function escaped(character: string): string {
   return code.length <= 4 ? `\\u${code.padStart(4, '0')}` : `\\U${code.padStart(8, '0')}`
 }
 
-/** Never in the middle of a surrogate pair. */
+/** Never cuts in the middle of a surrogate pair. */
 function cut(text: string, length: number): string {
   const code = text.charCodeAt(length - 1)
   return text.slice(0, code >= 0xd800 && code < 0xdc00 ? length - 1 : length)

@@ -1,6 +1,6 @@
 /**
- * An object of the host whose attributes are computed when read (`request`, `source`). Only the
- * declared field names exist for CEL; an attribute that is not set reads as undefined.
+ * A host object whose attributes are computed when read (`request`, `source`). Only the declared
+ * field names exist in CEL; an attribute that is not set reads as undefined.
  */
 export abstract class Struct {
   abstract readonly structName: string

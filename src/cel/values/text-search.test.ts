@@ -16,7 +16,7 @@ describe('searching texts', () => {
     const few = fc.constantFrom('a', 'b', 'ab')
     const long = fc.array(few, { minLength: 20, maxLength: 60 }).map((parts) => parts.join(''))
     const property = fc.property(long, long, fc.nat(20), (end, part, from) => {
-      // Twice the part within many letters: longer than what is searched the short way.
+      // The part twice within many characters: longer than what the short path searches.
       const text = `${'ab'.repeat(9_000)}${part}${end}${part}${'b'.repeat(12_000)}`
       const search = `${'ab'.repeat(9)}${part}`
       assert.equal(findText(text, search, from), text.indexOf(search, from))

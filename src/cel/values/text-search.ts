@@ -1,22 +1,23 @@
 import { afford, charge } from './fuel.ts'
 
 /**
- * JavaScript's own searches take the product of both lengths where a text is made for it, and its
- * startsWith some nanoseconds a letter. Where both sides may come from a request, that is too much.
+ * JavaScript's own searches take the product of both lengths for strings that are crafted for it,
+ * and its startsWith takes a few nanoseconds per character. If both sides may come from a request,
+ * that is too much.
  */
 
-/** Searches for less than this, or within it, are quick whatever the texts. */
+/** Searches for shorter parts, or with fewer comparisons, are fast for all strings. */
 const SHORT_PART = 32
 const MAX_COMPARED = 1 << 20
-/** Below, two texts are compared in no time. */
+/** Comparing shorter strings takes practically no time. */
 const SHORT_TEXT = 256
 
-/** `text.includes(part)` in linear time; not looked at where nothing is left, and nothing counts. */
+/** `text.includes(part)` in linear time; skipped if no fuel is left, when no result counts. */
 export function holdsText(text: string, part: string): boolean {
   return afford(text.length >> 3) && findText(text, part, 0) >= 0
 }
 
-/** `text.startsWith(prefix)`: long ones are compared as a whole, which is ten times quicker. */
+/** `text.startsWith(prefix)`; long prefixes are compared as a whole, which is ten times faster. */
 export function beginsWith(text: string, prefix: string): boolean {
   const { length } = prefix
   if (length < SHORT_TEXT) return text.startsWith(prefix)
@@ -29,14 +30,14 @@ export function finishesWith(text: string, suffix: string): boolean {
   return length <= text.length && isSameText(text.slice(text.length - length), suffix)
 }
 
-/** `===`, with what it costs. */
+/** `===`, charging for long strings. */
 export function isSameText(a: string, b: string): boolean {
   if (a.length !== b.length) return false
   if (a.length >= SHORT_TEXT) charge(a.length >> 7)
   return a === b
 }
 
-/** `list.includes(text)`, with what long texts cost. */
+/** `list.includes(text)`, charging for long strings. */
 export function isAmong(text: string, list: readonly unknown[]): boolean {
   if (text.length < SHORT_TEXT) return list.includes(text)
   return list.some((other) => typeof other === 'string' && isSameText(text, other))
@@ -48,7 +49,7 @@ export function findText(text: string, part: string, from: number): number {
   return searchFor(text, part)(from)
 }
 
-/** The same for whoever looks on behind a place: the way to search is chosen once. */
+/** Like `findText`, for repeated searches: the way to search is chosen once. */
 export function searchFor(text: string, part: string): (from: number) => number {
   if (text.length < LONG_TEXT || part.length < 2) return (from) => text.indexOf(part, from)
   if (!isQuick(text, part)) {
@@ -74,12 +75,12 @@ export function findLastText(text: string, part: string, from: number): number {
     }
     return last
   }
-  // Letter by letter at every place.
+  // Compares character by character at every position.
   if (text.length >= LONG_TEXT && !afford((text.length * part.length) >> 3)) return -1
   return text.lastIndexOf(part, from)
 }
 
-/** `text.split(separator, most)` in linear time, for a separator that is not empty. */
+/** `text.split(separator, max)` in linear time, for a separator that is not empty. */
 export function splitText(text: string, separator: string, max: number): string[] {
   if (text.length < LONG_TEXT || separator.length < 2) return text.split(separator, max)
   const find = searchFor(text, separator)
@@ -99,15 +100,15 @@ function isQuick(text: string, part: string): boolean {
 }
 
 /*
- * JavaScript's search goes from one place of the first letter to the next, ten nanoseconds each: a
- * text of nothing but that letter takes a hundred times longer than others. Whoever writes the text
- * can see to it that one letter is everywhere, and hardly that all of them are.
+ * JavaScript's search goes from one occurrence of the first character to the next, ten nanoseconds
+ * each: a string of nothing but that character takes a hundred times longer than others. The author
+ * of a string can make one character occur everywhere, but hardly all of them.
  */
 const LONG_TEXT = 512
-/** A letter that stands at one place in so many is rare. */
+/** A character at fewer than one in 2^RARE positions is rare. */
 const RARE = 6
 
-/** The place in the part of a letter that is rare in the text; -1 where there is none. */
+/** The offset in the part of a character that is rare in the text; -1 if there is none. */
 function rareLetter(text: string, part: string): number {
   const last = part.length - 1
   for (const at of new Set([last, 0, last >> 1, 1])) {
@@ -133,7 +134,7 @@ function findByLetter(text: string, part: string, place: number, from: number): 
   return -1
 }
 
-/** All places where the part is, overlapping ones too: Knuth, Morris and Pratt's search. */
+/** All occurrences of the part, including overlapping ones: the Knuth-Morris-Pratt search. */
 function* places(text: string, part: string, from: number): Generator<number> {
   const borders = bordersOf(part)
   let matched = 0
@@ -148,7 +149,7 @@ function* places(text: string, part: string, from: number): Generator<number> {
   }
 }
 
-/** For each beginning of the part, the length of its longest end that is a beginning as well. */
+/** For each prefix of the part, the length of its longest proper suffix that is also a prefix. */
 function bordersOf(part: string): Int32Array {
   const borders = new Int32Array(part.length)
   let length = 0

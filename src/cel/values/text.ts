@@ -2,18 +2,21 @@ import { afford, charge } from './fuel.ts'
 import { findLastText, findText } from './text-search.ts'
 
 /**
- * CEL counts, cuts and orders strings by code points, JavaScript by UTF-16 units. These agree
- * until the first surrogate pair, so each function below walks units and pays for pairs only
- * where there are some.
+ * CEL counts, slices and orders strings by code points, JavaScript by UTF-16 units. The two agree
+ * until the first surrogate pair, so each function below walks units and pays for pairs only if
+ * there are any.
  */
 
 const FIRST_SURROGATE = 0xd800
 const FIRST_LOW_SURROGATE = 0xdc00
 const AFTER_SURROGATES = 0xe000
 
-/** Only texts with characters beyond U+FFFF have pairs; V8 knows at once of many that they have none. */
+/**
+ * Only strings with characters above U+FFFF have pairs; for many strings V8 knows at once that they
+ * have none.
+ */
 const PAIR = /[\ud800-\udbff]/
-/** Fewer letters than this are walked sooner than looked over. */
+/** Walking fewer characters than this is faster than testing them for pairs. */
 const SHORT = 64
 
 function hasPairs(text: string): boolean {
@@ -24,7 +27,7 @@ export function codePointLength(text: string): number {
   return countCodePoints(text, text.length)
 }
 
-/** The UTF-16 offset of the code point with this index; -1 where the text is shorter. */
+/** The UTF-16 offset of the code point with this index; -1 if the string is shorter. */
 export function codePointOffset(text: string, index: number): number {
   if (index > text.length) return -1
   if (!hasPairs(text)) return index
@@ -37,7 +40,7 @@ export function codePointOffset(text: string, index: number): number {
   return offset
 }
 
-/** One character; '' right behind the last one; undefined outside. */
+/** One character; '' directly after the last one; `undefined` out of range. */
 export function codePointAt(text: string, index: number): string | undefined {
   if (index < 0) return undefined
   const offset = codePointOffset(text, index)
@@ -45,7 +48,7 @@ export function codePointAt(text: string, index: number): string | undefined {
   return text.slice(offset, offset + (isPair(text, offset) ? 2 : 1))
 }
 
-/** From `start` to before `end`; undefined where these are not 0 <= start <= end <= length. */
+/** From `start` to before `end`; `undefined` unless 0 <= start <= end <= length. */
 export function codePointSlice(text: string, start: number, end: number): string | undefined {
   if (start < 0 || end < start) return undefined
   const from = codePointOffset(text, start)
@@ -55,7 +58,7 @@ export function codePointSlice(text: string, start: number, end: number): string
   return to < 0 ? undefined : rest.slice(0, to)
 }
 
-/** The first place at or behind `start`, as an index of code points; -1 where there is none. */
+/** The first occurrence at or after `start`, as a code point index; -1 if there is none. */
 export function codePointIndexOf(text: string, search: string, start: number): number {
   const from = codePointOffset(text, start)
   if (from < 0) return -1
@@ -63,14 +66,14 @@ export function codePointIndexOf(text: string, search: string, start: number): n
   return found < 0 ? -1 : countCodePoints(text, found)
 }
 
-/** The last place at or before `start`, as an index of code points; -1 where there is none. */
+/** The last occurrence at or before `start`, as a code point index; -1 if there is none. */
 export function codePointLastIndexOf(text: string, search: string, start: number): number {
   const from = codePointOffset(text, start)
   const found = findLastText(text, search, from < 0 ? text.length : from)
   return found < 0 ? -1 : countCodePoints(text, found)
 }
 
-/** Negative, zero or positive: the order of code points, which is also that of UTF-8 bytes. */
+/** Negative, zero or positive, by code points, which is also the order of the UTF-8 bytes. */
 export function compareText(a: string, b: string): number {
   const shorter = Math.min(a.length, b.length)
   if (a === b) {
@@ -86,7 +89,7 @@ export function compareText(a: string, b: string): number {
   return a.length - b.length
 }
 
-/** Units of pairs stand for code points above all others, U+E000..U+FFFF included. */
+/** Surrogates represent code points above all others, including U+E000..U+FFFF. */
 function rank(unit: number): number {
   return unit >= FIRST_SURROGATE && unit < AFTER_SURROGATES ? unit + 0x10000 : unit
 }
@@ -112,14 +115,14 @@ function isPair(text: string, offset: number): boolean {
 }
 
 const encoder = new TextEncoder()
-// A byte order mark is a character like any other.
+// A byte order mark is an ordinary character.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export function utf8Encode(text: string): Uint8Array {
   return encoder.encode(text)
 }
 
-/** undefined where the bytes are not UTF-8. */
+/** `undefined` if the bytes are not UTF-8. */
 export function utf8Decode(bytes: Uint8Array): string | undefined {
   try {
     return decoder.decode(bytes)

@@ -25,7 +25,7 @@ describe('timeZone', () => {
     ['Europe/Berlin', '2025-03-30T01:00:00Z', 2],
     ['Europe/Berlin', '2025-10-26T00:59:59Z', 2],
     ['Europe/Berlin', '2025-10-26T01:00:00Z', 1],
-    // Clocks in Newfoundland changed one minute past midnight.
+    // Clocks in Newfoundland changed at one minute past midnight.
     ['America/St_Johns', '2009-03-08T03:30:59Z', -3.5],
     ['America/St_Johns', '2009-03-08T03:31:00Z', -2.5],
     ['America/New_York', '0001-01-01T00:00:00Z', -(4 + 56 / 60 + 2 / 3600)],

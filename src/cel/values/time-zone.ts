@@ -2,14 +2,14 @@ import { fail } from './failure.ts'
 import { charge } from './fuel.ts'
 import { daysBefore } from './timestamp.ts'
 
-/** Seconds east of Greenwich that clocks of the zone are at an instant (seconds since 1970). */
+/** The UTC offset of the zone, in seconds east, at an instant (in seconds since 1970). */
 export type TimeZone = (seconds: number) => number
 
 const FIXED = /^([+-]?)(\d{1,2}):(\d{1,2})$/
-/** Intl takes names in any case, the data base's files and so cel-go do not. */
+/** Intl accepts names in any case; the database files, and therefore cel-go, do not. */
 const NAME = /^(?=.{1,64}$)[A-Z][A-Za-z0-9_+-]*(?:\/[A-Z][A-Za-z0-9_+-]*)*$/
 
-/** `UTC`, an offset (`02:00`, `-02:30`, `+5:00`), or a name of the IANA data base as it is written there. */
+/** `UTC`, an offset (`02:00`, `-02:30`, `+5:00`), or an IANA name, spelled exactly. */
 export function timeZone(text: string): TimeZone | undefined {
   if (text === 'UTC') return utc
   const fixed = FIXED.exec(text)
@@ -27,8 +27,8 @@ function utc(): number {
   return 0
 }
 
-// Making a formatter costs some hundred times what using it does; names may come from requests,
-// so that the memory for them is bounded and a new one costs fuel.
+// Creating a formatter costs about a hundred times as much as using it. Names may come from
+// requests, so the cache is limited and a new formatter costs fuel.
 const KNOWN_LIMIT = 64
 const NEW_ZONE_FUEL = 5000
 const LOOK_UP_FUEL = 500
@@ -71,7 +71,7 @@ function formatter(name: string): Intl.DateTimeFormat | undefined {
   }
 }
 
-// Since 1973 all clocks have changed on the minute, so that one result serves a whole minute.
+// Since 1973, all clocks have changed on the minute, so one result is valid for a whole minute.
 const WHOLE_MINUTES_SINCE = 94_694_400
 
 function zoneOf(format: Intl.DateTimeFormat): TimeZone {
@@ -98,7 +98,7 @@ function offsetAt(format: Intl.DateTimeFormat, seconds: number): number {
     else if (type === 'hour') time += Number(value) * 3600
     else if (type === 'minute') time += Number(value) * 60
     else if (type === 'second') time += Number(value)
-    // 1 January of the year 1 in Greenwich is still in the year before in the west: 1 BC is 0.
+    // 1 January of the year 1 in Greenwich is still in the year before in the west: 1 BC is year 0.
     else if (type === 'era' && value === 'BC') year = 1 - year
   }
   return daysBefore(year, month, day) * 86_400 + time - seconds

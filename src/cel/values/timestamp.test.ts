@@ -58,7 +58,7 @@ describe('parseTimestamp', () => {
     '9999-12-31T23:59:59-00:01',
     `2009-02-13T23:31:30.${'1'.repeat(1_000_000)}Z`,
   ]) {
-    it(`refuses ${JSON.stringify(text.slice(0, 40))}`, () =>
+    it(`rejects ${JSON.stringify(text.slice(0, 40))}`, () =>
       assert.equal(parseTimestamp(text), undefined))
   }
 })

@@ -8,14 +8,14 @@ const DAY = 86_400
 const FIRST = -62_135_596_800
 const LAST = 253_402_300_799
 
-/** An instant, exact to the nanosecond, in the years 1 to 9999. It has no zone of its own. */
+/** An instant in the years 1 to 9999, exact to the nanosecond. It has no time zone. */
 export class Timestamp {
   /** Since 1970-01-01T00:00:00Z, rounded down. */
   readonly seconds: number
-  /** 0 to 999,999,999, on top of the seconds. */
+  /** 0 to 999,999,999, added to the seconds. */
   readonly nanos: number
 
-  /** For parts that are in range already; `timestampOf` for others. */
+  /** For parts that are already in range; use `timestampOf` for others. */
   constructor(seconds: number, nanos: number) {
     this.seconds = seconds
     this.nanos = nanos
@@ -43,7 +43,7 @@ export class Timestamp {
   }
 }
 
-/** Parts of any sign, |nanos| up to some 2^53; an error outside the years 1 to 9999. */
+/** Accepts parts of any sign, |nanos| up to about 2^53; an error outside the years 1 to 9999. */
 export function timestampOf(seconds: number, nanos: number): Timestamp | undefined {
   const carry = Math.floor(nanos / BILLION)
   const whole = seconds + carry
@@ -51,7 +51,7 @@ export function timestampOf(seconds: number, nanos: number): Timestamp | undefin
   return new Timestamp(whole, nanos - carry * BILLION)
 }
 
-/** The calendar at an instant; months and days count from 1, Sunday is 0. */
+/** The calendar fields of an instant; months and days count from 1, Sunday is 0. */
 export interface Calendar {
   readonly year: number
   readonly month: number
@@ -63,7 +63,7 @@ export interface Calendar {
   readonly second: number
 }
 
-/** What the clocks show at `seconds` since 1970, `offset` seconds east of Greenwich. */
+/** The local calendar at `seconds` since 1970, `offset` seconds east of Greenwich. */
 export function calendarAt(seconds: number, offset: number): Calendar {
   const local = seconds + offset
   const days = Math.floor(local / DAY)
@@ -84,7 +84,7 @@ export function calendarAt(seconds: number, offset: number): Calendar {
 const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:Z|([+-])(\d\d):(\d\d))$/
 const LONGEST_TEXT = 64
 
-/** RFC 3339 with capital T and Z, without leap seconds; digits beyond the ninth are cut. */
+/** RFC 3339 with uppercase T and Z, without leap seconds; digits after the ninth are truncated. */
 export function parseTimestamp(text: string): Timestamp | undefined {
   const match = text.length > LONGEST_TEXT ? null : RFC_3339.exec(text)
   if (match === null) return fail('invalid timestamp', text)
@@ -128,8 +128,8 @@ function daysIn(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
 }
 
-// The Gregorian calendar repeats every 400 years of 146,097 days. Years that begin in March put
-// the leap day last, and then the months before any month have (153 m + 2) / 5 days.
+// The Gregorian calendar repeats every 400 years of 146,097 days. In years that begin in March, the
+// leap day comes last, and the months before any month have (153 m + 2) / 5 days.
 const ERA_DAYS = 146_097
 const DAYS_TO_1970 = 719_468
 

@@ -1,4 +1,4 @@
-/** What `type(x)` returns and what a type name in an expression denotes. */
+/** The result of `type(x)`, and what a type name in an expression denotes. */
 export class TypeValue {
   readonly name: string
 

@@ -3,15 +3,15 @@ import { afford, LARGEST_STRING, overBound } from './fuel.ts'
 import { isIpv6Text } from './ip.ts'
 import { utf8Encode } from './text.ts'
 
-/** A URL, or an absolute path with its query: what a request line can name. */
+/** A URL, or an absolute path with its query, as in a request line. */
 export class Url {
   /** In lower case; empty for a path. */
   readonly scheme: string
-  /** With its port, and IPv6 in brackets. */
+  /** Includes the port, and the brackets of IPv6. */
   readonly host: string
   /** Percent-encoded. */
   readonly path: string
-  /** As it is written, without the question mark. */
+  /** As written, without the question mark. */
   readonly query: string
   readonly text: string
 
@@ -24,7 +24,7 @@ export class Url {
     Object.freeze(this)
   }
 
-  /** The host without its port, and IPv6 without brackets. */
+  /** The host without its port, and without the brackets of IPv6. */
   get hostname(): string {
     const name = this.host.slice(0, this.host.length - this.#portText().length)
     return name.startsWith('[') && name.endsWith(']') ? name.slice(1, -1) : name
@@ -50,7 +50,7 @@ interface Parts {
   readonly host: string
   readonly path: string
   readonly query: string
-  /** All of it in one spelling, but for the fragment. */
+  /** The whole URL in one spelling, without the fragment. */
   readonly text: string
 }
 
@@ -61,8 +61,9 @@ const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):/
 const BAD_ESCAPE = /%(?![0-9A-Fa-f]{2})/
 
 /**
- * What Kubernetes takes for a URL, which is what Go's `ParseRequestURI` and `Parse` both take: a
- * scheme and what it names, or an absolute path. Hosts that are no UTF-8 once decoded are refused.
+ * Accepts the URLs that Kubernetes accepts, that is, those that both Go's `ParseRequestURI` and
+ * `Parse` accept: a scheme and what it names, or an absolute path. Hosts that are not UTF-8 once
+ * decoded are rejected.
  */
 export function parseUrl(text: string): Url | undefined {
   if (!afford(50 + text.length)) return undefined
@@ -70,7 +71,7 @@ export function parseUrl(text: string): Url | undefined {
   const fragment = hash < 0 ? '' : text.slice(hash)
   const isUrl = !CONTROL.test(text) && !BAD_ESCAPE.test(fragment)
   const whole = isUrl ? readParts(text, true) : undefined
-  // A request has no fragments, and `//host` is a path there: both are told by the second reading.
+  // A request has no fragments, and `//host` is a path there; the second reading handles both.
   const parts = whole && readParts(hash < 0 ? text : text.slice(0, hash), false)
   if (parts === undefined) return fail('invalid URL', text)
   const full = parts.text + (fragment === '#' ? '' : fragment)
@@ -110,7 +111,7 @@ function readAuthority(scheme: string, authority: string): string | undefined {
   return host.includes('[') ? readIpv6(host) : readHost(scheme, host)
 }
 
-/** Colons other than the port's are for lists of hosts, which the URLs of databases have. */
+/** Colons other than the port's are for lists of hosts, as in the URLs of databases. */
 function readHost(scheme: string, host: string): string | undefined {
   const isWeb = scheme === 'http' || scheme === 'https'
   const colon = isWeb ? host.indexOf(':') : host.lastIndexOf(':')
@@ -118,7 +119,7 @@ function readHost(scheme: string, host: string): string | undefined {
   return decodeHost(host)
 }
 
-/** `[::1]:80`; a zone stands behind `%25`. */
+/** `[::1]:80`; a zone follows `%25`. */
 function readIpv6(host: string): string | undefined {
   const end = host.lastIndexOf(']')
   const port = host.slice(end + 1)
@@ -131,9 +132,9 @@ function readIpv6(host: string): string | undefined {
   return `[${inside.slice(0, at)}%${zone}]${port}`
 }
 
-/** Only what is not ASCII, and the percent sign, may be escaped in a host. */
+/** In a host, only non-ASCII characters and the percent sign may be escaped. */
 const BAD_HOST = /[^A-Za-z0-9\-_.~!$&'()*+,;=:[\]<>"%\x80-\uffff]|%(?!25|[89A-Fa-f][0-9A-Fa-f])/
-/** In a zone, only what may be there without an escape too, and the space. */
+/** In a zone, only characters that are also allowed without an escape, and the space. */
 const BAD_ZONE =
   /[^A-Za-z0-9\-_.~!$&'()*+,;=:[\]<>"%\x80-\uffff]|%(?!2[0-24-9A-Ea-e]|3[0-9A-Ea-e]|[46][1-9A-Fa-f]|5[0-9ABDFabdf]|7[0-9AEae])/
 
@@ -141,7 +142,7 @@ function decodeHost(host: string): string | undefined {
   return BAD_HOST.test(host) ? undefined : decode(host)
 }
 
-/** One spelling for what can be escaped or not. */
+/** One spelling for characters that can be escaped or not. */
 function encodeHost(host: string): string {
   return host.replace(/[^\x21-\x24\x26-\x7e]+/g, encodeURIComponent)
 }
@@ -162,7 +163,7 @@ function decode(text: string): string | undefined {
 
 const UNCLEAN_PATH = /[^A-Za-z0-9\-_.~$&+,/:;=@!'()*[\]%]/
 
-/** As it is written; where that has what must be escaped, all of it is escaped anew. */
+/** As written; if it contains characters that must be escaped, all of it is escaped anew. */
 function escapedPath(path: string): string | undefined {
   if (BAD_ESCAPE.test(path)) return undefined
   if (!UNCLEAN_PATH.test(path)) return path

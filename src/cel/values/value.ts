@@ -12,21 +12,21 @@ import type { TypeValue } from './type-value.ts'
 import type { Url } from './url.ts'
 
 /**
- * A CEL value in JavaScript. Output of JSON.parse is a CEL value as it is:
+ * A CEL value in JavaScript. The output of JSON.parse is a CEL value as it is:
  *
  * | CEL       | JavaScript                                                                  |
  * |-----------|-----------------------------------------------------------------------------|
- * | int       | number where Number.isSafeInteger, else bigint (never a bigint that is safe) |
+ * | int       | number if Number.isSafeInteger, else bigint (never a bigint that is safe)   |
  * | uint      | Uint                                                                        |
- * | double    | number where not a safe integer (0.5, NaN, 1e300), else boxed in Double     |
+ * | double    | number if not a safe integer (0.5, NaN, 1e300), else boxed in Double        |
  * | string    | string, well-formed; sizes and indices count code points                    |
  * | bytes     | Uint8Array                                                                  |
  * | list      | array                                                                       |
  * | map       | plain object (own string keys), or CelMap                                   |
  * | an object of the host | Struct                                                          |
  *
- * `undefined` is not a value: it is CEL's error, the same for an unset variable, a missing key
- * and a failed function. What went wrong is told by explain mode (see ./failure.ts).
+ * `undefined` is not a value but CEL's error, the same for an unset variable, a missing key and a
+ * failed function. Explain mode reports what went wrong (see ./failure.ts).
  */
 export type Value =
   | null

@@ -7,7 +7,7 @@ import { Timestamp } from './timestamp.ts'
 import { Url } from './url.ts'
 import type { Value } from './value.ts'
 
-/** Values that have one text, which `string()` returns and JSON has for them. */
+/** Values with a single string form, which `string()` returns and which JSON contains. */
 type Written = Timestamp | Duration | Ip | Cidr | Url | Semver | Quantity
 
 const CLASSES = [Timestamp, Duration, Ip, Cidr, Url, Semver, Quantity]

@@ -23,7 +23,10 @@ const MAX_ROUNDS = 200
 
 type Path = readonly (string | number)[]
 
-/** Its files are read as they are, but for defaults, older spellings and what is not served. */
+/**
+ * Converts agentgateway files, which are read as they are except for defaults, older spellings and
+ * unsupported settings.
+ */
 export function convertAgentgateway(text: string, file: string): Conversion {
   const document = readDocument(text)
   const lost: Lost[] = []
@@ -33,7 +36,7 @@ export function convertAgentgateway(text: string, file: string): Conversion {
   for (let round = 0; ; round++) {
     const written = document.toString({ lineWidth: 0 })
     const concerned = concernsOf(written, file)
-    // What cannot be read is the cause of what is not found.
+    // Unreadable parts cause unresolved references, so they are handled first.
     const first = concerned.find(({ code }) => code.startsWith('PC02')) ?? concerned[0]
     if (first === undefined) break
     const path =
@@ -59,7 +62,7 @@ function readDocument(text: string): Document.Parsed {
   return expandAliases(document, text)
 }
 
-/** What an alias refers to may be left out: each gets a copy. */
+/** The target of an alias may be removed, so each alias is replaced by a copy. */
 function expandAliases(document: Document.Parsed, text: string): Document.Parsed {
   let hasAliases = false
   visit(document, {
@@ -80,8 +83,8 @@ function expandAliases(document: Document.Parsed, text: string): Document.Parsed
 }
 
 /**
- * Files and variables that are not here may be where the gateway runs. Variables stand for what fits
- * best: while they are unset, nothing else is reported.
+ * Files and variables that are missing here may exist where the gateway runs. Variables get the
+ * stand-ins that fit best: while they are unset, no other error is reported.
  */
 function concernsOf(text: string, file: string): readonly Diagnostic[] {
   const tries = STAND_INS.map((environment) =>
@@ -92,7 +95,7 @@ function concernsOf(text: string, file: string): readonly Diagnostic[] {
   return tries.reduce((best, one) => (one.length < best.length ? one : best))
 }
 
-/** Where it stands in the file that is converted; what was moved or added stands nowhere. */
+/** The line in the source file; undefined for parts that were moved or added. */
 function lineOf(text: string, path: Path): number | undefined {
   const counter = new LineCounter()
   const document = parseDocument(text, { lineCounter: counter })
@@ -101,7 +104,7 @@ function lineOf(text: string, path: Path): number | undefined {
   return start === undefined ? undefined : counter.linePos(start).line
 }
 
-/** It migrates these itself when it reads a file. */
+/** agentgateway migrates these itself when it reads a file. */
 function moveOlderSpellings(document: Document): void {
   const tracing = document.getIn(['config', 'tracing'])
   if (isMap(tracing) && !document.hasIn(['frontendPolicies', 'tracing'])) {
@@ -151,7 +154,7 @@ function writeModes(document: Document): void {
   })
 }
 
-/** A backend gets its own name as Host there, and here only if the route says so. */
+/** agentgateway sends the name of the backend as Host; here, the route must request it. */
 function writeHosts(document: Document): void {
   const shared = new Map<unknown, unknown>()
   const backends = document.get('backends')
@@ -181,7 +184,7 @@ function writeHost(document: Document, route: YAMLMap, shared: Map<unknown, unkn
   route.setIn(['policies', 'urlRewrite', 'authority'], 'auto')
 }
 
-/** Settings of the process, and what only tells about requests: nothing is guarded by these. */
+/** Process settings, and settings that only report on requests: they guard nothing. */
 const HARMLESS: readonly Path[] = [
   ['config'],
   ['frontendPolicies', 'accessLog'],
@@ -190,8 +193,8 @@ const HARMLESS: readonly Path[] = [
 ]
 
 /**
- * What went away must not leave open what it guarded, nor a route that it made narrower: the
- * innermost place that can deny does so, and all of the file if there is none.
+ * Removing a setting must not open what it guarded, nor a route that it made narrower: the
+ * innermost place that can deny does so, or the whole file if there is none.
  */
 function denyAround(document: Document, path: Path, lost: Lost[]): void {
   if (HARMLESS.some((prefix) => prefix.every((step, index) => path[index] === step))) return
@@ -213,7 +216,7 @@ function denyAround(document: Document, path: Path, lost: Lost[]): void {
   }
 }
 
-/** The route, backend entry, gateway or section with rules that a path is in. */
+/** The innermost route, backend entry, gateway or section with rules around a path. */
 function denyingPlace(path: Path): Path | undefined {
   const at = path.lastIndexOf('policies')
   if (at > 0 && typeof path[at + 1] === 'string') return path.slice(0, at + 1)
@@ -228,7 +231,7 @@ function denyingPlace(path: Path): Path | undefined {
   return undefined
 }
 
-/** The innermost key or entry that the place is in. */
+/** The path of the innermost key or entry at a position. */
 function pathAt(
   document: Document.Parsed,
   text: string,

@@ -6,7 +6,7 @@ export interface Line {
   readonly block: readonly Line[] | undefined
 }
 
-/** Sites and global options, with the lines of snippets where they are imported. */
+/** Parses sites and global options, with snippets expanded where they are imported. */
 export function parseCaddyfile(text: string): readonly Line[] {
   const lines = parse(text)
   const snippets = new Map(
@@ -22,7 +22,7 @@ export function parseCaddyfile(text: string): readonly Line[] {
 
 const MAX_DEPTH = 10
 
-/** `import NAME` without arguments; files and other forms stay as they are. */
+/** Expands `import NAME` without arguments; files and other forms are kept. */
 function withSnippets(
   line: Line,
   snippets: ReadonlyMap<string, readonly Line[]>,
@@ -59,7 +59,7 @@ function parse(text: string): readonly Line[] {
   }
   const last = open.at(-1) as typeof root
   if (open.length > 1) throw new ConvertError(last.line, '`{` is not closed')
-  // A file of one site may go without braces.
+  // A file with a single site may omit the braces.
   const [first, ...rest] = root.block
   const isBare = first !== undefined && first.block === undefined
   return isBare ? [{ words: first.words, line: first.line, block: rest }] : root.block

@@ -24,7 +24,7 @@ const WITHOUT_COUNTERPART = new Set([
   'metrics',
 ])
 
-/** The subset: sites with reverse_proxy, handle, handle_path, respond, redir, header, basic_auth. */
+/** Supported: sites with reverse_proxy, handle, handle_path, respond, redir, header, basic_auth. */
 export function convertCaddyfile(text: string): Conversion {
   return new CaddyConversion(parseCaddyfile(text)).convert()
 }
@@ -156,7 +156,7 @@ class CaddyConversion {
       if (args[0]?.startsWith('@') === true) {
         const rule = this.#matched(matchers.get(args[0]))
         const status = Number(args.at(-1))
-        // A response of an error to those who match keeps them out; nothing else is carried over.
+        // An error response to matching clients denies them; other matchers are not converted.
         if (word === 'respond' && rule !== undefined && status >= 400) rules.push({ deny: rule })
         else if (word === 'abort' && rule !== undefined) rules.push({ deny: rule })
         else {
@@ -235,7 +235,7 @@ class CaddyConversion {
     this.#routes.push(draft as unknown as RouteDraft)
   }
 
-  /** The rule of a matcher of addresses; others are not understood. */
+  /** The rule for an address matcher; other matchers are not supported. */
   #matched(matcher: Line | undefined): string | undefined {
     if (matcher === undefined) return undefined
     const [, ...inline] = matcher.words
@@ -255,10 +255,10 @@ class CaddyConversion {
 
 const NO_EQUIVALENT = 'no equivalent, or different defaults'
 
-/** Options of `reverse_proxy` that change neither who is served nor what is sent. */
+/** Options of `reverse_proxy` that affect neither who is served nor what is sent. */
 const PROXY_OPTIONS =
   /^(lb_policy|lb_retries|lb_try_duration|lb_try_interval|health_\w+|fail_duration|max_fails|unhealthy_\w+|flush_interval|buffer_\w+|request_buffers|response_buffers|stream_\w+)$/
-/** Headers that the gateway sends by itself. */
+/** Headers that the gateway sends by default. */
 const SENT = new Map([
   ['x-real-ip', /^\{(http\.request\.remote\.host|remote_host)\}$/],
   ['x-forwarded-for', /^\{(http\.request\.remote\.host|remote_host)\}$/],
@@ -280,7 +280,7 @@ interface Headers {
   readonly remove?: readonly string[]
 }
 
-/** `header NAME VALUE` and a block of such lines and of `-NAME`; undefined for any other form. */
+/** Parses `header NAME VALUE`, or a block of such lines and `-NAME`; undefined for other forms. */
 function headersOf({ block }: Line, args: readonly string[]): Headers | undefined {
   if (block !== undefined && args.length > 0) return undefined
   const lines = block === undefined ? [args] : block.map(({ words }) => words)
@@ -302,14 +302,14 @@ function nonEmpty<T extends object>(value: T): T | undefined {
   return Object.keys(value).length === 0 ? undefined : value
 }
 
-/** The path of `handle @name`, if the matcher is of one path alone; else the word as it is. */
+/** The path of `handle @name` if the matcher is a single path; otherwise the word itself. */
 function pathOf(word: string | undefined, matchers: ReadonlyMap<string, Line>): string | undefined {
   const { words: [, kind, path, ...more] = [], block } = matchers.get(word ?? '') ?? {}
   const isPath = kind === 'path' && block === undefined && more.length === 0
   return isPath ? (path ?? word) : word
 }
 
-/** They hold for all groups of a site. */
+/** Directives that apply to all groups of a site. */
 const isShared = ({ words: [word = ''] }: Line) =>
   [
     'header',
@@ -330,7 +330,7 @@ function matchOf(path: string): Readonly<Record<string, string>> | undefined {
   return undefined
 }
 
-/** A redirect to the same URI, or a response that names another: what is written is all of it. */
+/** A redirect to the same URI, or a response with another location, used as written. */
 function redirectOf([to = '', code = '302']: readonly string[]):
   | Record<string, unknown>
   | undefined {
@@ -341,12 +341,12 @@ function redirectOf([to = '', code = '302']: readonly string[]):
     const authority = host === '{host}' ? { port: scheme === 'https' ? 443 : 80 } : { full: host }
     return { requestRedirect: { scheme, authority, status } }
   }
-  // A redirect of the gateway would keep the query.
+  // A redirect policy of the gateway would keep the query.
   if (!/^(https?:\/\/|\/)[^{}'\\\s]*$/.test(to)) return undefined
   return { directResponse: { status, headers: { location: `'${to}'` } } }
 }
 
-/** Characters of a name in DNS. */
+/** The max length of a DNS name. */
 const MAX_NAME = 253
 
 function addressOf(text: string, line: number) {
@@ -356,7 +356,7 @@ function addressOf(text: string, line: number) {
   }
   const isTls = scheme === undefined ? port === undefined || port === '443' : scheme === 'https'
   const number = port === undefined ? (isTls ? 443 : 80) : Number(port)
-  // Without a name there is nothing to get a certificate for.
+  // Without a name, no certificate can be obtained.
   const isPlain = scheme === undefined && (host === '' || port === '80')
   return { host: host === '' ? undefined : host, port: number, isTls: isTls && !isPlain }
 }

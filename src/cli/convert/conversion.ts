@@ -1,20 +1,20 @@
-/** What a file of another gateway becomes, and what it does not. */
+/** The result of converting a file of another gateway, and the parts that were not converted. */
 export interface Conversion {
-  /** A configuration as it is written in a file. */
+  /** The configuration in the format of a file. */
   readonly document: Readonly<Record<string, unknown>>
   readonly lost: readonly Lost[]
 }
 
-/** Something that could not be carried over. */
+/** A part that was not converted. */
 export interface Lost {
-  /** Of the file that is converted; undefined: nothing of it in particular. */
+  /** The line in the source file; undefined if there is no particular one. */
   readonly line: number | undefined
-  /** As it is written there. */
+  /** As written in the source file. */
   readonly what: string
   readonly why: string
 }
 
-/** A route as it is written in a file. */
+/** A route in the format of a file. */
 export interface RouteDraft {
   readonly name: string
   readonly gateways: readonly string[]
@@ -24,12 +24,12 @@ export interface RouteDraft {
   readonly backends?: readonly unknown[]
 }
 
-/** Denies all: what guarded a place and is not understood must not leave it open. */
+/** Denies everything: an unsupported guard must not leave its place open. */
 export const DENY_ALL = { rules: [{ deny: 'true' }] }
 
 export const DENIES = 'the routes that it guards deny all requests until you write a rule for it'
 
-/** Names that routes and gateways may have, each once. */
+/** Generates unique names for routes and gateways. */
 export class Names {
   readonly #taken = new Set<string>()
 
@@ -42,7 +42,7 @@ export class Names {
   }
 }
 
-/** Whether the client's address is in a network, as an expression; undefined: no network. */
+/** An expression for whether the client's address is in a network; undefined if it is none. */
 export function addressIn(network: string): string | undefined {
   if (!/^[0-9A-Fa-f:.]+(\/\d{1,3})?$/.test(network) || !/[.:]/.test(network)) return undefined
   const bits = network.includes(':') ? 128 : 32
@@ -50,7 +50,7 @@ export function addressIn(network: string): string | undefined {
   return `cidr('${range}').containsIP(source.address)`
 }
 
-/** Without members that are undefined, or empty lists and mappings. */
+/** Removes undefined members, and empty lists and mappings. */
 export function compact(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(value).filter(([, member]) => {
@@ -60,7 +60,7 @@ export function compact(value: Readonly<Record<string, unknown>>): Record<string
   )
 }
 
-/** `a || b` and `a && b` of conditions, without what is always so. */
+/** `a || b` and `a && b`, simplified if a condition is constant. */
 export function anyOf(one: string, other: string): string {
   if (other === 'true') return 'true'
   return other === 'false' ? one : `${one} || (${other})`

@@ -2,7 +2,7 @@ import { stringify } from 'yaml'
 import { loadText } from '../../sources/file/load.ts'
 import { addressIn, anyOf, bothOf, DENIES, DENY_ALL, type Lost } from './conversion.ts'
 
-/** An object of gateway.envoyproxy.io. */
+/** An object of the API group gateway.envoyproxy.io. */
 export interface EnvoyObject {
   readonly kind: string
   readonly metadata: {
@@ -40,10 +40,13 @@ export function envoyObjects(all: readonly unknown[]): readonly EnvoyObject[] {
   })
 }
 
-/** Kinds that tell nobody apart: without them requests are served otherwise, and to no one else. */
+/**
+ * Kinds that do not restrict clients: without them, requests are served differently, but to the
+ * same clients.
+ */
 const UNGUARDED = new Set(['BackendTrafficPolicy', 'EnvoyProxy', 'Backend', 'HTTPRouteFilter'])
 
-/** Of a ClientTrafficPolicy, the same. */
+/** The same for keys of a ClientTrafficPolicy. */
 const UNGUARDED_KEYS = new Set(
   'targetRef targetRefs timeout tcpKeepalive connection http1 http2 http3 healthCheck'.split(' '),
 )
@@ -54,9 +57,9 @@ function mayGuard({ kind, spec = {} }: EnvoyObject): boolean {
 }
 
 /**
- * SecurityPolicy guards: what of it is not understood denies, and so does what may guard in another
- * kind. A policy of a route takes the place of that of its Gateway; of two for the same target the
- * oldest counts.
+ * SecurityPolicy guards routes: unsupported parts of it deny, as do objects of other kinds that may
+ * guard. A policy of a route replaces that of its Gateway; of two for the same target, the oldest
+ * applies.
  */
 export function applySecurityPolicies(
   { routes }: Document,
@@ -95,7 +98,7 @@ export function applySecurityPolicies(
   for (const object of ordered) listObject(routes, object, lost)
 }
 
-/** What was said of an object that is not, or not wholly, carried over. */
+/** Reports an object that is not converted, or only partly. */
 function listObject(routes: readonly Route[], object: EnvoyObject, lost: Lost[]): void {
   const { kind, spec = {} } = object
   const what = nameOf(object)
@@ -105,7 +108,7 @@ function listObject(routes: readonly Route[], object: EnvoyObject, lost: Lost[])
   if (kind === 'SecurityPolicy') {
     const strange = refs.filter((one) => one.kind !== 'HTTPRoute' && one.kind !== 'Gateway')
     if (targetSelectors !== undefined || strange.length > 0) {
-      // Which routes these are is not in the manifests.
+      // The manifests do not determine which routes these are.
       deny(routes)
       lost.push({ line: undefined, what: `${what} target`, why: DENIES })
     } else if (targets.length === 0) {
@@ -163,7 +166,7 @@ function policiesOf(spec: EnvoySpec, what: string, lost: Lost[]): Record<string,
       Object.assign(policies, written)
       continue
     }
-    // Browsers keep to it, and no one else.
+    // Only browsers enforce CORS.
     const isGuard = name !== 'cors'
     isDenied ||= isGuard
     const why = isGuard ? DENIES : 'it is not converted: browsers get no CORS headers'
@@ -172,7 +175,7 @@ function policiesOf(spec: EnvoySpec, what: string, lost: Lost[]): Record<string,
   return isDenied ? { ...policies, authorization: DENY_ALL } : policies
 }
 
-/** Whether a file may say so. */
+/** Whether a file accepts these policies. */
 function isAccepted(policies: Readonly<Record<string, unknown>>): boolean {
   const document = { gateways: { default: { port: 1 } }, routes: [{ name: 'a', policies }] }
   const { diagnostics } = loadText(stringify(document), 'convert.yaml', { environment: {} }).result
@@ -186,7 +189,7 @@ type Reader = (value: never) => Record<string, unknown> | undefined
 const READERS: Readonly<Record<string, Reader>> = {
   authorization: ({ defaultAction, rules = [], ...rest }: EnvoyAuthorization) => {
     if (Object.keys(rest).length > 0) return undefined
-    // The first that matches decides.
+    // The first matching rule decides.
     let rule = defaultAction === 'Allow' ? 'true' : 'false'
     for (const { action, principal, name: _, ...others } of rules.toReversed()) {
       const { clientCIDRs, ...unknown } = principal ?? {}

@@ -15,7 +15,7 @@ import { type Conversion, compact, DENIES, DENY_ALL, type Lost, Names } from './
 import { applySecurityPolicies, envoyObjects } from './envoy-gateway.ts'
 
 const CONTROLLER_NAME = 'portcullis.dev/controller'
-/** Without them a request is served otherwise, and by nobody else. */
+/** Without these, a request is served differently, but to the same clients. */
 const UNGUARDED = new Set([
   'compression',
   'requestMirror',
@@ -25,14 +25,14 @@ const UNGUARDED = new Set([
   'timeout',
 ])
 
-/** What the controller would deliver for the manifests, as a file; Envoy Gateway's policies, too. */
+/** Converts manifests as the controller would, including the policies of Envoy Gateway. */
 export function convertManifests(text: string, file: string): Conversion {
   const { objects, diagnostics } = readManifests([{ file, text }])
   const lost: Lost[] = diagnostics.map(({ origin, message }) => {
     const line = origin.kind === 'file' ? origin.line : undefined
     return { line, what: 'an object', why: message }
   })
-  // Whoever's class it is: its Gateways are to be converted.
+  // Gateways are converted regardless of the controller that their class names.
   const claimed = objects.map((object) =>
     object.kind === 'GatewayClass'
       ? {
@@ -69,7 +69,7 @@ class ModelWriter {
   readonly #lost: Lost[]
   readonly #names = new Names()
   readonly #backends: ReadonlyMap<string, Backend>
-  /** `gateway/listener` of the Model → of the file. */
+  /** `gateway/listener` in the Model → in the file. */
   readonly #listeners = new Map<string, string>()
 
   constructor(model: Model, lost: Lost[]) {
@@ -92,7 +92,7 @@ class ModelWriter {
     this.#lost.push({ line: undefined, what, why })
   }
 
-  /** A gateway of a file has one port. */
+  /** A gateway in a file has one port. */
   #gateway({ name, listeners, policies }: Gateway): readonly (readonly [string, unknown])[] {
     return [...new Set(listeners.map(({ port }) => port))].map((port) => {
       const own = this.#names.take(`${name}-${port}`)
@@ -117,7 +117,7 @@ class ModelWriter {
   #rule(route: Route, rule: RouteRule, index: number): Record<string, unknown> {
     const source = route.name.replace(/^[A-Za-z]+Route\//, '')
     const name = this.#names.take(route.rules.length === 1 ? source : `${source}-${index}`)
-    // As they are, not those that reach it: without any the file's reader would take the default.
+    // All parents, not only effective ones: a route without any would get the default gateway.
     const gateways = route.parents.map(
       ({ gateway, listener }) => this.#listeners.get(`${gateway}/${listener}`) ?? gateway,
     )
@@ -200,7 +200,7 @@ function matchOf({ name, kind, value }: ValueMatch): object {
   return { name, value: { [kind]: value } }
 }
 
-/** A value of the Model as it is written in a file. */
+/** Converts a value of the Model to the format of a file. */
 function fileValue(kind: string, value: unknown): unknown {
   const record = value as Record<string, never>
   switch (kind) {
@@ -242,7 +242,7 @@ function fileValue(kind: string, value: unknown): unknown {
   }
 }
 
-/** Whether the file's reader makes the same of it: what is not understood is not carried over. */
+/** Whether the file reader yields the same value; values that differ are not converted. */
 function means(kind: string, written: unknown, value: unknown): boolean {
   const policies = { [kind]: written }
   const document = { gateways: { default: { port: 1 } }, routes: [{ name: 'a', policies }] }
@@ -251,7 +251,7 @@ function means(kind: string, written: unknown, value: unknown): boolean {
   return found?.state === 'valid' && isDeepStrictEqual(plain(found.value), plain(value))
 }
 
-/** Without where things stood. */
+/** Removes positions. */
 function plain(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (key, member) =>

@@ -1,7 +1,7 @@
 import { addressIn, anyOf, bothOf, compact } from './conversion.ts'
 import type { Directive } from './nginx-syntax.ts'
 
-/** They say how nginx itself works, and change no decision and no route. */
+/** Directives that configure nginx itself and affect neither decisions nor routes. */
 const WITHOUT_COUNTERPART = new Set(
   `user worker_processes worker_connections worker_rlimit_nofile pid events error_log access_log log_format
   sendfile tcp_nopush tcp_nodelay keepalive_timeout keepalive_requests keepalive types_hash_max_size
@@ -18,14 +18,14 @@ const WITHOUT_COUNTERPART = new Set(
   uwsgi_temp_path scgi_temp_path map geo split_clients map_hash_max_size variables_hash_max_size
   variables_hash_bucket_size`.split(/\s+/),
 )
-/** Variables guard nothing by themselves: what uses them does, and is not understood. */
+/** Variables guard nothing by themselves; directives that use them may, and are not supported. */
 export function isHarmless({ name, args }: Directive): boolean {
-  // Every nginx.conf has it, and it names types of files.
+  // Every nginx.conf includes it; it only defines file types.
   if (name === 'include') return args.length === 1 && /(^|\/)mime\.types$/.test(args[0] ?? '')
   return WITHOUT_COUNTERPART.has(name)
 }
 
-/** Directives that are carried over. */
+/** Directives that are converted. */
 export const HANDLED = new Set(
   `listen server_name ssl_certificate ssl_certificate_key location return proxy_pass allow deny
   auth_basic auth_basic_user_file proxy_set_header add_header gzip`.split(/\s+/),
@@ -40,8 +40,8 @@ export const KINDS: Readonly<Record<string, 'prefix' | 'exact' | 'regex' | 'rege
 }
 
 /**
- * Prefixes of nginx end anywhere, and its regular expressions come before them. Where that matters,
- * all locations are written as expressions in the order in which nginx tries them.
+ * nginx prefixes may end anywhere, and its regular expressions take precedence over them. If this
+ * matters, all locations become regular expressions in the order in which nginx tries them.
  */
 export function needsOrder(
   locations: readonly Directive[],
@@ -52,7 +52,7 @@ export function needsOrder(
     if (args[0] === '~' || args[0] === '~*') return true
     const [path = ''] = args.slice(-1)
     if (args[0] === '=' || path === '/') return false
-    // What is proxied gets a redirect from `/a` to `/a/`; other locations are not meant by `/a`.
+    // For proxied locations, nginx redirects `/a` to `/a/`; `/a` does not match other locations.
     if (path.endsWith('/')) return !block.some(({ name }) => name === 'proxy_pass')
     return block.some(isGuarded) || inherited.some(isGuarded)
   })
@@ -84,7 +84,7 @@ export function pathOf(
   return { pathPrefix: path === '/' ? '/' : path.replace(/\/$/, '') }
 }
 
-/** The first that matches decides, and what none matches is allowed. */
+/** The first matching directive decides; if none matches, the request is allowed. */
 export function accessRule(directives: readonly Directive[]): string | undefined {
   let rule: string | undefined = 'true'
   for (const { name, args } of [...directives].reverse()) {
@@ -98,7 +98,7 @@ export function accessRule(directives: readonly Directive[]): string | undefined
   return rule
 }
 
-/** `https://$host$request_uri` and the like; undefined where it is another form. */
+/** Converts `https://$host$request_uri` and similar forms; undefined for others. */
 export function redirectTo(url: string): Record<string, unknown> | undefined {
   const [, scheme, host = '', path = ''] =
     /^(https?|\$scheme):\/\/([^/$]+|\$host|\$server_name|\$http_host)(.*)$/.exec(url) ?? []
@@ -115,7 +115,7 @@ export function redirectTo(url: string): Record<string, unknown> | undefined {
   })
 }
 
-/** nginx responds by itself before it looks at rules of access. */
+/** nginx sends its own responses before it evaluates access rules. */
 export function ungated(policies: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { authorization: _, basicAuth: __, ...rest } = policies
   return rest

@@ -1,4 +1,4 @@
-/** `name args;` or `name args { … }`. */
+/** A directive: `name args;` or `name args { … }`. */
 export interface Directive {
   readonly name: string
   readonly args: readonly string[]
@@ -6,7 +6,7 @@ export interface Directive {
   readonly block: readonly Directive[] | undefined
 }
 
-/** What is wrong with a file that is to be converted. */
+/** An error in a file to be converted. */
 export class ConvertError extends Error {
   readonly line: number
 
@@ -102,7 +102,7 @@ function quoted(text: string, from: number, line: number) {
   throw new ConvertError(line, 'a quote is not closed')
 }
 
-/** `${name}` and `{2}` of regular expressions are parts of a word. */
+/** `${name}` and `{2}` in regular expressions are part of a word. */
 function bare(text: string, from: number) {
   let at = from
   while (at < text.length) {

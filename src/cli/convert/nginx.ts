@@ -20,7 +20,7 @@ import {
 } from './nginx-locations.ts'
 import { ConvertError, type Directive, parseNginx, renderDirective } from './nginx-syntax.ts'
 
-/** What the gateway does by itself. */
+/** Headers that the gateway sends by default. */
 const FORWARDED = new Map([
   ['host', /^\$(host|http_host)$/],
   ['x-real-ip', /^\$remote_addr$/],
@@ -42,7 +42,7 @@ interface Server {
   }[]
 }
 
-/** The subset: servers with listen, server_name, certificates, locations and what is in them. */
+/** Supported: servers with listen, server_name, certificates, locations and their contents. */
 export function convertNginx(text: string): Conversion {
   return new NginxConversion(parseNginx(text)).convert()
 }
@@ -56,7 +56,7 @@ class NginxConversion {
 
   constructor(top: readonly Directive[]) {
     const inside = top.filter(({ name }) => name === 'http').flatMap(({ block = [] }) => block)
-    // A file of sites-enabled has servers alone.
+    // A file in sites-enabled contains only servers.
     this.#http = [...inside, ...top.filter(({ name }) => name === 'server' || name === 'upstream')]
     for (const one of top) {
       if (!['http', 'server', 'upstream'].includes(one.name)) this.#lose(one, this.#whyLost(one))
@@ -162,7 +162,7 @@ class NginxConversion {
       )
       return isDefault || (marked ?? here[0]) === server
     })
-    // Names that no server has go to the first one, or the one that says so.
+    // Unknown names go to the first server, or to the one marked as default.
     const hostnames = isOpenTo || server.names.length === 0 ? [] : server.names
     const gateways = [...new Set(listens.map(({ port }) => `port-${port}`))]
     const own = block.filter(({ name }) => name !== 'location')
@@ -171,7 +171,7 @@ class NginxConversion {
     const returned = own.find(({ name }) => name === 'return')
     const reported = new Set<Directive>()
     if (returned !== undefined) {
-      // It is done before a location is looked for.
+      // It takes effect before a location is selected.
       const policies = this.#policies([], inherited, reported)
       this.#add('all', gateways, hostnames, undefined, this.#respond(returned, policies), undefined)
       for (const one of locations) this.#lose(one, '`return` of the server takes precedence')
@@ -279,7 +279,7 @@ class NginxConversion {
     return { backend, path, authority }
   }
 
-  /** What the location has, and where it has none of a kind, what is around it has. */
+  /** The directives of the location; for those that it does not set, the inherited ones. */
   #policies(own: readonly Directive[], inherited: readonly Directive[], reported: Set<Directive>) {
     const of = (...names: readonly string[]) => {
       const here = own.filter(({ name }) => names.includes(name))
@@ -350,7 +350,7 @@ class NginxConversion {
     const status = isUrl ? 302 : Number(first)
     const url = isUrl ? first : text
     if ([301, 302, 303, 307, 308].includes(status) && url !== undefined) {
-      // What is written is all of it: a redirect of the gateway would keep the query.
+      // The URL is used as written: a redirect policy of the gateway would keep the query.
       if (/^(https?:\/\/|\/)[^$'\\\s]*$/.test(url)) {
         const directResponse = { status, headers: { location: `'${url}'` } }
         return { ...ungated(policies), directResponse }

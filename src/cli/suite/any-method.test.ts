@@ -15,7 +15,7 @@ describe('a server in place of a backend', () => {
   const listening = server.listen()
   after(() => server.close())
 
-  /** In as many pieces as there are. */
+  /** Sends the pieces one by one. */
   async function ask(...pieces: readonly string[]): Promise<string> {
     const socket = connect(await listening, '127.0.0.1')
     socket.setNoDelay(true)

@@ -2,9 +2,9 @@ import { createServer, METHODS, type RequestListener, type Server } from 'node:h
 import { createServer as createTcp, type Socket, type Server as TcpServer } from 'node:net'
 
 /**
- * A server of HTTP/1.1 that takes every method, as most backends do: Node's own knows a list, and
- * rejects others with 400. A connection has one request, whose method Node is told as one that it
- * knows.
+ * An HTTP/1.1 server that accepts every method, as most backends do: Node's server only knows a
+ * list and rejects others with 400. Each connection carries one request, whose method is replaced
+ * with one that Node knows.
  */
 export class AnyMethodServer {
   readonly #http: Server

@@ -7,14 +7,14 @@ import type { Arrival } from './stand-ins.ts'
 
 type McpCase = NonNullable<Case['mcp']>
 
-/** The list in which it would be, and the request for it. */
+/** The request for the list that would contain it, and the call itself. */
 export interface McpRequests {
   readonly list: Case
   readonly call: Case
   readonly method: string
 }
 
-/** A case about a tool, a prompt or a resource, as the two requests that tell what becomes of it. */
+/** The two requests that determine the outcome of a case about a tool, a prompt or a resource. */
 export function mcpRequests(one: Case, mcp: McpCase): McpRequests {
   const { tool, prompt, resource, arguments: given } = mcp
   const own = given === undefined ? {} : { arguments: given }
@@ -57,7 +57,7 @@ function messageFor(one: Case, method: string, params: object, name: string | un
   }
 }
 
-/** What became of it; undefined: the request was rejected before anything was decided about it. */
+/** The outcome; undefined if the request was rejected before any decision about it. */
 export function outcomeOf(
   mcp: McpCase,
   method: string,
@@ -75,7 +75,7 @@ export function outcomeOf(
   return isListed ? 'denied' : 'hidden'
 }
 
-/** An error of the protocol, or the challenge for a token with more scopes. */
+/** Whether the response is a decision: a JSON-RPC error, or a challenge for more scopes. */
 function isDecided(called: Seen): boolean {
   if (called.kind !== 'responded') return false
   const challenge = called.headers['www-authenticate'] ?? ''
@@ -84,7 +84,7 @@ function isDecided(called: Seen): boolean {
 
 function itemsIn(seen: Seen, items: string): readonly Readonly<Record<string, unknown>>[] {
   if (seen.kind !== 'responded' || seen.status !== 200) return []
-  // One message, or the only one in a stream.
+  // A single message, or the only one in a stream.
   const text = /^data: ?(\{.*)$/m.exec(seen.body)?.[1] ?? seen.body
   try {
     const { result } = JSON.parse(text) as { readonly result?: Readonly<Record<string, unknown>> }

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 
-/** A certificate and its key, as PEM. */
+/** A certificate and its key in PEM format. */
 export interface KeyPair {
   readonly cert: string
   readonly key: string
@@ -11,8 +11,8 @@ export interface Authority extends KeyPair {
 }
 
 /**
- * Certificates for the life of a test run: an authority, and what it signs. Node can read X.509
- * but not write it; this writes the few fields that TLS looks at (RFC 5280).
+ * Issues certificates for the duration of a test run. Node can read X.509 but not write it; this
+ * writes the few fields that TLS checks (RFC 5280).
  */
 export function makeAuthority(name: string): Authority {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -74,7 +74,7 @@ function certificateOf(wanted: Certificate): string {
 
 const ZERO = Buffer.from([0])
 
-/** One value in DER: its tag, how long it is, and itself. */
+/** Encodes one DER value: tag, length, content. */
 function element(tag: number, content: Buffer): Buffer {
   const { length } = content
   if (length < 0x80) return Buffer.concat([Buffer.from([tag, length]), content])
@@ -98,7 +98,7 @@ function oid(hex: string): Buffer {
   return element(0x06, Buffer.from(hex, 'hex'))
 }
 
-/** A name of this one part; without any text, one of no parts. */
+/** A distinguished name with only a common name; empty if the string is empty. */
 function commonName(name: string): Buffer {
   if (name === '') return sequence()
   const text = element(0x0c, Buffer.from(name))

@@ -4,7 +4,7 @@ import { connect as connectTls } from 'node:tls'
 import type { Authority } from './certificate.ts'
 import type { Case } from './format.ts'
 
-/** What a client saw. */
+/** The result of a request as seen by a client. */
 export type Seen =
   | {
       readonly kind: 'responded'
@@ -12,9 +12,9 @@ export type Seen =
       readonly headers: Readonly<Record<string, string>>
       readonly body: string
     }
-  /** No byte of a response came. */
+  /** No byte of a response arrived. */
   | { readonly kind: 'closed'; readonly error: string }
-  /** It is no request that could be sent. */
+  /** The request cannot be sent. */
   | { readonly kind: 'unsent'; readonly error: string }
 
 export interface Door {
@@ -24,7 +24,7 @@ export interface Door {
 
 const LONGEST_WAIT = 10_000
 
-/** Sends one request on a connection of its own. */
+/** Sends one request on a separate connection. */
 export async function ask(
   one: Case,
   token: string | undefined,
@@ -42,15 +42,15 @@ export async function ask(
   }
 }
 
-/** Node's words for what it does not write to a socket. */
+/** Node's error codes for what it does not write to a socket. */
 const UNSENT: ReadonlySet<string> = new Set([
   'ERR_UNESCAPED_CHARACTERS',
   'ERR_HTTP_INVALID_HEADER_VALUE',
 ])
 
 /**
- * Whether the address is told by PROXY protocol rather than bound. A method of that name would be
- * taken for its header, so that one comes before it.
+ * Whether the client address is sent in a PROXY header instead of being bound. A method named PROXY
+ * would be parsed as that header, so it must be preceded by one.
  */
 export function needsProxyHeader({ from, method }: Pick<Case, 'from' | 'method'>): boolean {
   return method === 'PROXY' || (from !== undefined && !isLoopback(from))
@@ -100,7 +100,7 @@ function proxyHeader(from: string | undefined, port: number): string {
 function send(one: Case, token: string | undefined, socket: Socket): Promise<Seen> {
   const { method, path, host, headers, body } = one
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  // Node frames no body of a GET, which would then begin another request.
+  // Node does not frame the body of a GET, which would then start another request.
   const isFramed = Object.keys(headers).some((name) =>
     /^(?:content-length|transfer-encoding)$/i.test(name),
   )
@@ -119,7 +119,7 @@ function send(one: Case, token: string | undefined, socket: Socket): Promise<See
         resolve({ kind: 'closed', error: error.message })
       })
     })
-    // Node gives the response to CONNECT apart, whatever its status, with the socket as its body.
+    // Node emits CONNECT responses separately, whatever their status, with the socket as the body.
     request.on('connect', (response, tunnel) => {
       tunnel.destroy()
       resolve(responded(response, ''))

@@ -5,7 +5,7 @@ import { renderOrigin } from '../../diagnostics/render.ts'
 import type { Model } from '../../model/model.ts'
 import type { DecisionRecord } from '../../telemetry/decision-record.ts'
 
-/** A rule, and how often it decided. */
+/** A rule, and the number of its decisions. */
 export interface Covered {
   readonly policy: string
   readonly action: string
@@ -15,8 +15,8 @@ export interface Covered {
 }
 
 /**
- * Which rules decided something: a Deny that matched, a Require that refused, an Allow that
- * admitted. A rule that never did could be taken away without a case that notices.
+ * Counts the decisions of each rule: a Deny that matched, a Require that denied, an Allow that
+ * admitted. A rule without any could be removed without a failing case.
  */
 export function coverageOf(model: Model, records: readonly DecisionRecord[]): readonly Covered[] {
   const counts = new Map<string, number>()

@@ -3,7 +3,7 @@ import type { Invariant } from '../../analysis/invariants/suppose.ts'
 import { ipFromSocket } from '../../cel/values/ip.ts'
 import { issue, oneOfKeys } from '../../policies/shapes.ts'
 
-/** Claims of a token, or any other JSON. */
+/** The claims of a token, or any other JSON. */
 const claims = z.record(z.string(), z.json())
 
 const headers = z.record(z.string().min(1), z.union([z.string(), z.array(z.string())]))
@@ -220,7 +220,7 @@ export type Case = Suite['requests'][number]
 export type Expected = z.output<typeof outcome>
 export type McpOutcome = z.output<typeof mcpOutcome>
 
-/** Both ways to write what is expected, as one. */
+/** Normalizes the forms of `expect`. */
 export function expectedOf({ expect, because }: Case): Expected {
   const own = typeof expect === 'object' ? expect : expectedBy(expect)
   return because === undefined ? own : { ...own, because }

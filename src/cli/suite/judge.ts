@@ -3,16 +3,16 @@ import type { Seen } from './client.ts'
 import type { Expected, McpOutcome } from './format.ts'
 import type { Arrival } from './stand-ins.ts'
 
-/** Everything that came of one request. */
+/** Everything that resulted from one request. */
 export interface Happened {
   readonly seen: Seen
   readonly decisions: readonly DecisionRecord[]
   readonly arrivals: readonly Arrival[]
-  /** Of a case about a tool, a prompt or a resource; undefined in it: the request was rejected. */
+  /** For a case about a tool, prompt or resource; `outcome` is undefined after a rejection. */
   readonly mcp?: { readonly outcome: McpOutcome | undefined }
 }
 
-/** What is not as it was expected; nothing where all is. */
+/** Returns the differences from what is expected; empty if there are none. */
 export function judge(expected: Expected, happened: Happened): readonly string[] {
   const { seen } = happened
   if (seen.kind === 'unsent') return [`cannot send the request: ${seen.error}`]
@@ -79,7 +79,7 @@ function* judgeDecision(
   }
 }
 
-/** What made it another status, where a decision did. */
+/** The reason for a different status, if a decision caused it. */
 function whyOf(status: number | undefined, decisions: readonly DecisionRecord[]): string {
   const deciding = decidingOf(decisions)
   if (deciding === undefined) return ''
@@ -92,7 +92,7 @@ function whyOf(status: number | undefined, decisions: readonly DecisionRecord[])
 
 const DENIALS: ReadonlySet<number> = new Set([401, 403, 407])
 
-/** The denial that was enforced; without one the last that let it pass. */
+/** The enforced denial; without one, the last decision. */
 function decidingOf(decisions: readonly DecisionRecord[]): DecisionRecord | undefined {
   return (
     decisions.find(
@@ -103,7 +103,7 @@ function decidingOf(decisions: readonly DecisionRecord[]): DecisionRecord | unde
 
 const CAME_TO = { matched: 'matches', false: 'is false', error: 'is an error', unset: 'is unset' }
 
-/** A decision in few words: `Require[0] is false`, `no Allow matches`, `token: expired`. */
+/** A decision in short: `Require[0] is false`, `no Allow matches`, `credentials: expired`. */
 function reasonOf({ kind, cause, reason, rule }: DecisionRecord): string {
   if (kind === 'authentication') return `credentials: ${reason ?? ''}`
   if (kind === 'csrf') return 'another site sent it'

@@ -5,7 +5,7 @@ import { HANDSHAKE_REVISIONS, isModern, VERSION_KEY } from '../../protocols/mcp/
 import { readPinFile, writePinFile } from '../../protocols/mcp/schema.ts'
 import type { Suite } from './format.ts'
 
-/** What stands in for a server offers. */
+/** What an MCP stand-in offers. */
 export interface Offered {
   readonly tools: ReadonlySet<string>
   readonly prompts: ReadonlySet<string>
@@ -13,7 +13,7 @@ export interface Offered {
 }
 
 /**
- * All that cases name of the server, that its pins name, and that the suite says it has. A case
+ * Everything that cases and pins name for the server, and that the suite defines for it. A case
  * about something that does not exist would pass without any rule.
  */
 export function offeredBy(backend: McpBackend, target: McpTarget, suite: Suite): Offered {
@@ -52,7 +52,7 @@ const toolOf = (name: string) => ({
   inputSchema: { type: 'object' },
 })
 
-/** The same tools, pinned as the stand-in has them: digests of the real ones are not at hand. */
+/** Pins the same tools with the stand-in's digests: those of the real ones are unavailable. */
 export function pinsFor(target: McpTarget, pins: McpPins): McpPins {
   const tools = pinnedTools(target).map(
     (name) => [name, digestsOf(JSON.stringify(toolOf(name))) ?? {}] as const,
@@ -66,7 +66,7 @@ interface Message {
   readonly params?: { readonly [name: string]: unknown }
 }
 
-/** The method that a body calls, if it is a message. */
+/** The method in a body, if it is a message. */
 export function methodIn(body: string): string | undefined {
   const { method } = messageIn(body)
   return typeof method === 'string' ? method : undefined
@@ -81,7 +81,7 @@ function messageIn(body: string): Message {
   }
 }
 
-/** What it responds; undefined: nothing, as to a notification. `text`: what its tools return. */
+/** The response; undefined if none, as for a notification. `text`: the result of its tools. */
 export function respondTo(body: string, offered: Offered, text: string): string | undefined {
   const { id, method, params = {} } = messageIn(body)
   if (id === undefined || method === undefined) return undefined
@@ -135,5 +135,5 @@ function resultOf(
   }
 }
 
-/** The revision in which cases are sent: each request stands alone. */
+/** The protocol revision of cases: each request is independent. */
 export const REVISION = '2026-07-28'

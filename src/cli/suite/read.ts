@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type * as z from 'zod'
 import type { Invariant } from '../../analysis/invariants/suppose.ts'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import { hasErrors, type Result, refusal, success } from '../../diagnostics/result.ts'
+import { hasErrors, type Result, rejection, success } from '../../diagnostics/result.ts'
 import { sentenceOf } from '../../diagnostics/system-error.ts'
 import { checkExpression } from '../../policies/schema.ts'
 import type { Document } from '../../sources/file/document.ts'
@@ -11,7 +11,7 @@ import { readDocument } from '../../sources/file/read.ts'
 import { SectionNode } from '../../sources/file/section-node.ts'
 import { type Suite, suiteSchema } from './format.ts'
 
-/** A file of cases; all that is wrong with it, with places. */
+/** Reads a file of cases; returns all errors with their positions. */
 export function readSuite(file: string): Result<Suite> {
   let text: string
   try {
@@ -19,23 +19,23 @@ export function readSuite(file: string): Result<Suite> {
   } catch (error) {
     const message = `cannot read the file: ${sentenceOf(error)}`
     const origin = { kind: 'file', file, line: 1, column: 1 } as const
-    return refusal([{ code: 'PC0601', severity: 'error', message, origin }])
+    return rejection([{ code: 'PC0601', severity: 'error', message, origin }])
   }
   return parseSuite(text, file)
 }
 
 export function parseSuite(text: string, file: string): Result<Suite> {
-  // Variables are those of the configuration, which is read by itself: here a dollar is one.
+  // Variables belong to the configuration, which is read separately: here a dollar is literal.
   const read = readDocument(text, { file, environment: undefined, how: 'whole' })
   const { value: document } = read
-  if (document === undefined) return refusal(read.diagnostics.map(as('PC0601')))
+  if (document === undefined) return rejection(read.diagnostics.map(as('PC0601')))
   const parsed = suiteSchema.safeParse(document.value)
   if (parsed.success) return readInvariants(document, parsed.data)
   const context = { node: SectionNode.of(document), schema: suiteSchema }
-  return refusal(diagnoseIssues(parsed.error.issues, context).map(as('PC0602')))
+  return rejection(diagnoseIssues(parsed.error.issues, context).map(as('PC0602')))
 }
 
-/** Invariants with their places; their expressions read what rules of a backend can read. */
+/** Reads invariants with their origins; their expressions can read what rules of a backend can. */
 function readInvariants(document: Document, suite: z.output<typeof suiteSchema>): Result<Suite> {
   const wrong: Diagnostic[] = []
   const invariants = suite.invariants.map(({ when, admitted, ...rest }, index): Invariant => {
@@ -50,15 +50,15 @@ function readInvariants(document: Document, suite: z.output<typeof suiteSchema>)
     }
     return { ...rest, when, admitted: condition, origin: node.origin }
   })
-  if (hasErrors(wrong)) return refusal(wrong)
-  // That a condition is constant is no mistake here: `false` is how to say that nothing is admitted.
+  if (hasErrors(wrong)) return rejection(wrong)
+  // A constant condition is valid here: `false` states that nothing is admitted.
   return success(
     { ...suite, invariants },
     wrong.filter(({ code }) => code !== 'PC0110'),
   )
 }
 
-/** In the words of the reader of configurations, under the code of these files. */
+/** Keeps the messages of the configuration reader, with the code of suite files. */
 function as(code: string): (said: Diagnostic) => Diagnostic {
   return (said) => ({ ...said, code })
 }

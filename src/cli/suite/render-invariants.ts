@@ -4,13 +4,13 @@ import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { exampleLines, placeOf } from '../diff.ts'
 import type { InvariantResult } from './run-invariants.ts'
 
-/** Code and severity of what is reported of an invariant that is not proven. */
+/** The code and severity reported for an invariant that is not proven. */
 const CODES = {
   refuted: { code: 'PC0603', severity: 'error' },
   'not known': { code: 'PC0604', severity: 'error' },
 } as const
 
-/** What is said of an invariant: a headline, and below it the reasons. */
+/** Renders an invariant: a headline, followed by the reasons. */
 export function invariantLines({ name, verdict }: InvariantResult): readonly string[] {
   switch (verdict.kind) {
     case 'proven':
@@ -38,7 +38,7 @@ function reasonOf({ why, ...place }: Unclear): string {
   return `${placeOf(place)}: ${why}`
 }
 
-/** The same for code hosts and editors; nothing is said of what is proven. */
+/** The same for code hosts and editors; proven invariants are omitted. */
 export function invariantDiagnostics(result: InvariantResult): readonly Diagnostic[] {
   const { name, origin, verdict } = result
   if (verdict.kind === 'proven') return []

@@ -5,7 +5,7 @@ import { toExactJson } from '../exact-json.ts'
 import { invariantLines } from './render-invariants.ts'
 import type { CaseResult, SuiteResult } from './run-suite.ts'
 
-/** For people: a line for each file, more for what failed, and the rules that no case needs. */
+/** For people: one line per file, details of failures, and the rules that no case exercises. */
 export function renderResults(results: readonly SuiteResult[], terminal: Terminal): string {
   const { colour, width = 100 } = terminal
   const lines = results.flatMap((result) => {
@@ -47,7 +47,7 @@ export function renderResultsJson(results: readonly SuiteResult[]): string {
   return toExactJson({ ...countCases(results), suites: results.map(publicSuite) }, 2)
 }
 
-/** Scripts know the verdict as `answer`. */
+/** Scripts expect the verdict as `answer`. */
 function publicSuite(suite: SuiteResult): object {
   const invariants = suite.invariants.map(({ name, origin, verdict, ...rest }) => ({
     name,
@@ -66,7 +66,7 @@ export function countCases(results: readonly SuiteResult[]) {
   return { passed: cases.length - failed, failed, notRun, uncovered: idle.length }
 }
 
-/** The exit code of suites: nothing but what is not known stands against the rest. */
+/** The exit code of suites: NOT_KNOWN if all failures are invariants that are not known. */
 export function exitCodeOf(results: readonly SuiteResult[], isFailed: boolean): number {
   const { failed, notRun } = countCases(results)
   if (isFailed || notRun > 0) return 1
@@ -75,7 +75,7 @@ export function exitCodeOf(results: readonly SuiteResult[], isFailed: boolean): 
   return failed > notKnown.length ? 1 : failed === 0 ? 0 : NOT_KNOWN
 }
 
-/** Invariants are cases too, which fail unless they are proven. */
+/** Invariants count as cases, which fail unless they are proven. */
 function casesOf({ cases, invariants }: SuiteResult): readonly CaseResult[] {
   const own = invariants.map((result) => {
     const { name, isPassed, milliseconds } = result
@@ -85,7 +85,7 @@ function casesOf({ cases, invariants }: SuiteResult): readonly CaseResult[] {
   return [...cases, ...own]
 }
 
-/** As CI servers read it: a suite for each file, a case for each request and invariant. */
+/** JUnit XML for CI servers: a suite per file, a case per request and invariant. */
 export function renderJunit(results: readonly SuiteResult[]): string {
   const suites = results.map((result) => {
     const { file, name, diagnostics } = result
@@ -117,7 +117,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '\n': '&#10;',
 }
 
-/** XML 1.0 has no place for control characters, escaped or not. */
+/** XML 1.0 does not allow control characters, even escaped. */
 function xml(text: string): string {
   return text
     .replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')

@@ -17,7 +17,7 @@ export interface InvariantResult {
   readonly milliseconds: number
 }
 
-/** What is known of each invariant, by the program that would serve the configuration. */
+/** Evaluates each invariant with the program that would serve the configuration. */
 export function runInvariants(
   model: Model,
   invariants: readonly Invariant[],
@@ -40,7 +40,7 @@ function open(model: Model) {
   }
 }
 
-/** Names in `on` that the configuration does not have. */
+/** Reports names in `on` that the configuration does not have. */
 export function checkScopes(model: Model, invariants: readonly Invariant[]): readonly Diagnostic[] {
   return invariants.flatMap(({ on, origin }) =>
     unknownNames(model, on).map(({ key, name, available }) => {

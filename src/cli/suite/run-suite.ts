@@ -31,18 +31,18 @@ export interface SuiteResult {
   readonly cases: readonly CaseResult[]
   readonly invariants: readonly InvariantResult[]
   readonly coverage: readonly Covered[]
-  /** Why nothing was run, where nothing was. */
+  /** The reasons why nothing was run, if so. */
   readonly diagnostics: readonly Diagnostic[]
 }
 
 export interface CaseResult {
   readonly name: string
-  /** Nothing: it passed. */
+  /** Empty if the case passed. */
   readonly failures: readonly string[]
   readonly milliseconds: number
 }
 
-/** A file that could not be read. */
+/** The result for a file that could not be read. */
 export function notRun(file: string, diagnostics: readonly Diagnostic[]): SuiteResult {
   return { file, name: file, cases: [], invariants: [], coverage: [], diagnostics }
 }
@@ -51,13 +51,13 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 export interface SuiteOptions {
   readonly environment: Environment
-  /** Only the invariants: no port is opened. */
+  /** Runs only the invariants: no port is opened. */
   readonly onlyInvariants?: boolean
-  /** An invariant that is neither proven nor refuted passes. */
+  /** Invariants that are neither proven nor refuted pass. */
   readonly allowsNotKnown?: boolean
 }
 
-/** Proves the invariants, then runs the cases against a gateway that listens for them alone. */
+/** Proves the invariants, then runs the cases against a gateway that listens only for them. */
 export async function runSuite(
   suite: Suite,
   file: string,
@@ -112,7 +112,7 @@ async function runCases(
   }
 }
 
-/** Tools of an API come from its document, and what stands in for it is an API. */
+/** OpenAPI targets are excluded: their document lists the tools; their stand-in is an API. */
 function mcpServersOf({ backends }: Model, suite: Suite): ReadonlyMap<string, Offered> {
   const servers = backends.flatMap((backend) =>
     backend.kind !== 'mcp'
@@ -177,7 +177,7 @@ async function runCase(one: Case, running: Running): Promise<CaseResult> {
   if (mcp === undefined || about === undefined || listed === undefined) {
     return done(judge(expectedOf(one), { seen, decisions, arrivals: all }))
   }
-  // The gateway may look at lists of its own accord.
+  // The gateway may request lists by itself.
   const arrivals = all.filter(({ body }) => !LISTS.has(methodIn(body) ?? ''))
   const outcome = outcomeOf(mcp, about.method, listed, seen, arrivals)
   return done(judge(expectedOf(one), { seen, decisions, arrivals, mcp: { outcome } }))
@@ -211,7 +211,7 @@ function isEncrypted({ protocol }: Listener): boolean {
   return protocol === 'HTTPS' || protocol === 'TLS'
 }
 
-/** So that a case need say only what matters: the first issuer, and an audience that it takes. */
+/** Defaults, so that cases only set what matters: the first issuer and one of its audiences. */
 function usualClaims(model: Model): Readonly<Record<string, unknown>> {
   for (const { policies } of layersOf(model)) {
     const [provider] = policies.flatMap(jwtProvidersOf)

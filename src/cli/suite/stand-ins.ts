@@ -3,22 +3,22 @@ import { AnyMethodServer } from './any-method.ts'
 import type { Suite } from './format.ts'
 import { type Offered, respondTo } from './mcp-stand-in.ts'
 
-/** What came to a backend. */
+/** A request that arrived at a backend. */
 export interface Arrival {
   readonly backend: string
   readonly method: string
   readonly path: string
-  /** Names in lower case. */
+  /** With names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** Servers in place of the backends of a configuration, one for each, on loopback. */
+/** Servers on loopback that replace the backends of a configuration, one for each. */
 export class StandIns {
   readonly arrivals: Arrival[] = []
   readonly #responses: Suite['backends']
   readonly #servers = new Map<string, AnyMethodServer>()
-  /** Those that are servers of MCP. */
+  /** The stand-ins that are MCP servers. */
   readonly #mcp: ReadonlyMap<string, Offered>
 
   constructor(responses: Suite['backends'], mcp: ReadonlyMap<string, Offered> = new Map()) {

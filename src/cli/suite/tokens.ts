@@ -3,13 +3,13 @@ import type { Case } from './format.ts'
 
 type Claims = Readonly<Record<string, unknown>>
 
-/** Signs tokens with a key of the test run, which stands in for the keys of all issuers. */
+/** Signs tokens with a key of the test run, which replaces the keys of all issuers. */
 export class TokenMaker {
   readonly #key = generateKeyPairSync('ed25519')
-  /** Of somebody else. */
+  /** A key that is not trusted. */
   readonly #other = generateKeyPairSync('ed25519')
 
-  /** The key set that providers of the configuration under test get. */
+  /** The key set for the providers of the configuration under test. */
   get keySet(): string {
     const { x } = this.#key.publicKey.export({ format: 'jwk' })
     return JSON.stringify({ keys: [{ kty: 'OKP', crv: 'Ed25519', use: 'sig', kid: KEY_ID, x }] })

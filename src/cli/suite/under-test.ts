@@ -14,25 +14,25 @@ import type { Authority } from './certificate.ts'
 import { pinsFor } from './mcp-stand-in.ts'
 
 export interface ClusterDeps {
-  /** Of stand-ins, by the name of the backend. */
+  /** The ports of stand-ins, by backend name. */
   readonly backends: ReadonlyMap<string, number>
-  /** The key set that stands in for those of all issuers. */
+  /** The key set that replaces those of all issuers. */
   readonly keySet: string
-  /** Signs what clients present, and what listeners show. */
+  /** Signs the certificates of clients and listeners. */
   readonly authority: Authority
-  /** Listeners take the address of clients from PROXY headers. */
+  /** Listeners read the client address from PROXY headers. */
   readonly takesProxyHeader: boolean
 }
 
 export interface UnderTest {
   readonly model: Model
-  /** The port that is listened on in place of the one that was written. */
+  /** Configured port → port that is listened on. */
   readonly ports: ReadonlyMap<number, number>
 }
 
 /**
- * The configuration as it can run anywhere: other ports, stand-ins for backends, keys and
- * certificates of the test run. Rules, routes and all else stay as they were written.
+ * Adapts the configuration so that it runs anywhere: other ports, stand-ins for backends, keys and
+ * certificates of the test run. Rules, routes and everything else stay unchanged.
  */
 export async function putUnderTest(model: Model, around: ClusterDeps): Promise<UnderTest> {
   const ports = await freePorts(new Reach(model).ports)
@@ -52,7 +52,7 @@ export async function putUnderTest(model: Model, around: ClusterDeps): Promise<U
   }
 }
 
-/** Settings of the process that serves it. */
+/** The settings of the serving process. */
 export function settingsUnderTest(settings: Settings): Settings {
   const off = { kind: 'off' } as const
   return {
@@ -63,13 +63,13 @@ export function settingsUnderTest(settings: Settings): Settings {
     stats: off,
     readiness: off,
     drain: { min: 0, max: 1_000 },
-    // A busy machine must not change what is decided.
+    // A busy machine must not affect decisions.
     limits: { ...settings.limits, delay: 0 },
     decisions: { keep: 100, show: [], allowed: 1 },
   }
 }
 
-/** Cases say which address a client has; what a load balancer adds to it is not theirs to write. */
+/** Cases specify the address of a client; they cannot specify what a load balancer adds to it. */
 const ANY_PROXY_HEADER = { mode: 'Optional', version: 'All' } as const
 
 const PROXY_HEADER: Attached = {
@@ -82,7 +82,7 @@ const PROXY_HEADER: Attached = {
   value: ANY_PROXY_HEADER,
 }
 
-/** Stand-ins speak plain HTTP/1.1, and are well. */
+/** Stand-ins speak plain HTTP/1.1, and are always healthy. */
 const NOT_FOR_STAND_INS: ReadonlySet<string> = new Set(['backendTLS', 'healthCheck'])
 
 function changed(policy: Attached, { keySet }: ClusterDeps): readonly Attached[] {
@@ -131,7 +131,7 @@ function listenerFor(
   return { ...listener, port, tls }
 }
 
-/** Who stands in for a backend: one for each provider or MCP server, called after both. */
+/** The stand-ins of a backend: one per provider or MCP server, named after both. */
 export function standInsFor(backend: Backend): readonly string[] {
   if (backend.kind === 'mcp') return backend.targets.map(({ name }) => `${backend.name}/${name}`)
   if (backend.kind !== 'ai') return [backend.name]
@@ -157,7 +157,7 @@ function backendFor(backend: Backend, ports: ReadonlyMap<string, number>): Backe
   return { kind: 'host', name, origin, policies, endpoints: [{ host: '127.0.0.1', port }] }
 }
 
-/** No program is started, and no server is called: each is a stand-in that speaks HTTP. */
+/** Starts no program and calls no server: each target becomes a stand-in that speaks HTTP. */
 function mcpBackendFor(backend: McpBackend, ports: ReadonlyMap<string, number>): McpBackend {
   const targetFor = (target: McpTarget): McpTarget => {
     const port = ports.get(`${backend.name}/${target.name}`) ?? 0
@@ -173,11 +173,11 @@ function mcpBackendFor(backend: McpBackend, ports: ReadonlyMap<string, number>):
   return { ...backend, targets: backend.targets.map(targetFor) }
 }
 
-// Below those that systems give to outgoing connections, so that none is taken before it is used.
+// Below the ephemeral port range, so that no outgoing connection takes a port before it is used.
 const FIRST_PORT = 16_384
 const LAST_PORT = 32_767
 
-/** Ports that nobody listens on, found by listening on them for a moment. */
+/** Finds free ports by listening on them briefly. */
 async function freePorts(written: Iterable<number>): Promise<ReadonlyMap<number, number>> {
   const found = new Map<number, number>()
   const held: Server[] = []

@@ -4,7 +4,7 @@ import type { Terminal } from '../define.ts'
 import { renderJunit } from './render.ts'
 import type { SuiteResult } from './run-suite.ts'
 
-/** False if it cannot be written: its absence must not be taken for success. */
+/** Returns false if it cannot be written: a missing report must not count as success. */
 export function writeJunit(
   file: string,
   results: readonly SuiteResult[],

@@ -34,7 +34,7 @@ describe('a watch of an API server', () => {
     try {
       await Promise.race([first, watching])
       const local = sockets[0]?.remotePort ?? 0
-      // What was sent must be acknowledged first.
+      // Sent data must be acknowledged first.
       const end = Date.now() + 60_000
       while (timerOf(local) !== KEEP_ALIVE_TIMER) {
         assert.ok(Date.now() < end, `the timer of the socket is ${timerOf(local)}`)
@@ -50,10 +50,10 @@ describe('a watch of an API server', () => {
   })
 })
 
-/** proc_net_tcp(5): 1 retransmission, 2 keep-alive. */
+/** proc_net_tcp(5): 1 is retransmission, 2 is keep-alive. */
 const KEEP_ALIVE_TIMER = '02'
 
-/** Of the connection from a port of this machine. */
+/** The timer of the connection from a local port. */
 function timerOf(port: number): string | undefined {
   const address = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`
   const rows = readFileSync('/proc/net/tcp', 'utf8').split('\n')

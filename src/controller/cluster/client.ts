@@ -3,7 +3,7 @@ import type { Credentials } from './credentials.ts'
 
 export interface KubeResponse {
   readonly status: number
-  /** JSON where it was JSON, else the text. */
+  /** Parsed if it was JSON, otherwise the text. */
   readonly body: unknown
 }
 
@@ -19,14 +19,16 @@ export interface WatchEvent {
   readonly object: unknown
 }
 
-/** All that the controller needs of an API server. */
+/** Everything that the controller needs of an API server. */
 export interface KubeClient {
   request(method: string, path: string, options?: KubeRequest): Promise<KubeResponse>
-  /** Resolves when the server ends the stream; rejects with KubeError for any other status than 200. */
+  /**
+   * Resolves when the server ends the stream; rejects with KubeError for any status other than 200.
+   */
   watch(path: string, onEvent: (event: WatchEvent) => void, signal: AbortSignal): Promise<void>
 }
 
-/** What an API server sent in place of what was asked for. */
+/** An error response of an API server. */
 export class KubeError extends Error {
   readonly status: number
 
@@ -39,14 +41,14 @@ export class KubeError extends Error {
 export const MERGE_PATCH = 'application/merge-patch+json'
 export const APPLY_PATCH = 'application/apply-patch+yaml'
 
-/** An API server that accepts a connection and then says nothing is as good as away. */
+/** An API server that accepts a connection but never responds counts as unreachable. */
 const REQUEST_TIMEOUT = 30_000
-/** Longer than the timeout that is asked of the server for a watch. */
+/** Longer than the timeout that watches request from the server. */
 const WATCH_SILENCE = 330_000
-/** No object of Kubernetes is larger than 1.5 MiB; a list comes in pages. */
+/** No Kubernetes object is larger than 1.5 MiB; lists are paginated. */
 const MAX_RESPONSE_BYTES = 256 * 2 ** 20
 
-/** Over node:https: list, watch, get, create and patch are all that is needed of a client. */
+/** A client over node:https: only list, watch, get, create and patch are needed. */
 export class HttpsKubeClient implements KubeClient {
   readonly #credentials: Credentials
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 })
@@ -143,7 +145,7 @@ export class HttpsKubeClient implements KubeClient {
   }
 }
 
-/** The body of a 2xx; everything else becomes a KubeError. */
+/** Returns the body of a 2xx response; every other response becomes a KubeError. */
 export async function ask<T>(
   client: KubeClient,
   method: string,

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { parse } from 'yaml'
 
-/** Where the API server is, and who asks. */
+/** The address of the API server and the client's credentials. */
 export interface Credentials {
   readonly server: URL
   readonly tls: {
@@ -21,7 +21,7 @@ const TOKEN_AGE = 60_000
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Those of the pod that this runs in, or else those of a kubeconfig. */
+/** Returns the credentials of the current pod, or else those of a kubeconfig. */
 export function findCredentials(environment: Environment, kubeconfig?: string): Credentials {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = environment
   if (kubeconfig === undefined && environment['KUBECONFIG'] === undefined && host !== undefined) {
@@ -87,7 +87,7 @@ function fileToken(path: string): () => string | undefined {
       known = readFileSync(path, 'utf8').trim()
       readAt = performance.now()
     } catch {
-      // The one that is known may still be valid.
+      // The known token may still be valid.
     }
     return known
   }

@@ -100,7 +100,7 @@ describe('an informer', () => {
       }
       await until(() => names().length === 1)
       assert.deepEqual(names(), ['a'])
-      // What did not change is the same object: what was derived from it is found again.
+      // Unchanged objects keep their identity, so that values derived from them stay cached.
       assert.equal(objectsOf(store.take(), 'Thing').get('a'), before)
       assert.deepEqual(restarts, ['expired'])
     })

@@ -9,20 +9,20 @@ export type RestartReason = 'closed' | 'expired' | 'forbidden' | 'failed'
 export interface InformerDeps {
   readonly client: KubeClient
   readonly store: Pick<SnapshotStore, 'put' | 'remove' | 'replace'>
-  /** Objects of the kind are not what they were. */
+  /** Called when objects of the kind changed. */
   readonly onChange: (kind: ResourceKind) => void
   readonly onRestart: (kind: ResourceKind, reason: RestartReason, message: string) => void
   /** Between 0 and 1. */
   readonly random?: () => number
-  /** Milliseconds between two tries: the first, and the longest. */
+  /** Milliseconds between two attempts: min and max. */
   readonly backoff?: { readonly min: number; readonly max: number }
 }
 
 const PAGE = 500
 const BACKOFF = { min: 500, max: 30_000 }
-/** Seconds that the server keeps a watch open, so that a dead one is noticed. */
+/** Seconds that the server keeps a watch open, so that a dead watch is noticed. */
 const WATCH_SECONDS = 240
-/** How long a kind is absent until it is looked for again without a sign of its CRD. */
+/** Milliseconds until an absent kind is looked up again without an event of its CRD. */
 const ABSENT_RETRY = 30_000
 
 interface List {
@@ -31,9 +31,9 @@ interface List {
 }
 
 /**
- * Keeps the objects of one kind in the store as they are in the cluster: list, watch, and list
- * again when the server has forgotten where the watch was (410). While the server is away the
- * objects stay as they were.
+ * Keeps the objects of one kind in the store in sync with the cluster: list, watch, and list again
+ * when the watch's version has expired (410). While the server is unreachable, the objects stay as
+ * they were.
  */
 export class Informer {
   readonly kind: ResourceKind
@@ -43,7 +43,7 @@ export class Informer {
   #isSynced = false
   #failures = 0
   #wake: (() => void) | undefined
-  /** A sign of its CRD that came while nobody waited for one. */
+  /** An event of its CRD arrived while the informer was not waiting for one. */
   #mustLookAgain = false
 
   constructor(kind: ResourceKind, deps: InformerDeps) {
@@ -51,7 +51,7 @@ export class Informer {
     this.#deps = deps
   }
 
-  /** Whether the objects were listed once, or there is no such kind in the cluster. */
+  /** Whether the objects were listed once, or the cluster does not have the kind. */
   get isSynced(): boolean {
     return this.#isSynced
   }
@@ -70,7 +70,7 @@ export class Informer {
     this.#wake?.()
   }
 
-  /** Its CRD may have changed: an absent kind is looked for at once. */
+  /** Its CRD may have changed: an absent kind is looked up at once. */
   lookAgain(): void {
     if (this.#version !== undefined) return
     this.#mustLookAgain = true
@@ -93,7 +93,7 @@ export class Informer {
     }
   }
 
-  /** The version of the list; undefined where the kind is absent. */
+  /** The version of the list; undefined if the kind is absent. */
   async #list(): Promise<string | undefined> {
     const { kind } = this
     for (const version of kind.versions) {
@@ -118,7 +118,7 @@ export class Informer {
       if (next !== '') query['continue'] = next as string
       const list: List | undefined = await this.#ask(version, query)
       if (list === undefined) return undefined
-      // Items of a list do not say what they are.
+      // Items of a list do not contain their kind.
       for (const item of list.items ?? []) {
         items.push({ ...item, apiVersion, kind: this.kind.kind } as KubeObject)
       }
@@ -135,7 +135,7 @@ export class Informer {
       return await ask<List>(this.#deps.client, 'GET', path, { signal: this.#stop.signal })
     } catch (error) {
       const status = error instanceof KubeError ? error.status : 0
-      // What could be read once is not gone because it cannot be read now.
+      // Objects that were readable before are not gone because they cannot be read now.
       const isForbidden =
         status === 403 && this.kind.mayBeForbidden === true && this.#version === undefined
       if (status === 404 || isForbidden) return undefined
@@ -157,7 +157,7 @@ export class Informer {
     if (this.#deps.store.replace(this.kind.kind, objects) || isFirst) this.#deps.onChange(this.kind)
   }
 
-  /** Watches from one version on, again and again, until the server has forgotten it. */
+  /** Watches from one version on, repeatedly, until that version expires on the server. */
   async #follow(from: string): Promise<void> {
     const { signal } = this.#stop
     let resourceVersion = from
@@ -188,7 +188,7 @@ export class Informer {
         this.#deps.onRestart(this.kind, 'expired', 'the watch has expired')
         return
       }
-      // A server that ends every watch at once must not be asked in a tight loop.
+      // A server that ends every watch at once must not be called in a tight loop.
       if (performance.now() - began < 1_000) await this.#pause(this.#delay(0))
     }
   }
@@ -199,7 +199,7 @@ export class Informer {
       watch: 'true',
       allowWatchBookmarks: 'true',
       resourceVersion,
-      // Not all watches of a fleet at the same moment.
+      // Spreads the watches of a fleet over time.
       timeoutSeconds: String(Math.round(WATCH_SECONDS * (0.75 + random() / 2))),
     }
     return client.watch(this.#path(this.#version as string, query), onEvent, this.#stop.signal)

@@ -3,17 +3,17 @@ export interface ResourceKind {
   readonly kind: string
   /** Empty for the core group. */
   readonly group: string
-  /** The preferred version first; the first that the API server serves is used. */
+  /** The preferred version first; the first one that the API server serves is used. */
   readonly versions: readonly string[]
   readonly plural: string
   readonly isNamespaced: boolean
   /** Its CRD may be absent. */
   readonly isOptional: boolean
-  /** The chart may not grant it: what cannot be listed is as good as absent. */
+  /** The chart may not grant access to it: a kind that cannot be listed counts as absent. */
   readonly mayBeForbidden?: boolean
   readonly fieldSelector?: string
   readonly labelSelector?: string
-  /** Watched only if this switch of the chart is on. */
+  /** Watched only if this option of the chart is enabled. */
   readonly option?: 'models' | 'xBackend' | 'inferenceExtension'
 }
 
@@ -25,10 +25,10 @@ const OF_INFERENCE = { option: 'inferenceExtension' } as const
 const ISTIO = 'networking.istio.io'
 const ISTIO_VERSIONS = ['v1', 'v1beta1', 'v1alpha3']
 
-/** Neither can hold anything that a gateway refers to, and releases of Helm are large. */
+/** Gateways never refer to either type, and Helm releases are large. */
 const USEFUL_SECRETS = 'type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token'
 
-/** Of what is deployed for Gateways only our own matters, and a cluster has many others. */
+/** Of these objects, only those deployed for Gateways matter, and a cluster has many others. */
 const OF_GATEWAYS = { labelSelector: 'gateway.networking.k8s.io/gateway-name' }
 const SCALERS = { ...OF_GATEWAYS, versions: ['v2'] }
 

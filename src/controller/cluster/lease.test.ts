@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import type { KubeClient } from './client.ts'
 import { LeaderElection } from './lease.ts'
 
-/** One Lease, which only those can write who have seen its newest version. */
+/** One Lease, which can be written only by clients that have read its newest version. */
 class FakeLease implements KubeClient {
   lease: { metadata: { resourceVersion: string }; spec: Record<string, unknown> } | undefined
   isAway = false

@@ -4,11 +4,11 @@ export interface LeaderOptions {
   readonly client: KubeClient
   readonly namespace: string
   readonly name: string
-  /** Who this is: the name of the pod. */
+  /** The identity of this replica: the name of the pod. */
   readonly identity: string
   readonly onChange: (isLeader: boolean) => void
   readonly onError?: (message: string) => void
-  /** Seconds that a lease holds without being renewed. */
+  /** Seconds that a lease is valid without renewal. */
   readonly duration?: number
   readonly now?: () => number
 }
@@ -27,9 +27,9 @@ interface LeaseSpec {
 }
 
 /**
- * Which of several replicas writes to the cluster: the one that holds a Lease. A lease of another
- * ends when it was not renewed for as long as it says, measured by our own clock since we saw it
- * last change, so that clocks need not agree.
+ * Elects the replica that writes to the cluster: the holder of a Lease. The lease of another
+ * replica expires when it was not renewed for its duration, measured by the local clock since its
+ * last observed change, so that clocks need not be synchronized.
  */
 export class LeaderElection {
   readonly #options: LeaderOptions
@@ -51,7 +51,7 @@ export class LeaderElection {
     void this.#round()
   }
 
-  /** Gives the lease back, so that another replica need not wait for its end. */
+  /** Releases the lease, so that another replica need not wait for it to expire. */
   async stop(): Promise<void> {
     this.#isStopped = true
     clearTimeout(this.#timer)
@@ -62,7 +62,7 @@ export class LeaderElection {
       if (lease?.spec?.holderIdentity !== this.#options.identity) return
       await this.#write(lease, { ...lease.spec, holderIdentity: '' })
     } catch {
-      // It ends by itself.
+      // The lease expires by itself.
     }
   }
 
@@ -72,7 +72,7 @@ export class LeaderElection {
       await this.#try()
     } catch (error) {
       onError?.((error as Error).message)
-      // Another one may be writing by now: stop well before it can be so.
+      // Another replica may be writing by now: stop well before that is possible.
       if (this.#now() - this.#renewedAt > duration * 1000 * (2 / 3)) this.#become(false)
     }
     if (this.#isStopped) return
@@ -100,7 +100,7 @@ export class LeaderElection {
     if (!this.#isStopped) this.#become(true)
   }
 
-  /** Whether the lease of another has ended. */
+  /** Whether the lease of another replica has expired. */
   #isOver({ metadata, spec = {} }: Lease): boolean {
     if (spec.holderIdentity === undefined || !spec.holderIdentity) return true
     const version = metadata.resourceVersion ?? ''
@@ -138,7 +138,7 @@ export class LeaderElection {
     await ask(client, 'POST', this.#path, { body })
   }
 
-  /** Fails where it changed since it was read: of two replicas only one gets it. */
+  /** Fails if it changed since it was read: only one of two replicas gets it. */
   async #write({ metadata }: Lease, spec: LeaseSpec): Promise<void> {
     const { client, name } = this.#options
     await ask(client, 'PUT', `${this.#path}/${name}`, { body: { ...HEAD, metadata, spec } })

@@ -1,4 +1,4 @@
-/** An object of the cluster as the API server gives it: nothing of `spec` is known yet. */
+/** An object of the cluster as returned by the API server: `spec` is not validated yet. */
 export interface KubeObject {
   readonly apiVersion: string
   readonly kind: string
@@ -22,12 +22,12 @@ export interface ObjectMeta {
 
 export type Labels = Readonly<Record<string, string>>
 
-/** `namespace/name`; of an object without a namespace, its name. */
+/** `namespace/name`; for an object without a namespace, its name. */
 export function keyOf({ namespace, name }: Pick<ObjectMeta, 'namespace' | 'name'>): string {
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`
 }
 
-/** The older one first; of equals, by namespace and name. The order of the Gateway API. */
+/** Oldest first; objects of the same age by namespace and name. The order of the Gateway API. */
 export function byAge(a: KubeObject, b: KubeObject): number {
   const [first, second] = [timeOf(a), timeOf(b)]
   if (first !== second) return first < second ? -1 : 1
@@ -35,7 +35,7 @@ export function byAge(a: KubeObject, b: KubeObject): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-/** A manifest that no API server has seen is the youngest. */
+/** A manifest that never reached an API server is the youngest. */
 function timeOf(object: KubeObject): number {
   const known = TIMES.get(object)
   if (known !== undefined) return known
@@ -45,5 +45,5 @@ function timeOf(object: KubeObject): number {
   return time
 }
 
-/** Sorting looks at each object many times. */
+/** Sorting compares each object many times. */
 const TIMES = new WeakMap<KubeObject, number>()

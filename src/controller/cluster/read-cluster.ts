@@ -12,13 +12,15 @@ interface List {
 
 export interface ClusterObjects {
   readonly objects: readonly KubeObject[]
-  /** Kinds that whoever asks may not list. */
+  /** Kinds that the client may not list. */
   readonly forbidden: readonly string[]
 }
 
-/** All objects that configurations are made of, once; a kind that is not installed has none. */
+/**
+ * Reads all objects that configurations are made of, once; a kind that is not installed has none.
+ */
 export async function readCluster(client: KubeClient): Promise<ClusterObjects> {
-  // What is deployed for Gateways is made of the others.
+  // Objects deployed for Gateways are derived from the others.
   const kinds = KINDS.filter(({ labelSelector }) => labelSelector === undefined)
   const forbidden: string[] = []
   const lists = await Promise.all(
@@ -59,7 +61,7 @@ async function listVersion(
     if (kind.fieldSelector !== undefined) query.set('fieldSelector', kind.fieldSelector)
     if (next !== '') query.set('continue', next)
     const list = await ask<List>(client, 'GET', `${pathOf(kind, version)}?${query}`)
-    // Items of a list do not say what they are.
+    // Items of a list do not contain their kind.
     for (const item of list.items ?? []) found.push({ ...item, apiVersion, kind: kind.kind })
     next = list.metadata?.continue ?? ''
   } while (next !== '')

@@ -4,7 +4,7 @@ import { type KubeObject, keyOf } from './object.ts'
 /** `namespace/name` → the object. */
 export type Objects = LayeredMap<KubeObject>
 
-/** What was known of the cluster at one moment; it never changes. */
+/** The known state of the cluster at one moment; immutable. */
 export interface Snapshot {
   readonly kinds: ReadonlyMap<string, Objects>
 }
@@ -17,7 +17,7 @@ export function objectsOf({ kinds }: Snapshot, kind: string): Objects {
   return kinds.get(kind) ?? NO_OBJECTS
 }
 
-/** A Snapshot of objects that are at hand, from manifests for one. */
+/** A Snapshot of given objects, for instance from manifests. */
 export function snapshotOf(objects: Iterable<KubeObject>): Snapshot {
   const kinds = new Map<string, Map<string, KubeObject>>()
   for (const object of objects) {
@@ -31,7 +31,7 @@ export interface ObjectChange extends EntryChange<KubeObject> {
   readonly kind: string
 }
 
-/** The objects that are different, at the cost of those where one was taken after the other. */
+/** The objects that differ; only these cost time if one snapshot was taken after the other. */
 export function* changesBetween(before: Snapshot, after: Snapshot): Generator<ObjectChange> {
   for (const kind of new Set([...before.kinds.keys(), ...after.kinds.keys()])) {
     const changes = objectsOf(before, kind).changesTo(objectsOf(after, kind))
@@ -39,11 +39,11 @@ export function* changesBetween(before: Snapshot, after: Snapshot): Generator<Ob
   }
 }
 
-/** The objects that informers write, and Snapshots of them, which share what did not change. */
+/** The objects that informers write, and Snapshots of them, which share everything unchanged. */
 export class SnapshotStore {
   readonly #live = new Map<string, Map<string, KubeObject>>()
   readonly #taken = new Map<string, Objects>()
-  /** Kind → what changed since a Snapshot was taken. */
+  /** Kind → changes since a Snapshot was taken. */
   readonly #changed = new Map<string, Map<string, KubeObject | undefined>>()
 
   put(kind: string, object: KubeObject): void {
@@ -59,8 +59,8 @@ export class SnapshotStore {
   }
 
   /**
-   * All objects of a kind. Those that did not change stay the same, so that whatever was derived
-   * from them is found again. Returns whether there was a difference.
+   * Replaces all objects of a kind. Unchanged objects keep their identity, so that values derived
+   * from them stay cached. Returns whether anything changed.
    */
   replace(kind: string, objects: readonly KubeObject[]): boolean {
     const before = this.#of(kind)

@@ -12,7 +12,7 @@ export interface WatchClusterOptions {
   readonly backoff?: InformerDeps['backoff']
 }
 
-/** The definitions of kinds: when one appears, whoever waits for it looks again. */
+/** The definitions of kinds: when one appears, informers of absent kinds look again. */
 const DEFINITIONS: ResourceKind = {
   kind: 'CustomResourceDefinition',
   group: 'apiextensions.k8s.io',
@@ -22,7 +22,7 @@ const DEFINITIONS: ResourceKind = {
   isOptional: true,
 }
 
-/** All kinds of the cluster that matter, watched. */
+/** Watches all relevant kinds of the cluster. */
 export class ClusterWatch {
   readonly #store = new SnapshotStore()
   readonly #informers: readonly Informer[]
@@ -41,7 +41,7 @@ export class ClusterWatch {
     this.#informers = KINDS.filter(({ option }) => option === undefined || options[option]).map(
       (kind) => new Informer(kind, { ...deps, store: this.#store, onChange: changed }),
     )
-    // Definitions are large, and only that there is one matters: none of them is kept.
+    // Definitions are large, and only their existence matters: none of them is kept.
     const forgetful = { put: () => {}, remove: () => {}, replace: () => true }
     this.#definitions = new Informer(DEFINITIONS, {
       ...deps,
@@ -62,7 +62,9 @@ export class ClusterWatch {
     this.#definitions.stop()
   }
 
-  /** Until then nothing is translated: a Gateway whose Secrets are not known yet is not wrong. */
+  /**
+   * Nothing is translated before that: a Gateway whose Secrets are not known yet is not invalid.
+   */
   get isSynced(): boolean {
     return this.#informers.every(({ isSynced }) => isSynced)
   }

@@ -6,10 +6,10 @@ import type { DeployedGateway } from './render.ts'
 
 type Stored = LiveObject & Record<string, unknown>
 
-/** An API server as far as it matters here: it fills in defaults, and writes some values its own way. */
+/** A minimal API server: it fills in defaults and writes some values in its own form. */
 class FakeApi {
   readonly objects = new Map<string, Stored>()
-  /** What the watches have seen; as late as the test wants. */
+  /** The objects that the watches have seen; as late as the test needs. */
   seen = new Map<string, Stored>()
   readonly requests: string[] = []
   fails: string | undefined
@@ -36,7 +36,7 @@ class FakeApi {
 
   write(key: string, object: Stored): void {
     const text = JSON.stringify(object).replaceAll('"1000m"', '"1"')
-    // As in a list: objects do not say what they are.
+    // As in a list: objects do not contain their kind.
     const { metadata, apiVersion: __, kind: ___, ...rest } = JSON.parse(text) as Stored
     const before = this.objects.get(key)
     const spec = rest['spec'] as object | undefined
@@ -54,7 +54,7 @@ class FakeApi {
 
   live = (kind: string, _: string, name: string) => this.seen.get(`${kind.toLowerCase()}s/${name}`)
 
-  /** The watches catch up. */
+  /** Brings the watches up to date. */
   catchUp(): void {
     this.seen = new Map(this.objects)
   }
@@ -205,7 +205,7 @@ describe('deploying a Gateway', () => {
   })
 
   it('never takes over an object that the watches do not see', async () => {
-    // They see only what is labelled as a Gateway's.
+    // They see only objects that are labelled as a Gateway's.
     api.write('serviceaccounts/web', { metadata: { uid: 'theirs' } } as Stored)
     const { failures, applied } = await deploy()
     assert.match(

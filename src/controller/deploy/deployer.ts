@@ -11,7 +11,7 @@ import {
   renderGateway,
 } from './render.ts'
 
-/** What is needed of the API server. */
+/** The API server operations that are needed. */
 export interface ObjectClient {
   request(
     method: string,
@@ -20,7 +20,7 @@ export interface ObjectClient {
   ): Promise<{ readonly status: number; readonly body: unknown }>
 }
 
-/** An object as it is in the cluster. */
+/** An object in the cluster. */
 export interface LiveObject {
   readonly metadata: {
     readonly uid?: string
@@ -32,7 +32,7 @@ export interface LiveObject {
   readonly data?: Readonly<Record<string, string>>
 }
 
-/** The object of a kind as the watches have it; undefined: there is none. */
+/** Returns an object from the watches; undefined if there is none. */
 export type Live = (kind: string, namespace: string, name: string) => LiveObject | undefined
 
 export interface DeployerOptions {
@@ -41,7 +41,7 @@ export interface DeployerOptions {
   readonly random?: (bytes: number) => Buffer
 }
 
-/** What was done: `Deployment default/web`. */
+/** The changes made, such as `Deployment default/web`. */
 export interface Deployed {
   readonly applied: readonly string[]
   readonly deleted: readonly string[]
@@ -61,18 +61,20 @@ const PLURALS = {
 
 type Kind = keyof typeof PLURALS
 
-/** A hash of what was applied, by which the next process knows that it need not apply it again. */
+/**
+ * A hash of the applied object, by which the next process knows that it need not apply it again.
+ */
 const APPLIED = 'portcullis.dev/applied'
 
 const SESSION_KEY_BYTES = 32
 
 /**
- * Brings the objects of Gateways into the cluster, by server-side apply, and writes nothing where
- * nothing changed: neither what is wanted, nor what is there of it.
+ * Applies the objects of Gateways by server-side apply, and writes only if the desired object or
+ * its fields in the cluster changed.
  */
 export class Deployer {
   readonly #options: DeployerOptions
-  /** What was written last, and how the server shows it. */
+  /** The last write of an object, and how the server shows it. */
   readonly #written = new Map<string, { readonly hash: string; seen?: string; shown: string }>()
 
   constructor(options: DeployerOptions) {
@@ -98,7 +100,7 @@ export class Deployer {
     return outcome
   }
 
-  /** The one that is there: another one would end all sessions. */
+  /** The existing key if there is one: a new key would end all sessions. */
   async #sessionKey({ name, namespace }: DeployedGateway): Promise<string> {
     const { random = randomBytes } = this.#options
     const own = objectName(name, '-session-key')
@@ -112,10 +114,10 @@ export class Deployer {
     return key
   }
 
-  /** Keys that were generated and may not have been seen by the watches yet. */
+  /** Generated keys, which the watches may not have seen yet. */
   readonly #keys = new Map<string, string>()
 
-  /** Deletes what was deployed for a Gateway, as far as it was for one of these classes. */
+  /** Deletes the objects deployed for a Gateway, if they were deployed for one of these classes. */
   async remove(
     gateway: Pick<DeployedGateway, 'name' | 'namespace' | 'uid'>,
     classes: readonly string[],
@@ -172,12 +174,12 @@ export class Deployer {
     const known = this.#written.get(title)
     if (live === undefined) return false
     if (known?.hash === hash) {
-      // The watches have not seen yet what was written.
+      // The watches have not seen the write yet.
       if (known.seen !== undefined && known.seen === live.metadata.resourceVersion) return true
       return known.shown === projectionOf(withAnnotation(object, hash), live)
     }
     if (live.metadata.annotations?.[APPLIED] !== hash) return false
-    // Written by an earlier process. What the server shows differently is written once more.
+    // Written by an earlier process. If the server shows it differently, it is written once more.
     const shown = projectionOf(withAnnotation(object, hash), live)
     if (shown !== projectionOf(withAnnotation(object, hash), withAnnotation(object, hash))) {
       return false
@@ -196,14 +198,15 @@ export class Deployer {
     const live = this.#options.live(kind, gateway.namespace, name)
     this.#written.delete(title)
     if (live?.metadata.annotations?.[APPLIED] === undefined || !isOwned(live, gateway)) return
-    // Without a body: node:https gives a DELETE with one no length, and servers reject it.
+    // Without a body: node:https sends a DELETE with a body without a length, and servers reject
+    // it.
     await this.#request('DELETE', pathOf(kind, gateway.namespace, name))
     ;(outcome.deleted as string[]).push(title)
   }
 
   /**
-   * As the watches have it, or else as the server does: they may be late, and what has none of the
-   * labels of a Gateway they never see.
+   * Returns an object from the watches, or else from the server: the watches may be late, and they
+   * never see objects without the labels of a Gateway.
    */
   async #find(kind: Kind, namespace: string, name: string): Promise<LiveObject | undefined> {
     const seen = this.#options.live(kind, namespace, name)
@@ -225,7 +228,7 @@ export class Deployer {
   }
 }
 
-/** Everything that may have been deployed for a Gateway. */
+/** The names of all objects that may have been deployed for a Gateway. */
 function namesOf({ name }: Pick<DeployedGateway, 'name'>): readonly (readonly [Kind, string])[] {
   const own = (Object.keys(PLURALS) as Kind[])
     .filter((kind) => kind !== 'Secret')
@@ -259,9 +262,9 @@ function withAnnotation(object: DeployedObject, hash: string): DeployedObject {
   return { ...object, metadata: { ...object.metadata, annotations } }
 }
 
-/** Of what the server shows, the fields that are wanted; the rest is its own, or other people's. */
+/** The desired fields as the server shows them; others belong to the server or other managers. */
 function projectionOf(wanted: DeployedObject, shown: unknown): string {
-  // Objects of a list do not say what they are.
+  // Objects of a list do not contain their kind.
   const { apiVersion: _, kind: __, ...fields } = wanted
   return canonicalJson(project(fields, shown))
 }
@@ -279,7 +282,7 @@ function project(wanted: unknown, shown: unknown): unknown {
   )
 }
 
-/** Others may have added items: named ones are found by their name. */
+/** Others may have added items, so named items are found by name. */
 function counterpart(item: unknown, index: number, shown: readonly unknown[]): unknown {
   const key = nameOf(item)
   return key === undefined ? shown[index] : shown.find((other) => nameOf(other) === key)

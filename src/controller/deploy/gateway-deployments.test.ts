@@ -13,7 +13,7 @@ const KINDS: Readonly<Record<string, string>> = {
   deployments: 'Deployment',
 }
 
-/** An API server that keeps what it is given. */
+/** An API server that stores what it receives. */
 class FakeApi {
   readonly objects = new Map<string, KubeObject>()
   writes: string[] = []
@@ -165,7 +165,7 @@ describe('the proxies of all Gateways', () => {
       [],
     )
     assert.equal(api.writes.length, 6)
-    // The other controller may be one of the same kind: what it deployed is not ours.
+    // The other controller may be another Portcullis: its deployments must not be touched.
     await deploy([gatewayOf('a')])
     for (const [key, object] of api.objects) {
       const labels = {

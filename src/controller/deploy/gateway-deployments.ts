@@ -12,15 +12,15 @@ export interface GatewayDeploymentsOptions {
   readonly controllerName: string
   readonly image: DeployOptions['image']
   readonly xdsAddress: string
-  /** What proxies trust now; undefined: they connect without TLS. */
+  /** The certificates that proxies trust; undefined if they connect without TLS. */
   readonly xdsCa: () => string | undefined
   readonly onDeployed?: (gateway: string, outcome: Deployed) => void
 }
 
-/** Gateways at once: an API server has other clients, too. */
+/** Gateways deployed in parallel: an API server has other clients, too. */
 const MAX_AT_ONCE = 8
 
-/** Deploys the proxies of all Gateways that have a Model, and looks again only where it must. */
+/** Deploys the proxies of all Gateways that have a Model, and checks again only if necessary. */
 export class GatewayDeployments {
   readonly #options: GatewayDeploymentsOptions
   readonly #gateways = new Map<string, GatewayDeployment>()
@@ -29,18 +29,18 @@ export class GatewayDeployments {
     this.#options = options
   }
 
-  /** Why the proxies of a Gateway are not all that they should be. */
+  /** Why the deployment of a Gateway's proxies is incomplete. */
   failuresOf(gateway: string): readonly string[] {
     return this.#gateways.get(gateway)?.failures ?? []
   }
 
-  /** Returns whether everything is as it should be. `mayGoOn`: whether this replica still writes. */
+  /** Returns whether everything is deployed. `mayGoOn`: whether this replica still writes. */
   async deploy(
     snapshot: Snapshot,
     models: ReadonlyMap<string, Model>,
     mayGoOn: () => boolean,
   ): Promise<boolean> {
-    // The objects of a Gateway that is gone go with it, by their owner references.
+    // The objects of a deleted Gateway are deleted with it, by their owner references.
     for (const key of this.#gateways.keys()) if (!models.has(key)) this.#gateways.delete(key)
     await this.#removeLost(snapshot, mayGoOn)
     const queue = [...models]
@@ -57,8 +57,8 @@ export class GatewayDeployments {
   }
 
   /**
-   * The proxies of Gateways that another controller has now: nobody would tell them of a policy that
-   * changed. Those of a Gateway with a mistake stay.
+   * Removes the proxies of Gateways that now belong to another controller: they would no longer
+   * receive policy changes. The proxies of an invalid Gateway stay.
    */
   async #removeLost(snapshot: Snapshot, mayGoOn: () => boolean): Promise<void> {
     const { client, controllerName, onDeployed } = this.#options
@@ -81,14 +81,14 @@ interface ClassSpec {
   readonly parametersRef?: ParametersRef
 }
 
-/** What is deployed for one Gateway. */
+/** The objects deployed for one Gateway. */
 class GatewayDeployment {
   readonly #key: string
   readonly #options: GatewayDeploymentsOptions
   readonly #deployer: Deployer
   #snapshot: Snapshot = { kinds: new Map() }
   #inputs: readonly unknown[] = []
-  /** What the last attempt looked at: `kind namespace/name` → what the watches had of it. */
+  /** The objects that the last attempt read: `kind namespace/name` → the object in the watches. */
   readonly #seen = new Map<string, KubeObject | undefined>()
   failures: readonly string[] = []
 
@@ -104,7 +104,7 @@ class GatewayDeployment {
     const { xdsCa, onDeployed } = this.#options
     this.#snapshot = snapshot
     const object = objectsOf(snapshot, 'Gateway').get(this.#key)
-    // It is gone since its Model was made: the next translation says so.
+    // It was deleted since its Model was made: the next translation removes it.
     if (object === undefined) return
     const ca = xdsCa()
     const inputs = [object.metadata.uid, ports.join(), ca]
@@ -131,12 +131,13 @@ class GatewayDeployment {
       const options = { image, xdsAddress, xdsCa }
       return await this.#deployer.deploy(inputs.gateway, inputs.parameters, options)
     } catch (error) {
-      // Parameters that no definition checked may have any shape; other Gateways are not concerned.
+      // Parameters that no definition validated may have any shape; other Gateways are not
+      // affected.
       return failed((error as Error).message)
     }
   }
 
-  /** Whether nothing that the last attempt looked at has changed: it would do the same again. */
+  /** Whether nothing that the last attempt read has changed: another attempt would do the same. */
   #isSettled(inputs: readonly unknown[]): boolean {
     if (this.failures.length > 0) return false
     if (this.#inputs.length === 0 || inputs.some((one, at) => one !== this.#inputs[at]))
@@ -155,7 +156,7 @@ class GatewayDeployment {
   }
 }
 
-/** Those of listeners that close their connections are open, too. */
+/** Includes the ports of listeners that close their connections. */
 function portsOf(model: Model): readonly number[] {
   return [...new Reach(model).ports].sort((a, b) => a - b)
 }

@@ -23,12 +23,12 @@ export interface ParametersRef {
   readonly namespace?: string
 }
 
-/** What is deployed, or why it cannot be: the message of Accepted, reason InvalidParameters. */
+/** The deployment, or why it is impossible: the message of Accepted, reason InvalidParameters. */
 export type DeployInputs =
   | { readonly gateway: DeployedGateway; readonly parameters: readonly ProxyParameters[] }
   | { readonly invalid: string }
 
-/** `ports`: of the listeners that are accepted, those of ListenerSets included. */
+/** `ports`: of the accepted listeners, including those of ListenerSets. */
 export function inputsOf(
   { metadata, spec }: GatewayObject,
   classRef: ParametersRef | undefined,
@@ -72,7 +72,7 @@ export function inputsOf(
   return { gateway, parameters }
 }
 
-/** Which of the Gateways a service account was deployed for; none, if it was for none of them. */
+/** The Gateway for which a service account was deployed; undefined if there is none. */
 export function gatewayOfAccount(
   gateways: Iterable<{ readonly namespace: string; readonly name: string }>,
 ): (namespace: string, account: string) => string | undefined {

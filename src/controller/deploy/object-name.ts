@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 
-/** DNS labels, which the names of Services and the values of labels are. */
+/** The limit of DNS labels, which names of Services and label values must be. */
 const MAX_NAME = 63
 const HASH = 12
 
 /**
- * What the objects of a Gateway are called: as the Gateway, if that is a name for a Service. Names
- * that are longer, or have dots, or begin with a digit, are changed and get a hash, so that two
- * Gateways never share an object.
+ * The name of a Gateway's objects: the Gateway's name, if it is valid for a Service. Names that are
+ * too long, contain dots, or begin with a digit are changed and get a hash, so that two Gateways
+ * never share an object.
  */
 export function objectName(gateway: string, suffix = ''): string {
   const own = /^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(gateway) ? `${gateway}${suffix}` : undefined

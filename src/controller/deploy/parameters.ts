@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../model/json.ts'
 
-/** The spec of a ProxyParameters, as its CRD has it. */
+/** The spec of a ProxyParameters, as in its CRD. */
 export interface ProxyParameters {
   readonly workload?: { readonly kind?: 'Deployment' | 'DaemonSet' }
   readonly image?: ImageParameters
@@ -31,7 +31,7 @@ export interface ImageParameters {
   readonly pullPolicy?: string
 }
 
-/** Laid over an object, as a strategic merge patch. */
+/** Applied to an object as a strategic merge patch. */
 export interface Overlay {
   readonly metadata?: { readonly labels?: JsonObject; readonly annotations?: JsonObject }
   readonly spec?: JsonObject
@@ -46,9 +46,9 @@ export type OverlayName =
   | 'horizontalPodAutoscaler'
 
 /**
- * What the parameters of the class and those of the Gateway say together: the Gateway's win, field
- * by field, for env by name. A configuration, a catalog and the times of a shutdown are replaced as
- * a whole. Overlays do not merge with each other: they are applied one after the other.
+ * Merges the parameters of the class and of the Gateway: the Gateway's win, field by field, and by
+ * name for env. A configuration, a catalog and the shutdown times are replaced as a whole. Overlays
+ * are not merged with each other: they are applied one after the other.
  */
 export function mergeParameters(all: readonly ProxyParameters[]): ProxyParameters {
   let merged: ProxyParameters = {}
@@ -73,7 +73,7 @@ function mergeTwo(base: ProxyParameters, own: ProxyParameters): ProxyParameters 
   }
 }
 
-/** A digest and a tag say the same thing: whoever sets one does not want the other of the class. */
+/** A digest and a tag are alternatives: setting one discards the other one of the class. */
 function mergeImages(
   base: ImageParameters | undefined,
   own: ImageParameters | undefined,

@@ -17,9 +17,9 @@ export interface PodMetadata {
 
 const METRICS_PORT = 15_020
 const READINESS_PORT = 15_021
-/** Half a day, as tokens are renewed when most of it is over. */
+/** Half a day, since tokens are renewed when most of their lifetime is over. */
 const TOKEN_SECONDS = 43_200
-/** Until every node has heard that the pod goes, requests still come. */
+/** Requests keep arriving until every node knows that the pod terminates. */
 const PRE_STOP_SECONDS = 5
 const REQUESTS = { cpu: '100m', memory: '128Mi' }
 
@@ -55,7 +55,7 @@ export function podTemplate(
       terminationGracePeriodSeconds: Math.max(30, min + max + 3 * PRE_STOP_SECONDS),
       securityContext: {
         seccompProfile: { type: 'RuntimeDefault' },
-        // Ports below 1024 without a capability.
+        // Allows ports below 1024 without a capability.
         sysctls: [{ name: 'net.ipv4.ip_unprivileged_port_start', value: '0' }],
       },
       containers: [
@@ -68,9 +68,9 @@ export function podTemplate(
             { name: 'readiness', containerPort: READINESS_PORT, protocol: 'TCP' },
             { name: 'metrics', containerPort: METRICS_PORT, protocol: 'TCP' },
           ],
-          // Ready with a first configuration: the controller may take its time.
+          // Ready with its first configuration, which may take the controller some time.
           readinessProbe: { ...probe('/healthz/ready'), periodSeconds: 1, failureThreshold: 2 },
-          // A node that is busy may take its time as well: to begin again would only make it busier.
+          // A busy node may need more time, too: a restart would only increase its load.
           startupProbe: { ...probe('/healthz/live'), periodSeconds: 1, failureThreshold: 600 },
           livenessProbe: {
             ...probe('/healthz/live'),
@@ -130,7 +130,7 @@ function variablesOf(
   const own: Variable[] = [
     field('POD_NAME', 'metadata.name'),
     field('POD_NAMESPACE', 'metadata.namespace'),
-    // With a limit, the process sees how far it may go.
+    // With a limit, the process can read the limit itself.
     ...(limits?.['cpu'] === undefined ? [request('PORTCULLIS_CPU_REQUEST', 'cpu', '1m')] : []),
     request('PORTCULLIS_MEMORY_REQUEST', 'memory', '1'),
     { name: 'PORTCULLIS_XDS_ADDRESS', value: options.xdsAddress },
@@ -167,7 +167,7 @@ function volumesOf(
   const all: (readonly [name: string, mountPath: string, isReadOnly: boolean, JsonObject])[] = [
     ['config', '/config', true, { configMap: { name: names.own } }],
     ['tmp', '/tmp', false, { emptyDir: {} }],
-    // It has keys: in memory, as Secrets are.
+    // The directory contains keys, so it is in memory, like Secrets.
     ['state', STATE_FOLDER, false, { emptyDir: { medium: 'Memory' } }],
     ['xds-token', TOKEN_FOLDER, true, { projected: { sources: [{ serviceAccountToken: token }] } }],
   ]

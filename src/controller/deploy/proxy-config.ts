@@ -1,14 +1,14 @@
 import type { JsonObject } from '../../model/json.ts'
 import type { ProxyParameters } from './parameters.ts'
 
-/** Seconds in which a proxy lets connections go on, unless parameters say otherwise. */
+/** Default seconds in which a proxy drains connections. */
 const SHUTDOWN = { min: 10, max: 60 }
 
 export function shutdownOf({ shutdown = SHUTDOWN }: ProxyParameters): typeof SHUTDOWN {
   return shutdown
 }
 
-/** Where the catalogs of models are mounted. */
+/** Where the model catalogs are mounted. */
 export function catalogMounts({ modelCatalog }: ProxyParameters) {
   return (modelCatalog?.sources ?? []).map(({ configMap }, index) => {
     const { name, key = 'catalog.json' } = configMap
@@ -16,7 +16,7 @@ export function catalogMounts({ modelCatalog }: ProxyParameters) {
   })
 }
 
-/** The file that a proxy starts with: settings of the process alone, the rest comes by xDS. */
+/** The file that a proxy starts with: only process settings; the rest is delivered by xDS. */
 export function proxyConfig(parameters: ProxyParameters): JsonObject {
   const { rawConfig = {}, logging = {} } = parameters
   const raw = (rawConfig['config'] ?? {}) as JsonObject

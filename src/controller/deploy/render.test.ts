@@ -45,8 +45,8 @@ function rendered(file: string) {
 }
 
 /**
- * Each case is a Gateway with its parameters, and beside it what is deployed. After a change:
- * UPDATE_CASES=1 node --test src/controller/deploy/render.test.ts, and look at the difference.
+ * Each case is a Gateway with its parameters, next to the deployed objects. After a change, run
+ * UPDATE_CASES=1 node --test src/controller/deploy/render.test.ts, and review the difference.
  */
 describe('what is deployed for a Gateway', () => {
   const files = globSync('*.yaml', { cwd: FOLDER }).filter((name) => !name.endsWith('.out.yaml'))
@@ -66,7 +66,7 @@ describe('what is deployed for a Gateway', () => {
       const map = rendered(file).find(({ kind }) => kind === 'ConfigMap')
       assert.ok(map)
       const { 'config.yaml': text } = map['data'] as { readonly 'config.yaml': string }
-      // Catalogs are mounted in the pod alone.
+      // Catalogs are mounted only in the pod.
       const plain = text.replace(/,?"modelCatalog":\[[^\]]*\]/, '')
       const { diagnostics } = loadText(plain, 'config.yaml', { environment: {} }).result
       assert.deepEqual(

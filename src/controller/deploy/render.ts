@@ -7,15 +7,15 @@ import { podTemplate } from './pod-template.ts'
 import { proxyConfig } from './proxy-config.ts'
 import { strategicMerge } from './strategic-merge.ts'
 
-/** A Gateway, as far as it concerns what is deployed for it. */
+/** The properties of a Gateway that affect its deployment. */
 export interface DeployedGateway {
   readonly name: string
   readonly namespace: string
   readonly uid: string
   readonly className: string
-  /** Of its listeners and those of its ListenerSets. */
+  /** For its listeners and those of its ListenerSets. */
   readonly ports: readonly number[]
-  /** IP addresses that it asks for. */
+  /** IP addresses that it requests. */
   readonly addresses: readonly string[]
   readonly labels?: Labels
   readonly annotations?: Labels
@@ -38,13 +38,13 @@ export interface DeployedObject {
 
 const GATEWAY_LABEL = 'gateway.networking.k8s.io/gateway-name'
 export const CLASS_LABEL = 'gateway.networking.k8s.io/gateway-class-name'
-/** Belong to the Gateway API: infrastructure may not set them. */
+/** Labels of the Gateway API: `infrastructure` may not set them. */
 const RESERVED = 'gateway.networking.k8s.io/'
 export const MANAGER = 'portcullis'
 
 /**
- * All that is deployed for a Gateway. `parameters`: of the class, then of the Gateway, as far as
- * there are any. Pure: equal input gives equal objects.
+ * All objects deployed for a Gateway. `parameters`: those of the class, then those of the Gateway,
+ * if there are any. Pure: equal input gives equal objects.
  */
 export function renderGateway(
   gateway: DeployedGateway,
@@ -148,7 +148,7 @@ function serviceSpec({ ports, addresses }: DeployedGateway, selector: Labels): J
   }
 }
 
-/** The overlays of the class and of the Gateway; names and owners are not theirs to change. */
+/** Applies the overlays of the class and of the Gateway; they cannot change names and owners. */
 function overlaid(
   base: JsonObject,
   overlay: OverlayName | undefined,
@@ -169,7 +169,7 @@ function overlaid(
   }, base)
 }
 
-/** What selectors and the controller itself look for stays, whatever an overlay says. */
+/** Labels that selectors and the controller itself use, which overlays cannot change. */
 function ownLabels({ labels }: JsonObject): JsonObject {
   const isOwn = ([key]: readonly [string, JsonValue | undefined]) =>
     key.startsWith(RESERVED) || key.startsWith('app.kubernetes.io/')
@@ -180,7 +180,7 @@ function withoutReserved(labels: Labels = {}): Labels {
   return Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith(RESERVED)))
 }
 
-/** Without blockOwnerDeletion, which some clusters allow only to those who may change Gateways. */
+/** Without blockOwnerDeletion, which some clusters allow only to users who may change Gateways. */
 function ownerOf({ name, uid }: DeployedGateway): JsonObject {
   const apiVersion = 'gateway.networking.k8s.io/v1'
   return { apiVersion, kind: 'Gateway', name, uid, controller: true }

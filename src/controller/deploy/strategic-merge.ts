@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '../../model/json.ts'
 
 /**
- * Lists of Kubernetes objects that merge by the name of their items, by the field that they are in.
- * All other lists are replaced. A field has the same key wherever it is, except for `ports`.
+ * Lists of Kubernetes objects whose items merge by name, and the key of each field. All other lists
+ * are replaced. A field has the same key everywhere, except for `ports`.
  */
 const MERGE_KEYS: Readonly<Record<string, string>> = {
   containers: 'name',
@@ -22,15 +22,15 @@ const MERGE_KEYS: Readonly<Record<string, string>> = {
 /** Lists of plain values that merge as sets. */
 const MERGED_VALUES: ReadonlySet<string> = new Set(['finalizers'])
 
-/** Fields of which one excludes the others: `$retainKeys`, or what users write without knowing it. */
+/** The directive that lists the only fields to keep, for fields that exclude each other. */
 const RETAIN_KEYS = '$retainKeys'
 const PATCH = '$patch'
 const DELETED_VALUES = '$deleteFromPrimitiveList/'
 const ORDER = '$setElementOrder/'
 
 /**
- * A strategic merge patch, as `kubectl patch` applies one: objects merge, null removes a field, lists
- * of named things merge by name, `$patch: delete` and `$patch: replace` do what they say.
+ * Applies a strategic merge patch like `kubectl patch`: objects merge, null removes a field, lists
+ * of named items merge by name, and `$patch: delete` and `$patch: replace` are supported.
  */
 export function strategicMerge(base: JsonObject, patch: JsonObject): JsonObject {
   const { [PATCH]: directive, ...rest } = patch
@@ -91,7 +91,7 @@ function keyOfItems(key: string, items: readonly JsonValue[]): string | undefine
   return items.some((item) => isObject(item) && 'containerPort' in item) ? 'containerPort' : 'port'
 }
 
-/** What is new has nothing to be merged with; what it says about merging is not part of it. */
+/** New values have nothing to merge with; merge directives are removed from them. */
 function withoutDirectives(value: JsonObject): JsonObject {
   return strategicMerge({}, Object.fromEntries(Object.entries(value).filter(([k]) => k !== PATCH)))
 }

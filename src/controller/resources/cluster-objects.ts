@@ -59,7 +59,7 @@ const base64Entries = z.record(z.string(), z.string()).nullish()
 export const secret = object({
   type: z.string().optional(),
   data: base64Entries,
-  /** Only in manifests: an API server puts it into `data`. */
+  /** Only in manifests: an API server moves it into `data`. */
   stringData: z.record(z.string(), z.string()).nullish(),
 })
 

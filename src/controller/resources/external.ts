@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { tlsValidation } from './cluster-objects.ts'
 import { object, port } from './metadata.ts'
 
-/* What is outside the cluster. */
+/* Objects for services outside the cluster. */
 
 export const X_GATEWAY_API = 'gateway.networking.x-k8s.io'
 

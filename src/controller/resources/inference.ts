@@ -5,7 +5,7 @@ import { object, port } from './metadata.ts'
 
 export const INFERENCE = 'inference.networking.k8s.io'
 
-/** Where pickers listen, if nothing is said. */
+/** The default port of endpoint pickers. */
 const PICKER_PORT = 9002
 
 export const inferencePool = object({
@@ -18,7 +18,7 @@ export const inferencePool = object({
         kind: z.string().default('Service'),
         name: z.string().min(1),
         port: z.looseObject({ number: port() }).optional(),
-        /** As the first versions of the definition have it. */
+        /** The form in the first versions of the definition. */
         portNumber: port().optional(),
         failureMode: z.enum(['FailOpen', 'FailClose']).default('FailClose'),
       })

@@ -28,7 +28,7 @@ export const serviceEntry = object({
 
 export type ServiceEntryObject = z.output<typeof serviceEntry>
 
-/** A workload outside of the cluster; a ServiceEntry selects it by its labels. */
+/** A workload outside the cluster; a ServiceEntry selects it by its labels. */
 export const workloadEntry = object({
   spec: z.looseObject({
     address: z.string().default(''),

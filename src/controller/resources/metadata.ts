@@ -1,9 +1,9 @@
 import * as z from 'zod'
 
 /**
- * Objects of the cluster as they are read here, with the defaults that their definitions have.
- * Manifests that no API server has looked at are read by the same schemas. Where something new
- * would narrow what is matched or allowed, unknown fields are rejected; elsewhere they pass.
+ * Schemas of cluster objects, with the defaults of their definitions. The same schemas read
+ * manifests that no API server has validated. Unknown fields are rejected if a new field could
+ * narrow what is matched or allowed; elsewhere they are ignored.
  */
 
 const labels = z.record(z.string(), z.string()).optional()
@@ -37,7 +37,7 @@ export const labelSelector = z.strictObject({
 
 export type LabelSelector = z.output<typeof labelSelector>
 
-/** Labels that a selector selects; an empty selector selects everything. */
+/** Whether a selector selects labels; an empty selector selects everything. */
 export function selects(
   { matchLabels, matchExpressions }: LabelSelector,
   labels: Readonly<Record<string, string>> = {},

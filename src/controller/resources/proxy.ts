@@ -3,7 +3,7 @@ import { PROVIDERS } from '../../protocols/llm/schema.ts'
 import { labelSelector, object, port } from './metadata.ts'
 import { objectBackendRef, parentRef } from './routes.ts'
 
-/** The policies of a section are read one by one, so that one mistake spoils only one of them. */
+/** The policies of a section are read one by one, so that an error affects only one of them. */
 const section = z.record(z.string(), z.unknown()).optional()
 
 const target = {
@@ -122,7 +122,7 @@ const choices = <T extends z.ZodRawShape>(own: T) =>
 const when = { when: z.string().optional() }
 const weight = { weight: z.int().min(0).default(1) }
 const priority = { priority: z.int().min(0) }
-/** They have the same members, so that one of them can be read without knowing which. */
+/** They have the same members, so that any of them can be read without knowing which one it is. */
 type Choices = z.ZodType<{
   readonly targets: readonly {
     readonly model: string

@@ -64,7 +64,7 @@ const cors = z.strictObject({
   maxAge: z.int().optional(),
 })
 
-/** Of all kinds of routes; which of them a kind takes is decided where it is translated. */
+/** For all kinds of routes; the translation decides which filters a kind accepts. */
 const filter = z.strictObject({
   type: z.string(),
   requestHeaderModifier: headerChanges.optional(),
@@ -165,7 +165,7 @@ export const httpRoute = object({
 export const grpcRoute = object({
   spec: z.looseObject({ ...shared, rules: z.array(grpcRule).default([]) }),
 })
-/** Both kinds: a TCPRoute has no hostnames. */
+/** For both kinds: a TCPRoute has no hostnames. */
 export const streamRoute = object({
   spec: z.looseObject({ ...shared, rules: z.array(streamRule).default([]) }),
 })

@@ -9,10 +9,12 @@ interface LiveCondition extends Condition {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The longest that an API server accepts. */
+/** The max length that an API server accepts. */
 const MAX_MESSAGE = 32_768
 
-/** Conditions of Gateways, classes and ListenerSets that are ours; others are left as they are. */
+/**
+ * Conditions of Gateways, classes and ListenerSets that the controller owns; others stay unchanged.
+ */
 const OWN_TYPES: ReadonlySet<string> = new Set([
   'Accepted',
   'Programmed',
@@ -21,8 +23,8 @@ const OWN_TYPES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The status that an object is to have, with what other controllers wrote there; undefined where it
- * has it already, so that nothing is written at rest.
+ * The desired status of an object, including entries of other controllers; undefined if the object
+ * already has it, so that nothing is written at rest.
  */
 export function composeStatus(
   live: KubeObject,
@@ -61,7 +63,7 @@ export function composeStatus(
   return isSame ? undefined : made
 }
 
-/** A list that is not there is as good as an empty one, and no number as good as none. */
+/** A missing list equals an empty one, and a missing number equals 0. */
 function absent(value: unknown): unknown {
   return Array.isArray(value) ? [] : 0
 }
@@ -71,7 +73,7 @@ interface At {
   readonly now: string
 }
 
-/** `lastTransitionTime` says when the status of a condition changed, not when its words did. */
+/** `lastTransitionTime` is when the status of a condition changed, not its message. */
 function timed(
   conditions: readonly Condition[],
   known: readonly LiveCondition[],
@@ -94,7 +96,7 @@ function listener(wanted: ListenerStatus, status: Fields, at: At): Fields {
   return { ...wanted, conditions: timed(wanted.conditions, conditionsOf(known ?? {}), at) }
 }
 
-/** Our entries, each with the times of the entry for the same reference; and those of others. */
+/** The controller's entries, with the times of the previous ones, and the entries of others. */
 function refs(
   wanted: readonly RefStatus[],
   live: unknown,
@@ -104,7 +106,7 @@ function refs(
 ): readonly Fields[] {
   const all = listOf(live)
   const wantedRefs = new Set(wanted.map(({ ref }) => canonicalJson(ref)))
-  // Some definitions have no name of a controller there: then it is ours if the reference is.
+  // Some definitions have no controller name there: then the entry is identified by its reference.
   const isOwn = (entry: Fields) =>
     entry['controllerName'] === undefined
       ? wantedRefs.has(canonicalJson(entry[key]))

@@ -5,25 +5,25 @@ import type { Condition } from '../translate/conditions.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What people should hear of, as `kubectl describe` and `kubectl events` show it. */
+/** An event for users, as shown by `kubectl describe` and `kubectl events`. */
 export interface Notice {
   readonly type: 'Normal' | 'Warning'
   readonly reason: string
   readonly note: string
 }
 
-/** Conditions that are bad when they are true. */
+/** Conditions that are bad if they are true. */
 const BAD_WHEN_TRUE: ReadonlySet<string> = new Set(['Overridden', 'Conflicted'])
 
-/** Things on their way: everything new passes through these. */
+/** Transitional reasons: every new object passes through these. */
 const TRANSIENT: ReadonlySet<string> = new Set(['Pending', 'AddressNotAssigned', 'Unknown'])
 
-/** Longer notes are rejected by API servers. */
+/** API servers reject longer notes. */
 const MAX_NOTE_BYTES = 1024
 
 /**
- * What is worth telling of a status that was written: a condition became bad, is bad for another
- * reason, or is good again. Of what is good from its beginning only that a Gateway is served.
+ * The notable changes in a written status: a condition became bad, is bad for another reason, or is
+ * good again. For conditions that are good from the beginning, only that a Gateway is served.
  */
 export function noticesOf(
   kind: string,
@@ -55,12 +55,12 @@ function isBad({ type, status, reason }: Condition): boolean {
   return status === (BAD_WHEN_TRUE.has(type) ? 'True' : 'False') && !isFine(type, reason)
 }
 
-/** A listener without a conflict says so by a condition that is false. */
+/** A listener without a conflict has a condition that is false. */
 function isFine(type: string, reason: string): boolean {
   return type === 'Conflicted' && reason === 'NoConflicts'
 }
 
-/** By their place in the status: `name of a listener, or whom it is for` and type. */
+/** Conditions by their place in the status: the listener's name or the reference, and the type. */
 function conditionsIn(status: Fields, controllerName: string): ReadonlyMap<string, Condition> {
   const found = new Map<string, Condition>()
   const add = (where: string, entry: Fields) => {
@@ -95,7 +95,7 @@ function noteOf(place: string, { status, message }: Condition): string {
   return cut(note, MAX_NOTE_BYTES)
 }
 
-/** No character is cut in two. */
+/** Never splits a character. */
 function cut(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text
   const kept = Buffer.from(text).subarray(0, bytes - 3)
@@ -109,17 +109,17 @@ function listOf(value: unknown): readonly Fields[] {
 export interface EventWriterDeps {
   readonly client: Pick<KubeClient, 'request'>
   readonly controllerName: string
-  /** Which replica says it. */
+  /** The replica that reports the event. */
   readonly instance: string
   readonly onFailure: (message: string) => void
   readonly now?: () => number
 }
 
-/** So many at once, then one for each interval: a thousand bad objects are no flood of writes. */
+/** Max burst, then one per interval: a thousand bad objects must not cause a flood of writes. */
 const MAX_BURST = 50
 const INTERVAL = 1_000
 
-/** Writes Events; one that cannot be written is dropped, since the status says the same. */
+/** Writes Events; one that cannot be written is dropped, since the status has the same content. */
 export class EventWriter {
   readonly #deps: EventWriterDeps
   readonly #now: () => number
@@ -133,7 +133,7 @@ export class EventWriter {
     this.#filledAt = this.#now()
   }
 
-  /** Says what is new of an object whose status was written. */
+  /** Reports the changes of an object whose status was written. */
   async tell(live: KubeObject, status: Fields): Promise<void> {
     const before = (live.status ?? {}) as Fields
     const notices = noticesOf(live.kind, before, status, this.#deps.controllerName)
@@ -162,7 +162,7 @@ export class EventWriter {
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
       metadata: { name: `${name.slice(0, 200)}.${unique}`, namespace: own },
-      // Whole microseconds, which is the one form that is accepted.
+      // Exactly six fractional digits, the only accepted form.
       eventTime: new Date(time).toISOString().replace('Z', '000Z'),
       reportingController: controllerName,
       reportingInstance: instance.slice(0, 128),

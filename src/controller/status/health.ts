@@ -4,8 +4,8 @@ import type { Model } from '../../model/model.ts'
 import { runCooperatively } from '../../model/steps.ts'
 
 /**
- * What is proven wrong with the rules of each policy: a rule that can never match, since nothing
- * sets what it reads. Computed between other work, since Models may be large.
+ * Proven faults in the rules of each policy: a rule that can never match, since nothing sets what
+ * it reads. Computed in between other work, since Models may be large.
  */
 export class RuleHealth {
   readonly #known = new Map<
@@ -13,7 +13,7 @@ export class RuleHealth {
     { readonly model: Model; readonly found: readonly Diagnostic[] }
   >()
 
-  /** Whether something is different now. */
+  /** Returns whether anything changed. */
   async look(models: ReadonlyMap<string, Model>): Promise<boolean> {
     let isChanged = false
     for (const key of this.#known.keys()) {
@@ -33,7 +33,7 @@ export class RuleHealth {
     return isChanged
   }
 
-  /** By the title of the policy: `ProxyPolicy apps/allow-alice`. */
+  /** Keyed by the title of the policy: `ProxyPolicy apps/allow-alice`. */
   findings(): ReadonlyMap<string, readonly Diagnostic[]> {
     const all = [...this.#known.values()].flatMap(({ found }) => found)
     return Map.groupBy(all, ({ origin }) => (origin.kind === 'object' ? origin.object : ''))

@@ -10,15 +10,15 @@ interface Entry {
   readonly since: ReadonlyMap<string, Since>
 }
 
-/** What a Gateway's proxies were when its statuses were made. */
+/** The state of a Gateway's proxies when its statuses were made. */
 interface Look {
-  /** What concerns all policies of the Gateway. */
+  /** State that affects all policies of the Gateway. */
   readonly base: string
   /** The oldest publication that a proxy runs. */
   readonly floor: number
-  /** What concerns the Gateway itself. */
+  /** State that affects the Gateway itself. */
   readonly whole: string
-  /** Objects that proxies reject something of. */
+  /** Objects of which proxies reject a part. */
   readonly rejected: ReadonlySet<string>
 }
 
@@ -29,12 +29,12 @@ export interface LiveStatusDeps {
 }
 
 /**
- * What statuses are to be, with what the proxies say. An acknowledgement concerns the objects that
- * were waiting for it, and not the thousands that proxies have had for long.
+ * The desired statuses, including the state of the proxies. An acknowledgement affects only the
+ * objects that were waiting for it, and not the thousands that the proxies already have.
  */
 export class LiveStatuses {
   readonly #deps: LiveStatusDeps
-  /** `kind namespace/name` → what was translated. */
+  /** `kind namespace/name` → the translated status. */
   readonly #entries = new Map<string, Entry>()
   readonly #ofGateway = new Map<string, Set<string>>()
   /** Gateway → objects that not all of its proxies have. */
@@ -47,7 +47,7 @@ export class LiveStatuses {
     this.#deps = deps
   }
 
-  /** Translated again, after the Models that belong to it were published. */
+  /** Adds newly translated statuses, after their Models were published. */
   touch(statuses: Iterable<ObjectStatus>): void {
     for (const status of statuses) {
       const id = idOf(status)
@@ -68,7 +68,7 @@ export class LiveStatuses {
     }
   }
 
-  /** Objects that are gone, as `kind namespace/name`. */
+  /** Removes deleted objects, given as `kind namespace/name`. */
   forget(ids: Iterable<string>): void {
     for (const id of ids) {
       for (const gateway of this.#entries.get(id)?.since.keys() ?? []) this.#leave(gateway, id)
@@ -77,7 +77,7 @@ export class LiveStatuses {
     }
   }
 
-  /** By the title of the policy: `ProxyPolicy apps/allow-alice`. */
+  /** Keyed by the title of the policy: `ProxyPolicy apps/allow-alice`. */
   useFindings(findings: ReadonlyMap<string, readonly Diagnostic[]>): void {
     for (const id of new Set([...this.#findings.keys(), ...findings.keys()])) {
       const [before, after] = [this.#findings.get(id) ?? [], findings.get(id) ?? []]
@@ -86,7 +86,7 @@ export class LiveStatuses {
     this.#findings = findings
   }
 
-  /** The statuses that may be different from what they were. */
+  /** Returns the statuses that may have changed. */
   take(): readonly ObjectStatus[] {
     for (const gateway of this.#ofGateway.keys()) this.#look(gateway)
     const made = [...this.#stale].flatMap((id) => {
@@ -112,7 +112,7 @@ export class LiveStatuses {
     })
   }
 
-  /** Finds what the proxies of a Gateway make different. */
+  /** Finds the statuses that the proxies of a Gateway change. */
   #look(gateway: string): void {
     const before = this.#looks.get(gateway)
     const after = lookAt(this.#deps.proxiesOf(gateway))
@@ -168,7 +168,7 @@ function idOf({ kind, namespace, name }: ObjectStatus): string {
   return `${kind} ${keyOf({ namespace, name })}`
 }
 
-/** The Gateways whose proxies have a say in a status. */
+/** The Gateways whose proxies affect a status. */
 function gatewaysOf(status: ObjectStatus): readonly string[] {
   const { kind, namespace, name, ancestors = [] } = status
   if (kind === 'Gateway') return [`${namespace}/${name}`]

@@ -169,8 +169,8 @@ describe('Programmed', () => {
       assert.deepEqual(found(status, [behind]), [waiting, waiting, invalid])
       assert.deepEqual(found(status, []), [waiting, waiting, invalid])
     }
-    const refused: Condition = { ...own, status: 'False', reason: 'ParentNotAccepted' }
-    const orphan = { ...set, conditions: [accepted, refused] }
+    const rejected: Condition = { ...own, status: 'False', reason: 'ParentNotAccepted' }
+    const orphan = { ...set, conditions: [accepted, rejected] }
     const parentless = 'True Accepted, False ParentNotAccepted'
     assert.deepEqual(found(orphan, [done]), [parentless, waiting, invalid])
   })

@@ -7,20 +7,20 @@ import {
   type ListenerStatus,
   type ObjectStatus,
   OK,
-  type Refusal,
-  refuse,
+  type Rejection,
+  reject,
   type Verdict,
 } from '../translate/conditions.ts'
 
-/** What is known of the proxies of a Gateway. */
+/** The known state of a Gateway's proxies. */
 export interface Proxies {
   readonly states: ReturnType<Delivery['proxies']>
   readonly deployment: Deployment
-  /** Which publication the version is of; 0: one that is not known. */
+  /** The publication of a version; 0 if unknown. */
   readonly sequenceOf: (version: string) => number
 }
 
-/** A generation of an object, and the publication that proxies got it with. */
+/** A generation of an object, and the publication that delivered it to proxies. */
 export interface Since {
   readonly generation: number
   readonly sequence: number
@@ -28,13 +28,15 @@ export interface Since {
 
 export interface LiveState {
   readonly proxiesOf: (gateway: string) => Proxies | undefined
-  /** Undefined: the object is not published for the Gateway. */
+  /** Undefined if the object is not published for the Gateway. */
   readonly sinceAt: (gateway: string) => Since | undefined
-  /** What is proven wrong with the rules of a policy. */
+  /** Proven faults in the rules of a policy. */
   readonly findings: readonly Diagnostic[]
 }
 
-/** A status with what only a running cluster tells: whether proxies serve it, and whether rules match. */
+/**
+ * Adds the state of a running cluster: whether proxies serve the object, and whether rules match.
+ */
 export function withLiveState(status: ObjectStatus, live: LiveState): ObjectStatus {
   if (status.kind === 'Gateway') return gateway(status, live)
   if (status.kind === 'ListenerSet') return listenerSet(status, live)
@@ -48,7 +50,7 @@ function gateway(status: ObjectStatus, { proxiesOf, sinceAt }: LiveState): Objec
   const since = sinceAt(key)
   const accepted = conditions.find(({ type }) => type === 'Accepted')
   const verdict =
-    accepted?.status === 'True' ? served(proxies, since) : refuse('Invalid', notAccepted(proxies))
+    accepted?.status === 'True' ? served(proxies, since) : reject('Invalid', notAccepted(proxies))
   const message =
     proxies === undefined || since === undefined
       ? ''
@@ -62,14 +64,14 @@ function gateway(status: ObjectStatus, { proxiesOf, sinceAt }: LiveState): Objec
   }
 }
 
-/** It is served by the proxies of its Gateway. */
+/** A ListenerSet is served by the proxies of its Gateway. */
 function listenerSet(status: ObjectStatus, { proxiesOf, sinceAt }: LiveState): ObjectStatus {
   const { gateway: key = '', conditions = [], listeners = [] } = status
   const own = conditions.find(({ type }) => type === 'Programmed')
   const verdict =
     own?.status === 'True'
       ? served(proxiesOf(key), sinceAt(key))
-      : refuse('Pending', own?.message ?? '')
+      : reject('Pending', own?.message ?? '')
   if (verdict.ok) return status
   return {
     ...status,
@@ -78,18 +80,18 @@ function listenerSet(status: ObjectStatus, { proxiesOf, sinceAt }: LiveState): O
   }
 }
 
-/** No proxy, no listener; what is wrong with one anyway is still said. */
-function notYet(listener: ListenerStatus, why: Refusal): ListenerStatus {
+/** Without proxies, no listener is programmed; other errors of a listener are still reported. */
+function notYet(listener: ListenerStatus, why: Rejection): ListenerStatus {
   return { ...listener, conditions: listener.conditions.map((one) => pending(one, why)) }
 }
 
-function pending(condition: Condition, { message }: Refusal): Condition {
+function pending(condition: Condition, { message }: Rejection): Condition {
   return condition.type === 'Programmed' && condition.status === 'True'
-    ? conditionOf('Programmed', refuse('Pending', message))
+    ? conditionOf('Programmed', reject('Pending', message))
     : condition
 }
 
-/** Says what the proxies do that were deployed before. */
+/** Describes what previously deployed proxies do. */
 function notAccepted(proxies: Proxies | undefined): string {
   if (proxies === undefined || runningOf(proxies).length === 0) return 'not accepted'
   return (
@@ -98,7 +100,7 @@ function notAccepted(proxies: Proxies | undefined): string {
   )
 }
 
-/** What proxies reject and no policy says: other kinds have no condition for it. */
+/** Rejections by proxies that no policy reports: other kinds have no condition for them. */
 function rejected({ states }: Proxies): readonly string[] {
   const all = states.flatMap(({ outcome }) =>
     (outcome?.rejections ?? []).flatMap(({ diagnostics }) => diagnostics),
@@ -111,34 +113,34 @@ function rejected({ states }: Proxies): readonly string[] {
   return [...new Set(texts)].slice(0, MAX_REJECTIONS)
 }
 
-/** A message is for people. */
+/** Messages must stay readable. */
 const MAX_REJECTIONS = 10
 
 function served(proxies: Proxies | undefined, since: Since | undefined): Verdict {
   if (proxies === undefined || since === undefined) {
-    return refuse('Pending', 'not translated yet')
+    return reject('Pending', 'not translated yet')
   }
   const { states, deployment } = proxies
   const [failure] = deployment.failures
   const { addresses, missing } = deployment
   const isReachable = addresses.length > 0 && missing.length === 0
   const isServed = doneOf(proxies, since) > 0
-  // Replicas tell of their proxies a little later, but none is ready without a configuration.
+  // Replicas report their proxies with a delay, but no proxy is ready without a configuration.
   if (isReachable && (isServed || (states.length === 0 && deployment.isReady))) return OK
-  if (failure !== undefined) return refuse('NoResources', `cannot deploy the proxies: ${failure}`)
+  if (failure !== undefined) return reject('NoResources', `cannot deploy the proxies: ${failure}`)
   if (missing.length > 0) {
-    return refuse('AddressNotUsable', `the Service has not been assigned ${missing.join(', ')}`)
+    return reject('AddressNotUsable', `the Service has not been assigned ${missing.join(', ')}`)
   }
-  if (!isReachable) return refuse('AddressNotAssigned', 'the Service has no address yet')
-  return refuse('Pending', countOf(proxies, since))
+  if (!isReachable) return reject('AddressNotAssigned', 'the Service has no address yet')
+  return reject('Pending', countOf(proxies, since))
 }
 
-/** Those that have applied anything yet: the others serve nothing. */
+/** The proxies that have applied a configuration: the others serve nothing. */
 export function runningOf({ states }: Proxies): Proxies['states'] {
   return states.filter(({ outcome }) => outcome !== undefined)
 }
 
-/** How many run the generation, or a later one. */
+/** How many run this generation or a later one. */
 export function doneOf({ states, sequenceOf }: Proxies, { sequence }: Since): number {
   return states.filter(({ outcome }) => outcome && sequenceOf(outcome.version) >= sequence).length
 }
@@ -150,8 +152,8 @@ function countOf(proxies: Proxies, since: Since): string {
 }
 
 /**
- * Without a number where it is true of all: thousands of policies would be written again whenever a
- * proxy comes or goes.
+ * Without a number if it applies to all: otherwise thousands of policies would be written again
+ * whenever a proxy connects or disconnects.
  */
 function shareOf(proxies: Proxies, since: Since): string {
   const running = runningOf(proxies).length
@@ -160,7 +162,7 @@ function shareOf(proxies: Proxies, since: Since): string {
   return `all connected proxies run generation ${since.generation}`
 }
 
-/** Of a policy, for each Gateway that it reaches. */
+/** The status of a policy for each Gateway that it reaches. */
 function policy(status: ObjectStatus, { proxiesOf, sinceAt, findings }: LiveState): ObjectStatus {
   const title = `ProxyPolicy ${status.namespace}/${status.name}`
   const ancestors = (status.ancestors ?? []).map((ancestor) => {
@@ -181,7 +183,7 @@ function policy(status: ObjectStatus, { proxiesOf, sinceAt, findings }: LiveStat
   return { ...status, ancestors }
 }
 
-/** Rules that cannot be read can never match either, and nothing passes what they guard. */
+/** Invalid rules never match either, and everything they guard is denied. */
 function healthOf(
   title: string,
   conditions: readonly Condition[],
@@ -189,10 +191,10 @@ function healthOf(
 ): Verdict {
   const accepted = conditions.find(({ type }) => type === 'Accepted')
   if (accepted?.status === 'False') {
-    return refuse('Invalid', `all requests that it guards are denied: ${accepted.message}`)
+    return reject('Invalid', `all requests that it guards are denied: ${accepted.message}`)
   }
   if (findings.length === 0) return OK
-  return refuse('NeverMatches', renderStatus(findings, { object: title }))
+  return reject('NeverMatches', renderStatus(findings, { object: title }))
 }
 
 function programmed(
@@ -201,7 +203,7 @@ function programmed(
   since: Since | undefined,
 ): Condition {
   if (proxies === undefined || since === undefined) {
-    return conditionOf('Programmed', refuse('Pending', 'not delivered yet'))
+    return conditionOf('Programmed', reject('Pending', 'not delivered yet'))
   }
   const rejected = proxies.states.flatMap(({ outcome }) => {
     const all = outcome?.rejections.flatMap(({ diagnostics }) => diagnostics) ?? []
@@ -210,7 +212,7 @@ function programmed(
   if (rejected.length > 0) {
     const [first] = rejected
     const message = renderStatus(first === undefined ? [] : [first], { object: title })
-    return conditionOf('Programmed', refuse('Rejected', `a proxy rejects it: ${message}`))
+    return conditionOf('Programmed', reject('Rejected', `a proxy rejects it: ${message}`))
   }
   return conditionOf('Programmed', served(proxies, since), 'Programmed', shareOf(proxies, since))
 }

@@ -1,13 +1,13 @@
-/** Versions of a Gateway that are remembered: proxies that are further behind count as such. */
+/** Versions of a Gateway that are kept: proxies with older versions count as outdated. */
 const MAX_VERSIONS = 1_000
 
 interface Rollout {
   sequence: number
-  /** The oldest first. */
+  /** Oldest first. */
   readonly versions: Map<string, number>
 }
 
-/** What was published for each Gateway, in which order. */
+/** The publications of each Gateway, in order. */
 export class Rollouts {
   readonly #gateways = new Map<string, Rollout>()
 
@@ -15,7 +15,7 @@ export class Rollouts {
     const known = this.#gateways.get(gateway) ?? { sequence: 0, versions: new Map() }
     this.#gateways.set(gateway, known)
     known.sequence++
-    // Content that was published before and is again is as new as it can be.
+    // Content that is published again counts as the newest.
     known.versions.delete(version)
     known.versions.set(version, known.sequence)
     const [oldest] = known.versions.keys()
@@ -26,12 +26,12 @@ export class Rollouts {
     this.#gateways.delete(gateway)
   }
 
-  /** Of the newest publication; 0: there is none. */
+  /** The newest publication; 0 if there is none. */
   latest(gateway: string): number {
     return this.#gateways.get(gateway)?.sequence ?? 0
   }
 
-  /** Of the publication with this version; 0 where it is not known here. */
+  /** The publication with this version; 0 if it is unknown here. */
   sequenceOf(gateway: string, version: string): number {
     return this.#gateways.get(gateway)?.versions.get(version) ?? 0
   }

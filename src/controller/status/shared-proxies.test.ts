@@ -16,7 +16,7 @@ const proxy = (node: string, version?: string): ProxyState => ({
   outcome: version === undefined ? undefined : { version, rejections: [] },
 })
 
-/** A cluster that has ConfigMaps alone. */
+/** A cluster that contains only ConfigMaps. */
 function cluster() {
   const store = new SnapshotStore()
   const written: string[] = []
@@ -56,7 +56,7 @@ describe('SharedProxies', () => {
       ['p3', undefined],
       ['p4', 'old'],
     ])
-    // p4 went from c, which died, to b; and p2 from b to the leader.
+    // p4 moved from c, which died, to b; and p2 from b to the leader.
     await publish(b, proxy('p3', 'new'), proxy('p4', 'new'))
     assert.deepEqual(seenBy(leader, proxy('p1', 'new'), proxy('p2', 'old')), [
       ['p1', 'new'],
@@ -77,7 +77,7 @@ describe('SharedProxies', () => {
     assert.match(written[0] ?? '', /^\/api\/v1\/namespaces\/system\/configmaps\/b-proxies\?/)
     await publish(b)
     assert.deepEqual(seenBy(leader), [])
-    // Another process in the same pod does not know what the one before wrote.
+    // A new process in the same pod does not know what the previous one wrote.
     await publish(b, proxy('p1', 'new'))
     const restarted = replica('b')
     await publish(restarted)

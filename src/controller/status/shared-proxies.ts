@@ -4,10 +4,10 @@ import { APPLY_PATCH, ask, type KubeClient } from '../cluster/client.ts'
 import { type Objects, objectsOf, type Snapshot } from '../cluster/snapshot.ts'
 import type { ProxyState } from '../delivery.ts'
 
-/** The ConfigMaps by which replicas tell each other of their proxies. */
+/** The label of the ConfigMaps in which replicas share the state of their proxies. */
 const LABEL = 'portcullis.dev/proxies-of'
 const KEY = 'proxies.json'
-/** A status is for people, and a ConfigMap has a megabyte. */
+/** A status must stay readable, and a ConfigMap is limited to a megabyte. */
 const MAX_REJECTIONS = 10
 const MAX_MESSAGE = 1_000
 
@@ -37,18 +37,20 @@ type Content = z.output<typeof content>
 export interface SharedProxiesDeps {
   readonly client: KubeClient
   readonly controllerName: string
-  /** Where the controller runs: what is said in other namespaces counts for nothing. */
+  /** The controller's namespace: ConfigMaps in other namespaces are ignored. */
   readonly namespace: string
   /** The pod of this replica. */
   readonly identity: string
-  /** Of the same pod: what it wrote goes with it. Undefined: it stays. */
+  /**
+   * The UID of that pod, with which its ConfigMap is deleted. If undefined, the ConfigMap stays.
+   */
   readonly uid: string | undefined
 }
 
 /**
- * What the proxies of other replicas say. A proxy is connected to one replica, and the leader alone
- * writes statuses: each of the others says in a ConfigMap of its own what its proxies run. Versions
- * are hashes of the content, so that all replicas mean the same by them.
+ * The state of other replicas' proxies. A proxy is connected to one replica, and only the leader
+ * writes statuses: each of the others writes the state of its proxies to its own ConfigMap.
+ * Versions are hashes of the content, so that they mean the same on all replicas.
  */
 export class SharedProxies {
   readonly #deps: SharedProxiesDeps
@@ -60,7 +62,7 @@ export class SharedProxies {
     this.#deps = deps
   }
 
-  /** Tells the leader, where there is something new. */
+  /** Publishes the state for the leader if it changed. */
   async publish(
     snapshot: Snapshot,
     gateways: Iterable<string>,
@@ -90,7 +92,7 @@ export class SharedProxies {
     this.#written = text
   }
 
-  /** Looks at what the other replicas say now. */
+  /** Reads the current state from the other replicas. */
   look(snapshot: Snapshot): void {
     const objects = objectsOf(snapshot, 'ConfigMap')
     if (objects === this.#objects) return
@@ -110,7 +112,7 @@ export class SharedProxies {
     this.#others = others
   }
 
-  /** With those that are connected here; of one that moved, what it said last. */
+  /** Includes the proxies that are connected here; for one that moved, its latest state. */
   of(
     gateway: string,
     here: readonly ProxyState[],

@@ -15,11 +15,11 @@ export interface StatusWriterDeps {
   readonly versionOf: (kind: string) => string | undefined
   readonly onWrite: (kind: string, key: string, outcome: WriteOutcome, message: string) => void
   readonly now?: () => string
-  /** A status was written in place of the one that the object had. */
+  /** Called after a status replaced the previous one of the object. */
   readonly onWritten?: (live: KubeObject, status: Readonly<Record<string, unknown>>) => void
 }
 
-/** Requests at once: an API server has other clients, too, and edits come through it. */
+/** Parallel requests: an API server has other clients, too, including those that make edits. */
 const MAX_AT_ONCE = 8
 
 interface Write {
@@ -28,16 +28,16 @@ interface Write {
   readonly path: string
   readonly live: KubeObject
   readonly made: Readonly<Record<string, unknown>>
-  /** The object that was looked at, and what was to be written to it. */
+  /** Identifies the object that was compared, and the write. */
   readonly id: string
 }
 
-/** Writes statuses that are not what they should be, and nothing else. */
+/** Writes statuses that differ from the desired ones, and nothing else. */
 export class StatusWriter {
   readonly #deps: StatusWriterDeps
-  /** `kind namespace/name` → what is to be there, until it was seen to be. */
+  /** `kind namespace/name` → the desired status, until a watch confirms it. */
   readonly #pending = new Map<string, ObjectStatus>()
-  /** Object → the write that is on its way, or was done and is not seen in a watch yet. */
+  /** Object → the write in progress, or a completed one that no watch has confirmed yet. */
   readonly #done = new Map<string, string>()
 
   constructor(deps: StatusWriterDeps) {
@@ -45,9 +45,9 @@ export class StatusWriter {
   }
 
   /**
-   * Writes those of these statuses, and of those that could not be written before, that differ from
-   * what the objects have. Resolves when all are written, or not to be written. Returns how many
-   * failed. Whoever calls it names a status again when its object changed.
+   * Writes these statuses, and those that failed before, if they differ from what the objects have.
+   * Resolves when all are written or need no write. Returns how many failed. The caller passes a
+   * status again when its object changes.
    */
   async write(snapshot: Snapshot, statuses: Iterable<ObjectStatus>): Promise<number> {
     for (const status of statuses) this.#pending.set(idOf(status), status)
@@ -68,7 +68,7 @@ export class StatusWriter {
     return failed
   }
 
-  /** Undefined: the object is gone, or has the status, or will have it. */
+  /** Undefined if the object is gone, has the status, or is about to have it. */
   #prepare(snapshot: Snapshot, status: ObjectStatus): Write | undefined {
     const { controllerName, versionOf, now = () => new Date().toISOString() } = this.#deps
     const { kind, namespace, name } = status
@@ -80,7 +80,7 @@ export class StatusWriter {
       this.#done.delete(`${kind} ${key}`)
       return undefined
     }
-    // Whole seconds, as the API has them: a fraction would come back without it.
+    // Whole seconds, as in the API: the server would drop a fraction.
     const time = now().replace(/\.\d+Z$/, 'Z')
     const body = composeStatus(live, status, controllerName, time)
     if (body === undefined) {
@@ -97,7 +97,8 @@ export class StatusWriter {
   async #send({ kind, key, path, id, live, made }: Write): Promise<boolean> {
     const { client, onWrite, onWritten } = this.#deps
     const { resourceVersion } = live.metadata
-    // With the version that was looked at: what another controller writes meanwhile is not lost.
+    // Includes the version that was compared, so that concurrent writes of other controllers are
+    // not lost.
     const body = { metadata: { resourceVersion }, status: made }
     const known = `${kind} ${key}`
     this.#done.set(known, id)
@@ -112,7 +113,7 @@ export class StatusWriter {
         return true
       }
       this.#done.delete(known)
-      // It changed meanwhile, or is gone: the watch says so, and it is looked at again.
+      // It changed or was deleted meanwhile: a watch reports this, and it is compared again.
       const isStale = status === 409 || status === 404
       onWrite(kind, key, isStale ? 'conflict' : 'failed', messageOf(said))
       return isStale

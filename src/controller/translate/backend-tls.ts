@@ -9,9 +9,9 @@ import { readAuthorities } from './certificates.ts'
 import {
   type Condition,
   conditionOf,
-  firstRefusal,
+  firstRejection,
   OK,
-  refuse,
+  reject,
   type Verdict,
 } from './conditions.ts'
 import type { Effects } from './effects.ts'
@@ -19,13 +19,13 @@ import type { ServicePort } from './services.ts'
 import { type ClientMaterial, tlsValue } from './tls-value.ts'
 import { type ClusterView, complaint, originOf, type Read, titleOf } from './view.ts'
 
-/** One target of a BackendTLSPolicy, which may be held by an older one. */
+/** One target of a BackendTLSPolicy; an older policy may already have it. */
 interface Entry {
   readonly policy: Read<BackendTlsPolicyObject>
   readonly sectionName: string | undefined
 }
 
-/** All BackendTLSPolicies, and what is to be said of each. */
+/** All BackendTLSPolicies and their statuses. */
 export class BackendTlsPolicies {
   readonly #view: ClusterView
   #byService = new Map<string, Entry[]>()
@@ -40,7 +40,7 @@ export class BackendTlsPolicies {
     return this.#all
   }
 
-  /** Looks at the policies that there are now. */
+  /** Reads the current policies. */
   update(): void {
     const all = this.#view.all('BackendTLSPolicy', backendTlsPolicy)
     if (all === this.#all) return
@@ -48,7 +48,7 @@ export class BackendTlsPolicies {
     this.#all = all
     this.#byService = new Map()
     this.#losers = new Map()
-    // The oldest comes first, so it keeps what a later one would also have.
+    // The oldest comes first, so it keeps a target that a later one also has.
     for (const policy of all) {
       for (const { group, kind, name, sectionName } of policy.value.spec.targetRefs) {
         if (group !== '' || kind !== 'Service') continue
@@ -68,7 +68,7 @@ export class BackendTlsPolicies {
     }
   }
 
-  /** TLS towards a port of a Service: of the port, or else of the whole Service. */
+  /** TLS to a port of a Service: for the port, or else for the whole Service. */
   at(
     service: Read<ServiceObject>,
     port: ServicePort,
@@ -107,16 +107,16 @@ export class BackendTlsPolicies {
     const winner = this.#losers.get(policy)
     const { verdict, resolved } = this.#authorities(policy)
     const conflict: Verdict =
-      winner === undefined ? OK : refuse('Conflicted', `${winner} is older and has the same target`)
+      winner === undefined ? OK : reject('Conflicted', `${winner} is older and has the same target`)
     return [
-      conditionOf('Accepted', firstRefusal([conflict, verdict])),
+      conditionOf('Accepted', firstRejection([conflict, verdict])),
       conditionOf('ResolvedRefs', resolved),
     ]
   }
 
   /**
-   * The Gateways that it reaches, also those where it lost to another: these are told that it has
-   * no effect. `reached`: the key of a policy → Gateways where it holds.
+   * The Gateways that it reaches, including those where it lost to another policy: their entries
+   * report that it has no effect. `reached`: the key of a policy → Gateways where it is effective.
    */
   reachedBy(
     policy: Read<BackendTlsPolicyObject>,
@@ -137,17 +137,17 @@ export class BackendTlsPolicies {
     const { caCertificateRefs, wellKnownCACertificates } = policy.value.spec.validation
     if (caCertificateRefs.length === 0) {
       if (wellKnownCACertificates === 'System') return { verdict: OK, resolved: OK }
-      const verdict = refuse('Invalid', 'wellKnownCACertificates must be `System`')
+      const verdict = reject('Invalid', 'wellKnownCACertificates must be `System`')
       return { verdict, resolved: OK }
     }
     const from = { group: GATEWAY_API, kind: 'BackendTLSPolicy', namespace: policy.namespace }
     const reasons = { invalid: 'InvalidCACertificateRef', kind: 'InvalidKind' }
     const all = caCertificateRefs.map((ref) => readAuthorities(this.#view, from, ref, reasons))
     const texts = all.flatMap((one) => (one.ok ? [one.text] : []))
-    const resolved = firstRefusal(all)
+    const resolved = firstRejection(all)
     if (texts.length > 0) return { verdict: OK, resolved, roots: texts.join('\n') }
     const message = resolved.ok ? '' : resolved.message
-    return { verdict: refuse('NoValidCACertificate', message), resolved }
+    return { verdict: reject('NoValidCACertificate', message), resolved }
   }
 }
 

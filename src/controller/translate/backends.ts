@@ -33,7 +33,7 @@ export interface BackendDeps {
   readonly effects: Effects
 }
 
-/** What a reference comes to in the Model of one Gateway. */
+/** Makes the backend of a reference in the Model of one Gateway. */
 export function makeBackend(deps: BackendDeps, recipe: Recipe): Backend {
   if (recipe.kind === 'made') return recipe.backend
   const { view } = deps
@@ -61,7 +61,7 @@ export function makeBackend(deps: BackendDeps, recipe: Recipe): Backend {
   return ofService(deps, read, port ?? { port: recipe.port, protocol: 'TCP' })
 }
 
-/** It was there when it was referred to. */
+/** It existed when the reference was resolved. */
 function gone(recipe: Exclude<Recipe, { readonly kind: 'made' }>): Backend {
   const { kind, namespace, name } = recipe
   const about = { kind, key: `${namespace}/${name}` }
@@ -88,7 +88,7 @@ function ofService(
   return { kind: 'host', name, origin, policies, endpoints: endpointsOf(view, read, port) }
 }
 
-/** The pods of a pool, or what picks one of them. */
+/** The pods of a pool, or the endpoint picker that selects one of them. */
 function ofPool(
   { view, tls, client, attached, effects }: BackendDeps,
   recipe: Extract<Recipe, { readonly kind: 'InferencePool' | 'EndpointPicker' }>,
@@ -104,7 +104,7 @@ function ofPool(
   return ofInferencePool(view, read, { name: own, picker: backendName(picker), policies })
 }
 
-/** Of the mesh: outside of the cluster, or beside it. */
+/** A ServiceEntry of the mesh: outside the cluster, or next to it. */
 function ofEntry({ view }: BackendDeps, read: Read<ServiceEntryObject>, port: EntryPort): Backend {
   const name = `ServiceEntry/${read.key}/${port.number}`
   const origin = originOf(read, 'spec')
@@ -112,7 +112,7 @@ function ofEntry({ view }: BackendDeps, read: Read<ServiceEntryObject>, port: En
   return { kind: 'host', name, origin, policies, endpoints: entryEndpoints(view, read, port) }
 }
 
-/** Somewhere in the cluster, with the policies that are for it. */
+/** A Service assumed to be in the cluster, with the policies for it. */
 function assumed(
   { attached }: BackendDeps,
   recipe: Extract<Recipe, { readonly kind: 'Service' }>,
@@ -152,7 +152,7 @@ function ofProxyBackend(deps: BackendDeps, read: Read<ProxyBackendObject>): Back
   })
 }
 
-/** Why a ProxyBackend cannot be served, if so. */
+/** Why a ProxyBackend cannot be served; empty if it can. */
 export function problemsOf(
   read: Read<ProxyBackendObject>,
   backend: Backend,

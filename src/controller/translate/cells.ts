@@ -5,17 +5,17 @@ interface Source {
 type State = 'clean' | 'suspect' | 'dirty'
 
 /**
- * What is computed from things with names, and computed again only when one of those that it read
- * is different. Whoever knows that a thing is different says so by `touch`.
+ * Values computed from named sources, and recomputed only when a source that they read changes.
+ * `touch` reports that a source changed.
  */
 export class Cells {
   readonly #things = new Map<string, Source>()
   readonly #shared = new Map<string, Cell<unknown>>()
-  /** Shared cells and things that may have no reader left. */
+  /** Shared cells and sources that may have no reader left. */
   readonly #unread = new Set<string>()
   current: Cell<unknown> | undefined
 
-  /** Whatever is being computed depends on the thing with this name. */
+  /** Makes the current computation depend on the source with this name. */
   read(name: string): void {
     const reader = this.current
     if (reader === undefined) return
@@ -25,12 +25,12 @@ export class Cells {
     reader.sources.set(thing, name)
   }
 
-  /** The thing with this name is different now. */
+  /** Reports that the source with this name changed. */
   touch(name: string): void {
     for (const reader of this.#things.get(name)?.readers ?? []) reader.mark('dirty')
   }
 
-  /** A value that many depend on: they are computed again only where it is another one. */
+  /** A value that many depend on: they are recomputed only if the value changes. */
   shared<T>(id: string, compute: () => T, isSame: (a: T, b: T) => boolean): T {
     let cell = this.#shared.get(id) as Cell<T> | undefined
     if (cell === undefined) {
@@ -47,7 +47,7 @@ export class Cells {
     this.#unread.add(name)
   }
 
-  /** Forgets what nothing reads any more. */
+  /** Drops everything that is no longer read. */
   sweep(): void {
     for (let names = [...this.#unread]; names.length > 0; names = [...this.#unread]) {
       this.#unread.clear()
@@ -66,15 +66,15 @@ export class Cells {
   }
 }
 
-/** One value. */
+/** One computed value. */
 export class Cell<T> implements Source {
   readonly readers = new Set<Cell<unknown>>()
-  /** What it read, and by which name. */
+  /** The sources that it read, with their names. */
   sources = new Map<Source, string>()
   compute: () => T
   readonly #cells: Cells
   readonly #isSame: (a: T, b: T) => boolean
-  /** Called when it may have to be computed again. */
+  /** Called when it may have to be recomputed. */
   readonly #stale: () => void
   #state: State = 'dirty'
   #value: T | undefined
@@ -92,7 +92,7 @@ export class Cell<T> implements Source {
     this.#stale = stale
   }
 
-  /** For whoever is not a cell. */
+  /** For callers that are not cells. */
   get(): T {
     if (this.#state === 'suspect') this.#settleSources()
     if (this.#state === 'dirty') this.#computeAgain()
@@ -122,7 +122,7 @@ export class Cell<T> implements Source {
     this.sources = new Map()
   }
 
-  /** One that is another one makes this cell dirty. */
+  /** A changed source makes this cell dirty. */
   #settleSources(): void {
     for (const source of [...this.sources.keys()]) {
       if (source instanceof Cell) source.get()

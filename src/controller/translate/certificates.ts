@@ -1,12 +1,12 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import type { Certificate } from '../../model/gateway.ts'
 import { sealSecret } from '../../policies/schema.ts'
-import { type Refusal, refuse } from './conditions.ts'
+import { type Rejection, reject } from './conditions.ts'
 import type { ClusterView, Party } from './view.ts'
 
 /**
- * A certificate that a Secret holds, or why there is none. Undefined for a Secret that is assumed
- * to exist: then nothing is known of it.
+ * The certificate in a Secret, or why there is none. Undefined for a Secret that is assumed to
+ * exist: its content is unknown.
  */
 export function readCertificate(
   view: ClusterView,
@@ -18,18 +18,18 @@ export function readCertificate(
     readonly namespace?: string | undefined
   },
   reasons: { readonly invalid: string } = { invalid: 'InvalidCertificateRef' },
-): { readonly ok: true; readonly certificate: Certificate | undefined } | Refusal {
+): { readonly ok: true; readonly certificate: Certificate | undefined } | Rejection {
   const { invalid } = reasons
   const namespace = ref.namespace ?? from.namespace
   const key = `${namespace}/${ref.name}`
   if (ref.group !== '' || ref.kind !== 'Secret') {
-    return refuse(
+    return reject(
       invalid,
       `a certificate must reference a Secret, not a ${ref.kind} of \`${ref.group}\``,
     )
   }
   if (!view.isGranted(from, { group: '', kind: 'Secret', namespace, name: ref.name })) {
-    return refuse(
+    return reject(
       'RefNotPermitted',
       `no ReferenceGrant in ${namespace} allows the reference to Secret ${key}`,
     )
@@ -39,21 +39,21 @@ export function readCertificate(
     view.assume('Secret', key)
     return { ok: true, certificate: undefined }
   }
-  if (entries === undefined) return refuse(invalid, `Secret ${key} not found`)
+  if (entries === undefined) return reject(invalid, `Secret ${key} not found`)
   const cert = entries.get('tls.crt')
   const secret = entries.get('tls.key')
   if (cert === undefined || secret === undefined) {
-    return refuse(invalid, `Secret ${key} must contain tls.crt and tls.key`)
+    return reject(invalid, `Secret ${key} must contain tls.crt and tls.key`)
   }
   const problem = problemOf(cert, secret)
-  if (problem !== undefined) return refuse(invalid, `Secret ${key}: ${problem}`)
+  if (problem !== undefined) return reject(invalid, `Secret ${key}: ${problem}`)
   return {
     ok: true,
     certificate: { cert: { text: cert }, key: sealSecret(secret, `Secret ${key}`) },
   }
 }
 
-/** The certificates of authorities in the entry `ca.crt` of a ConfigMap or a Secret. */
+/** The CA certificates in the entry `ca.crt` of a ConfigMap or a Secret. */
 export function readAuthorities(
   view: ClusterView,
   from: Party,
@@ -64,17 +64,17 @@ export function readAuthorities(
     readonly namespace?: string | undefined
   },
   reasons: { readonly invalid: string; readonly kind: string },
-): { readonly ok: true; readonly text: string } | Refusal {
+): { readonly ok: true; readonly text: string } | Rejection {
   const namespace = ref.namespace ?? from.namespace
   const key = `${namespace}/${ref.name}`
   if (ref.group !== '' || !['ConfigMap', 'Secret'].includes(ref.kind)) {
-    return refuse(
+    return reject(
       reasons.kind,
       `CA certificates must reference a ConfigMap or a Secret, not a ${ref.kind}`,
     )
   }
   if (!view.isGranted(from, { group: '', kind: ref.kind, namespace, name: ref.name })) {
-    return refuse(
+    return reject(
       'RefNotPermitted',
       `no ReferenceGrant in ${namespace} allows the reference to ${ref.kind} ${key}`,
     )
@@ -83,16 +83,16 @@ export function readAuthorities(
     ref.kind === 'ConfigMap'
       ? view.configEntries(namespace, ref.name)
       : view.secretEntries(namespace, ref.name)
-  if (entries === undefined) return refuse(reasons.invalid, `${ref.kind} ${key} not found`)
+  if (entries === undefined) return reject(reasons.invalid, `${ref.kind} ${key} not found`)
   const text = entries.get('ca.crt')
-  if (text === undefined) return refuse(reasons.invalid, `${ref.kind} ${key} has no ca.crt`)
+  if (text === undefined) return reject(reasons.invalid, `${ref.kind} ${key} has no ca.crt`)
   const isGood = certificatesIn(text).every(isCertificate) && certificatesIn(text).length > 0
   if (!isGood)
-    return refuse(reasons.invalid, `ca.crt of ${ref.kind} ${key} contains no certificate`)
+    return reject(reasons.invalid, `ca.crt of ${ref.kind} ${key} contains no certificate`)
   return { ok: true, text }
 }
 
-/** Checking a key takes long, and most Secrets stay as they are. */
+/** Checking a key is slow, and most Secrets rarely change. */
 const CHECKED = new Map<string, string | undefined>()
 const MAX_CHECKED = 10_000
 

@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 
-/** A condition as the Gateway API has it; who writes it adds the times. */
+/** A condition of the Gateway API; times are added when it is written. */
 export interface Condition {
   readonly type: string
   readonly status: 'True' | 'False' | 'Unknown'
@@ -8,10 +8,10 @@ export interface Condition {
   readonly message: string
 }
 
-/** Whether something holds, and in the words of the Gateway API why not. */
-export type Verdict = { readonly ok: true } | Refusal
+/** Whether something is valid, and if not, the reason as defined by the Gateway API. */
+export type Verdict = { readonly ok: true } | Rejection
 
-export interface Refusal {
+export interface Rejection {
   readonly ok: false
   readonly reason: string
   readonly message: string
@@ -19,11 +19,11 @@ export interface Refusal {
 
 export const OK: Verdict = { ok: true }
 
-export function refuse(reason: string, message: string): Refusal {
+export function reject(reason: string, message: string): Rejection {
   return { ok: false, reason, message }
 }
 
-/** The condition of a verdict; `reason` and `message` are those of a positive one. */
+/** The condition of a verdict; `reason` and `message` apply if it is positive. */
 export function conditionOf(
   type: string,
   verdict: Verdict,
@@ -35,29 +35,29 @@ export function conditionOf(
     : { type, status: 'False', reason: verdict.reason, message: verdict.message }
 }
 
-/** The first that does not hold. */
-export function firstRefusal(verdicts: readonly Verdict[]): Verdict {
+/** The first rejection. */
+export function firstRejection(verdicts: readonly Verdict[]): Verdict {
   return verdicts.find((verdict) => !verdict.ok) ?? OK
 }
 
-/** What the status of one object is to be, before it is compared with what it is. */
+/** The desired status of an object, before it is compared with the current one. */
 export interface ObjectStatus {
   readonly kind: string
   readonly namespace: string
   readonly name: string
   readonly generation: number
-  /** Of objects with conditions of their own. */
+  /** For objects that have their own conditions. */
   readonly conditions?: readonly Condition[]
   readonly listeners?: readonly ListenerStatus[]
-  /** Of a ListenerSet: the Gateway that it belongs to, by its key. */
+  /** For a ListenerSet: the key of its Gateway. */
   readonly gateway?: string
   readonly addresses?: readonly { readonly type: string; readonly value: string }[]
   readonly attachedListenerSets?: number
-  /** Of classes. */
+  /** For classes. */
   readonly supportedFeatures?: readonly { readonly name: string }[]
-  /** Of routes, for each parentRef. */
+  /** For routes: an entry for each parentRef. */
   readonly parents?: readonly RefStatus[]
-  /** Of policies, for each Gateway that they reach. */
+  /** For policies: an entry for each Gateway that they reach. */
   readonly ancestors?: readonly RefStatus[]
 }
 

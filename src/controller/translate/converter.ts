@@ -3,13 +3,13 @@ import type { ObjectBackendRef } from '../resources/routes.ts'
 import type { ResolvedRef } from './resolved-ref.ts'
 import type { ClusterView } from './view.ts'
 
-/** What a key of a Kubernetes object says, in the words of a file. */
+/** The value of a Kubernetes object's key, converted to the form in files. */
 export interface Converted {
   readonly kind: string
-  /** Where it is written: `spec.traffic.rateLimit.local` */
+  /** The field: `spec.traffic.rateLimit.local` */
   readonly field: string
   readonly value: unknown
-  /** The field in the object of a field in `value`, where they differ. */
+  /** Maps a field in `value` to the field in the object, if they differ. */
   readonly places?: (field: string) => string
 }
 
@@ -22,7 +22,7 @@ export interface ConvertContext {
 
 export type Converter = (value: unknown, context: ConvertContext) => readonly Converted[]
 
-/** A mistake that only the object has, such as a Secret that is not there. */
+/** An error that only objects can have, such as a missing Secret. */
 export class NotConvertible extends Error {
   readonly kind: string
   readonly field: string

@@ -1,21 +1,21 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Recipe } from './references.ts'
 
-/** What one place that policies are attached at tells of one of them. */
+/** Findings about one policy at one place where it is attached. */
 export interface Reached {
   readonly overridden: Set<string>
   readonly diagnostics: Set<Diagnostic>
 }
 
-/** What a part of a Gateway's Model needs or tells beyond itself, noted while it is made. */
+/** What a part of a Gateway's Model needs or affects outside itself, recorded while it is made. */
 export interface Effects {
-  /** Backends that it refers to, by their names in the Model. */
+  /** The backends that it refers to, by their names in the Model. */
   readonly uses: Map<string, Recipe>
-  /** ProxyPolicies that reach the Gateway by it, by their keys. */
+  /** ProxyPolicies that reach the Gateway through it, by key. */
   readonly reached: Map<string, Reached>
   /** XBackends and InferencePools that it refers to, as `kind namespace/name`. */
   readonly backends: Set<string>
-  /** BackendTLSPolicies that reach the Gateway by it, by their keys. */
+  /** BackendTLSPolicies that reach the Gateway through it, by key. */
   readonly tls: Set<string>
 }
 

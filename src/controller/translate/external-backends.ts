@@ -2,15 +2,15 @@ import type { Backend } from '../../model/backend.ts'
 import type { Attached } from '../../model/policy.ts'
 import { X_GATEWAY_API, type XBackendObject } from '../resources/external.ts'
 import { readAuthorities, readCertificate } from './certificates.ts'
-import { firstRefusal, OK, refuse, type Verdict } from './conditions.ts'
+import { firstRejection, OK, reject, type Verdict } from './conditions.ts'
 import { cleartextHttp2 } from './services.ts'
 import { tlsValue } from './tls-value.ts'
 import { type ClusterView, complaint, originOf, type Party, type Read } from './view.ts'
 
-/** Why an XBackend cannot be served, whoever refers to it. */
+/** Why an XBackend cannot be served, independent of its referrers. */
 export function verdictOfXBackend(view: ClusterView, read: Read<XBackendObject>): Verdict {
   if (read.value.spec.protocol === 'MCP') {
-    return refuse('UnsupportedProtocol', 'MCP servers require a ProxyBackend')
+    return reject('UnsupportedProtocol', 'MCP servers require a ProxyBackend')
   }
   return tlsOf(view, read).verdict
 }
@@ -50,9 +50,9 @@ function tlsOf(
   const isKnown = caCertificateRefs.length > 0 || wellKnownCACertificates === 'System'
   const known = isKnown
     ? OK
-    : refuse('NoValidCACertificate', 'wellKnownCACertificates must be `System`')
+    : reject('NoValidCACertificate', 'wellKnownCACertificates must be `System`')
   const client = clientOf(view, from, tls)
-  const verdict = firstRefusal([known, ...read, client])
+  const verdict = firstRejection([known, ...read, client])
   if (!verdict.ok) return { verdict }
   const shown = client.ok ? client.certificate : undefined
   const trusted = roots.length === 0 ? undefined : roots.join('\n')
@@ -72,5 +72,5 @@ function clientOf(
 ): ReturnType<typeof readCertificate> {
   if (mode !== 'ClientAndServer') return { ok: true, certificate: undefined }
   if (ref !== undefined) return readCertificate(view, from, ref)
-  return refuse('InvalidClientCertificateRef', 'no client certificate is configured')
+  return reject('InvalidClientCertificateRef', 'no client certificate is configured')
 }

@@ -1,7 +1,7 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Attached, Level, Section } from '../../model/policy.ts'
 import type { Filter, Mirror, PathModifier, Redirect } from '../resources/routes.ts'
-import { type Refusal, refuse, type Verdict } from './conditions.ts'
+import { type Rejection, reject, type Verdict } from './conditions.ts'
 import { readOne } from './policy-section.ts'
 import type { Read } from './view.ts'
 
@@ -9,9 +9,9 @@ export interface FilterContext {
   readonly read: Read
   readonly section: Section
   readonly level: Level
-  /** What the policies are called that filters become. */
+  /** The name of the policies that filters are converted to. */
   readonly policy: string
-  /** Types that this kind of route takes here. */
+  /** Filter types that this kind of route supports here. */
   readonly types: readonly string[]
   /** The name of a backend in the Model. */
   readonly mirror: (
@@ -24,11 +24,11 @@ export interface ReadFilters {
   readonly policies: readonly Attached[]
   readonly verdicts: readonly Verdict[]
   /** Why the rule cannot be served as it is written. */
-  readonly problem: Refusal | undefined
+  readonly problem: Rejection | undefined
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Filters of a rule, or of a backend of it, as policies of the Model. */
+/** Converts the filters of a rule, or of one of its backends, to policies of the Model. */
 export function readFilters(
   context: FilterContext,
   filters: readonly Filter[],
@@ -43,14 +43,14 @@ export function readFilters(
     const one = readOne(context, { kind, field: at, value }, context)
     diagnostics.push(...one.diagnostics)
     if (one.policy.state === 'invalid') {
-      problem ??= refuse('UnsupportedValue', one.diagnostics[0]?.message ?? 'it is invalid')
+      problem ??= reject('UnsupportedValue', one.diagnostics[0]?.message ?? 'it is invalid')
     }
     policies.push(one.policy)
   }
   for (const [index, filter] of filters.entries()) {
     const at = `${field}[${index}]`
     if (!context.types.includes(filter.type)) {
-      problem ??= refuse('UnsupportedValue', `filter ${filter.type} is not supported here`)
+      problem ??= reject('UnsupportedValue', `filter ${filter.type} is not supported here`)
       continue
     }
     switch (filter.type) {
@@ -106,18 +106,18 @@ export function readFilters(
   return { policies, verdicts, problem, diagnostics }
 }
 
-/** HTTPRouteFilter: a request is either sent elsewhere or rewritten, and each only once. */
-function incompatible(filters: readonly Filter[]): Refusal | undefined {
+/** HTTPRouteFilter: a request is either redirected or rewritten, and each only once. */
+function incompatible(filters: readonly Filter[]): Rejection | undefined {
   const types = filters.map(({ type }) => type)
   if (types.includes('RequestRedirect') && types.includes('URLRewrite')) {
-    return refuse('IncompatibleFilters', 'RequestRedirect and URLRewrite are mutually exclusive')
+    return reject('IncompatibleFilters', 'RequestRedirect and URLRewrite are mutually exclusive')
   }
   const twice = types.find(
     (type, index) => type !== 'RequestMirror' && types.indexOf(type) !== index,
   )
   return twice === undefined
     ? undefined
-    : refuse('IncompatibleFilters', `duplicate filter ${twice}`)
+    : reject('IncompatibleFilters', `duplicate filter ${twice}`)
 }
 
 function redirectOf({ scheme, hostname, port, path, statusCode }: Redirect = { statusCode: 302 }) {
@@ -137,7 +137,7 @@ function redirectOf({ scheme, hostname, port, path, statusCode }: Redirect = { s
 
 function pathOf(path: PathModifier | undefined): object {
   if (path === undefined) return {}
-  // The schema of a file wants a path; the Gateway API lets a prefix be replaced by nothing.
+  // The schema of files requires a path; the Gateway API allows replacing a prefix with nothing.
   const slashed = (text = '') => (text.startsWith('/') ? text : `/${text}`)
   return path.type === 'ReplaceFullPath'
     ? { path: { full: slashed(path.replaceFullPath) } }

@@ -2,7 +2,7 @@ import type { ClientCertificates } from '../../model/gateway.ts'
 import type { FrontendValidation, GatewayObject, ListenerSpec } from '../resources/gateway.ts'
 import { GATEWAY_API } from '../resources/metadata.ts'
 import { readAuthorities } from './certificates.ts'
-import { firstRefusal, OK, refuse, type Verdict } from './conditions.ts'
+import { firstRejection, OK, reject, type Verdict } from './conditions.ts'
 import type { ClusterView, Read } from './view.ts'
 
 export interface Clients {
@@ -11,10 +11,10 @@ export interface Clients {
   readonly resolved: Verdict
 }
 
-/** What a Gateway says of the certificates of clients. */
+/** A Gateway's settings for client certificates. */
 export interface Frontend {
   clientsOf(listener: ListenerSpec): Clients
-  /** Whether a client without a valid certificate is admitted somewhere. */
+  /** Whether any setting admits clients without a valid certificate. */
   readonly isInsecure: boolean
 }
 
@@ -46,13 +46,13 @@ function read(
   const reasons = { invalid: 'InvalidCACertificateRef', kind: 'InvalidCACertificateKind' }
   const all = caCertificateRefs.map((ref) => readAuthorities(view, from, ref, reasons))
   const texts = all.flatMap((one) => (one.ok ? [one.text] : []))
-  const resolved = firstRefusal(all)
+  const resolved = firstRejection(all)
   if (texts.length === 0) {
     const message = 'none of the CA certificates for client validation can be read'
-    return { clients: undefined, accepted: refuse('NoValidCACertificate', message), resolved }
+    return { clients: undefined, accepted: reject('NoValidCACertificate', message), resolved }
   }
   const ca = { text: texts.join('\n') }
-  // What is not understood must be valid.
+  // An unknown mode requires a valid certificate.
   const isOpen = mode === 'AllowInsecureFallback'
   const clients = isOpen
     ? ({ ca, mode: 'Optional', ignoresInvalid: true } as const)

@@ -32,7 +32,7 @@ export function gatewaysOf(
   const at = (part: TargetPart, level: Level) => policies.at('Gateway', key, part, level, effects)
   const ofSet = (set: string, part: TargetPart) =>
     policies.at('ListenerSet', set, part, 'listener', effects)
-  /** With the policies for the listener, and for the whole of the ListenerSet that it is of. */
+  /** Adds the policies for the listener, and for the whole of its ListenerSet. */
   const guarded = ({ owner, spec }: PlacedListener, listener: Listener): Listener => {
     const own: readonly Attached[] =
       owner.kind === 'Gateway'
@@ -66,14 +66,14 @@ interface MadeBackend {
 interface BackendState {
   readonly cell: Cell<MadeBackend>
   recipe: Recipe
-  /** What it came to last. */
+  /** The last result. */
   made: MadeBackend | undefined
 }
 
 export interface BackendSetDeps extends GatewayModelDeps {
-  /** What the proxies show to backends. */
+  /** The certificate that proxies present to backends. */
   readonly client: () => ClientMaterial | undefined
-  /** Called where what a backend needs or tells is different; undefined: it is no longer there. */
+  /** Called when the effects of a backend change; `after` is undefined if the backend is gone. */
   readonly onEffects: (owner: object, before: Effects | undefined, after?: Effects) => void
 }
 
@@ -88,7 +88,7 @@ export class BackendSet {
     this.#deps = deps
   }
 
-  /** Whether one of them may be different; what is referred to is somebody else's to know. */
+  /** Whether one of them may have changed; the caller tracks which backends are referred to. */
   get isStale(): boolean {
     return this.#isStale
   }
@@ -129,7 +129,7 @@ export class BackendSet {
     this.#states.clear()
   }
 
-  /** Sorted; the same list where the same backends are in it. */
+  /** Sorted; the same list if it contains the same backends. */
   #list(found: ReadonlyMap<string, BackendState>): void {
     const kept = this.list.flatMap(({ name }) => found.get(name)?.made?.backend ?? [])
     const known = new Set(kept.map(({ name }) => name))

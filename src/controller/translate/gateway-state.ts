@@ -28,12 +28,15 @@ export interface GatewayStateDeps extends GatewayDeps, GatewayModelDeps {
   readonly reached: ReachedPolicies
 }
 
-/** A Gateway as its object and what it refers to have it; undefined where it is not ours. */
+/**
+ * A Gateway, according to its object and the objects it refers to; undefined if the controller does
+ * not manage it.
+ */
 function draft(deps: GatewayStateDeps, key: string): GatewayDraft | undefined {
   return deps.view.cells.shared(`Gateway draft ${key}`, () => draftOf(deps, key), Object.is)
 }
 
-/** What routes depend on: a Gateway changes with every status, and this rarely. */
+/** The properties that routes depend on: a Gateway changes with every status, and these rarely. */
 function gatewayForRoutes(deps: GatewayStateDeps, key: string): GatewayForRoutes | undefined {
   const read = (): GatewayForRoutes | undefined => {
     const found = draft(deps, key)
@@ -57,10 +60,10 @@ function gatewayForRoutes(deps: GatewayStateDeps, key: string): GatewayForRoutes
   return deps.view.cells.shared(`Gateway for routes ${key}`, read, isSame)
 }
 
-/** The same for all: whoever compares Models sees at once that nothing changed. */
+/** Shared by all, so that comparing Models immediately shows that nothing changed. */
 const NO_POLICIES: Model['frontend'] = []
 
-/** The Gateway of ours that a route names as its parent, itself or by one of its ListenerSets. */
+/** The managed Gateway that a route names as its parent, directly or by one of its ListenerSets. */
 export function parentGateway(
   deps: GatewayStateDeps,
   kind: string,
@@ -73,7 +76,7 @@ export function parentGateway(
   return set && gatewayForRoutes(deps, gatewayOfSet(set))
 }
 
-/** What the ProxyModels of a Gateway are in its Model. */
+/** The ProxyModels of a Gateway, as in its Model. */
 export function gatewayModels(deps: GatewayStateDeps, key: string): GatewayModels {
   const gatewayOf = (kind: string, parent: string) => parentGateway(deps, kind, parent)
   return modelsOf({ view: deps.view, gatewayOf, parentOf }, key)
@@ -81,13 +84,13 @@ export function gatewayModels(deps: GatewayStateDeps, key: string): GatewayModel
 
 interface Own {
   readonly draft: GatewayDraft
-  /** To the models that ProxyModels offer here. */
+  /** Routes to the models that ProxyModels offer here. */
   readonly routes: readonly Route[]
   readonly gateways: readonly Gateway[]
   readonly effects: Effects
 }
 
-/** One Gateway of ours, and its Model, from one Snapshot to the next. */
+/** One managed Gateway and its Model, from one Snapshot to the next. */
 export class GatewayState {
   readonly key: string
   readonly #deps: GatewayStateDeps
@@ -96,14 +99,14 @@ export class GatewayState {
   readonly #routes = new OrderedParts<Route>(['HTTPRoute', 'GRPCRoute'])
   readonly #streams = new OrderedParts<TcpRoute>(['TLSRoute', 'TCPRoute'])
   readonly #doubtful = new Set<Route>()
-  /** Name of a backend → how many refer to it. */
+  /** Name of a backend → number of references to it. */
   readonly #uses = new Map<string, { count: number; readonly recipe: Recipe }>()
   #own: Own | undefined
   #areUsesStale = true
   #model: Model | undefined
-  /** What policies say where nothing would enforce it. */
+  /** Policy settings that are not enforced anywhere. */
   problems: readonly Diagnostic[] = []
-  /** Listener of the Model → how many routes are attached. */
+  /** Listener of the Model → number of attached routes. */
   attached: ReadonlyMap<string, number> = new Map()
 
   constructor(key: string, deps: GatewayStateDeps) {
@@ -124,12 +127,12 @@ export class GatewayState {
     return this.#own.draft
   }
 
-  /** Undefined where nothing is delivered for the Gateway. */
+  /** Undefined if nothing is delivered for the Gateway. */
   get model(): Model | undefined {
     return this.draft.isDelivered ? this.#model : undefined
   }
 
-  /** Whether it is there, and ours. */
+  /** Updates the Gateway; returns whether it exists and is managed by this controller. */
   look(): boolean {
     const before = this.#own
     const after = this.#cell.get()
@@ -237,7 +240,7 @@ function* checkModel(model: Model): Generator<Diagnostic> {
   yield* checkAgentPolicies(model)
 }
 
-/** The one before, where edits came back to it: whoever compares by identity sees no change. */
+/** The previous list if edits restored it: comparing by identity then shows no change. */
 function sameList<T>(before: readonly T[] | undefined, after: readonly T[]): readonly T[] {
   if (before === after || before?.length !== after.length) return after
   for (let i = 0; i < after.length; i++) if (before[i] !== after[i]) return after

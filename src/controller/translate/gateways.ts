@@ -10,7 +10,7 @@ import {
 import { GATEWAY_API, PORTCULLIS } from '../resources/metadata.ts'
 import { proxyParameters } from '../resources/proxy.ts'
 import { readCertificate } from './certificates.ts'
-import { firstRefusal, OK, refuse, type Verdict } from './conditions.ts'
+import { firstRejection, OK, reject, type Verdict } from './conditions.ts'
 import { type Frontend, frontendOf } from './frontend-tls.ts'
 import {
   isNamespaceAllowed,
@@ -22,18 +22,18 @@ import {
 import type { ClientMaterial } from './tls-value.ts'
 import type { ClusterView, Read } from './view.ts'
 
-/** A Gateway of ours while its Model is put together. */
+/** A managed Gateway while its Model is built. */
 export interface GatewayDraft {
   readonly read: Read<GatewayObject>
   readonly accepted: Verdict
-  /** Whether its proxies, where there are any, get its configuration. */
+  /** Whether its proxies, if there are any, get its configuration. */
   readonly isDelivered: boolean
-  /** Of `spec.tls.backend`; undefined where it says nothing. */
+  /** The verdict on `spec.tls.backend`; undefined if it is not set. */
   readonly clientCertificate: Verdict | undefined
   readonly frontend: Frontend
   readonly listeners: readonly PlacedListener[]
   readonly sets: readonly SetDraft[]
-  /** What the proxies show to backends. */
+  /** The certificate that proxies present to backends. */
   readonly client: ClientMaterial | undefined
 }
 
@@ -46,11 +46,11 @@ export interface GatewayDeps {
   readonly view: ClusterView
   readonly settings: Settings
   readonly controllerName: string
-  /** Namespaces that proxies may be deployed in; undefined: all. */
+  /** Namespaces that proxies may be deployed in; all if undefined. */
   readonly gatewayNamespaces?: readonly string[]
 }
 
-/** A Gateway by its key; undefined where there is none whose class is ours. */
+/** A Gateway by its key; undefined if there is none with a class of this controller. */
 export function draftOf(deps: GatewayDeps, key: string): GatewayDraft | undefined {
   const { view } = deps
   const [namespace = '', name = ''] = key.split('/')
@@ -61,7 +61,7 @@ export function draftOf(deps: GatewayDeps, key: string): GatewayDraft | undefine
   return draftGateway(deps, read, setsOf(view, key))
 }
 
-/** The names of the classes that are ours. */
+/** The names of this controller's classes. */
 function classesOf({ view, controllerName }: GatewayDeps): readonly string[] {
   const find = () =>
     view
@@ -71,7 +71,7 @@ function classesOf({ view, controllerName }: GatewayDeps): readonly string[] {
   return view.cells.shared('classes', find, isSame)
 }
 
-/** The ListenerSets of a Gateway, the oldest first. */
+/** The ListenerSets of a Gateway, oldest first. */
 function setsOf(view: ClusterView, key: string): readonly Read<ListenerSetObject>[] {
   const find = () => view.all('ListenerSet', listenerSet).filter((set) => gatewayOfSet(set) === key)
   const isUnchanged = (a: readonly Read[], b: readonly Read[]) =>
@@ -79,7 +79,7 @@ function setsOf(view: ClusterView, key: string): readonly Read<ListenerSetObject
   return view.cells.shared(`sets of ${key}`, find, isUnchanged)
 }
 
-/** The key of the Gateway that a ListenerSet is for. */
+/** The key of the Gateway that a ListenerSet belongs to. */
 export function gatewayOfSet({ value, namespace }: Read<ListenerSetObject>): string {
   const { group, kind, name, namespace: other = namespace } = value.spec.parentRef
   return group === GATEWAY_API && kind === 'Gateway' ? `${other}/${name}` : ''
@@ -99,11 +99,11 @@ function draftGateway(
     const { namespaces } = read.value.spec.allowedListeners
     const isAllowed = isNamespaceAllowed(view, namespaces, read.namespace, set.namespace)
     const message = `Gateway ${read.key} does not allow ListenerSets from namespace ${set.namespace}`
-    const verdict = isAllowed ? OK : refuse('NotAllowed', message)
+    const verdict = isAllowed ? OK : reject('NotAllowed', message)
     const parent: Verdict = accepted.ok
       ? OK
-      : refuse('ParentNotAccepted', `Gateway ${read.key} is not accepted`)
-    return { read: set, accepted: firstRefusal([verdict, parent]) }
+      : reject('ParentNotAccepted', `Gateway ${read.key} is not accepted`)
+    return { read: set, accepted: firstRejection([verdict, parent]) }
   })
   const allowed = drafts.filter((draft) => draft.accepted.ok)
   const listeners = settleConflicts([
@@ -123,12 +123,13 @@ function draftGateway(
 }
 
 /**
- * About how proxies are deployed and not about what they do. Those that run already get every change
- * of routes and policies: a mistake in parameters must not leave them with rules of yesterday.
+ * Reasons that concern the deployment of proxies, not their behavior. Running proxies still get
+ * every change of routes and policies: an error in parameters must not leave them with outdated
+ * rules.
  */
 const DEPLOYMENT_REASONS: ReadonlySet<string> = new Set(['InvalidParameters', 'UnsupportedAddress'])
 
-/** A server of MCP has the level of its backend, as in a file. */
+/** An MCP server has the level of its backend, as in files. */
 export function partLevel(view: ClusterView, key: string): 'backend' | 'provider' {
   const [namespace = '', name = ''] = key.split('/')
   const found = view.get('ProxyBackend', proxyParameters, namespace, name)
@@ -140,7 +141,7 @@ export function partLevel(view: ClusterView, key: string): 'backend' | 'provider
 function setVerdict({ read, accepted }: SetDraft, listeners: readonly PlacedListener[]): Verdict {
   if (!accepted.ok) return accepted
   const own = listeners.filter(({ owner }) => owner === read)
-  return own.some(isServed) ? OK : refuse('ListenersNotValid', 'none of its listeners is valid')
+  return own.some(isServed) ? OK : reject('ListenersNotValid', 'none of its listeners is valid')
 }
 
 function acceptance(deps: GatewayDeps, { value, namespace }: Read<GatewayObject>): Verdict {
@@ -151,7 +152,7 @@ function acceptance(deps: GatewayDeps, { value, namespace }: Read<GatewayObject>
       `the controller is not permitted to deploy proxies in namespace ${namespace}: ` +
       `rbac.gatewayNamespaces lists ${gatewayNamespaces.join(', ')}; ` +
       'existing proxies there no longer receive changes; delete them'
-    return refuse('Invalid', message)
+    return reject('Invalid', message)
   }
   const ref = infrastructure?.parametersRef
   if (ref !== undefined) {
@@ -159,12 +160,12 @@ function acceptance(deps: GatewayDeps, { value, namespace }: Read<GatewayObject>
     const found = isKnown && view.get('ProxyParameters', proxyParameters, namespace, ref.name)
     if (!found) {
       const message = `${ref.kind} ${namespace}/${ref.name} of \`${ref.group}\` not found`
-      return refuse('InvalidParameters', message)
+      return reject('InvalidParameters', message)
     }
   }
   const odd = addresses.find(({ type }) => type !== 'IPAddress' && type !== 'Hostname')
   if (odd !== undefined) {
-    return refuse('UnsupportedAddress', `addresses of type ${odd.type} are not supported`)
+    return reject('UnsupportedAddress', `addresses of type ${odd.type} are not supported`)
   }
   return OK
 }

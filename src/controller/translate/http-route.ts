@@ -10,7 +10,7 @@ import type {
   HttpRule,
   ValueMatchSpec,
 } from '../resources/routes.ts'
-import { type Refusal, refuse } from './conditions.ts'
+import { type Rejection, reject } from './conditions.ts'
 import { readOne } from './policy-section.ts'
 import {
   modelName,
@@ -21,7 +21,7 @@ import {
 } from './route-rules.ts'
 import type { Read } from './view.ts'
 
-/** Made once: schemas are dear. */
+/** Created once: schemas are expensive. */
 const REGEX = regex()
 const PATH = requestPath()
 
@@ -54,7 +54,7 @@ export function readGrpcRoute(context: RouteContext, read: Read<GrpcRouteObject>
 function httpRule(read: Read, rule: HttpRule, index: number): RuleDraft {
   const field = `spec.rules[${index}]`
   const more: Attached[] = []
-  let problem: Refusal | undefined
+  let problem: Rejection | undefined
   const add = (kind: string, value: object, at: string) => {
     const place = {
       section: 'traffic',
@@ -63,19 +63,19 @@ function httpRule(read: Read, rule: HttpRule, index: number): RuleDraft {
     } as const
     const one = readOne({ read }, { kind, field: `${field}.${at}`, value }, place)
     if (one.policy.state === 'invalid') {
-      problem ??= refuse('UnsupportedValue', `${at}: ${one.diagnostics[0]?.message ?? ''}`)
+      problem ??= reject('UnsupportedValue', `${at}: ${one.diagnostics[0]?.message ?? ''}`)
     }
     more.push(one.policy)
   }
   if (rule.timeouts !== undefined) add('timeout', rule.timeouts, 'timeouts')
   if (rule.retry !== undefined) add('retry', rule.retry, 'retry')
   if (rule.sessionPersistence !== undefined) {
-    problem ??= refuse('UnsupportedValue', 'sessionPersistence is not supported')
+    problem ??= reject('UnsupportedValue', 'sessionPersistence is not supported')
   }
   const { name, filters, backendRefs } = rule
   const redirects = filters.some(({ type }) => type === 'RequestRedirect')
   if (redirects && backendRefs.length > 0) {
-    problem ??= refuse('IncompatibleFilters', 'a redirect cannot have backendRefs')
+    problem ??= reject('IncompatibleFilters', 'a redirect cannot have backendRefs')
   }
   const prefixed = filters.find(
     ({ requestRedirect, urlRewrite }) =>
@@ -83,7 +83,7 @@ function httpRule(read: Read, rule: HttpRule, index: number): RuleDraft {
   )
   const isPrefix = rule.matches.every(({ path }) => path.type === 'PathPrefix')
   if (prefixed !== undefined && !isPrefix) {
-    problem ??= refuse('IncompatibleFilters', 'ReplacePrefixMatch requires PathPrefix matches')
+    problem ??= reject('IncompatibleFilters', 'ReplacePrefixMatch requires PathPrefix matches')
   }
   const matched = matchesOf(rule.matches, httpMatch)
   problem ??= matched.problem
@@ -93,15 +93,15 @@ function httpRule(read: Read, rule: HttpRule, index: number): RuleDraft {
 function grpcRule(read: Read, rule: GrpcRule, index: number): RuleDraft {
   const { name, filters, backendRefs, sessionPersistence } = rule
   const place = { section: 'backend', level: 'route', policy: policyOf(read, rule, index) } as const
-  // gRPC is HTTP/2 also where the port of the Service does not say so.
+  // gRPC uses HTTP/2 even if the port of the Service does not declare it.
   const http2 = { kind: 'http', field: `spec.rules[${index}]`, value: { version: 'HTTP2' } }
   const more = [readOne({ read }, http2, place).policy]
   const { matches, problem } = matchesOf(rule.matches, grpcMatch)
-  const refused =
+  const rejected =
     sessionPersistence === undefined
       ? problem
-      : refuse('UnsupportedValue', 'sessionPersistence is not supported')
-  return { name, matches, filters, backendRefs, more, problem: refused }
+      : reject('UnsupportedValue', 'sessionPersistence is not supported')
+  return { name, matches, filters, backendRefs, more, problem: rejected }
 }
 
 function policyOf(read: Read, rule: { readonly name?: string | undefined }, index: number): string {
@@ -112,22 +112,23 @@ const EVERYTHING: Match = { path: { kind: 'prefix', value: '/' }, headers: [], q
 
 interface ReadMatches {
   readonly matches: readonly Match[]
-  readonly problem: Refusal | undefined
+  readonly problem: Rejection | undefined
 }
 
-/** What was read of a part, or why it could not be. */
-type Part<T> = { readonly value: T } | Refusal
+/** The value of a part, or why it could not be read. */
+type Part<T> = { readonly value: T } | Rejection
 
 /**
- * No match at all is a match of everything. A part that is not understood matches everything,
- * too: the rule then responds with 500, and nothing that it was to guard is left to other rules.
+ * Without matches, everything matches. An unsupported part matches everything, too: the rule then
+ * responds with 500, and the requests that it was meant to guard do not fall through to other
+ * rules.
  */
 function matchesOf<T>(
   specs: readonly T[],
   read: (spec: T, take: <P>(part: Part<P>, otherwise: P) => P) => Match,
 ): ReadMatches {
   if (specs.length === 0) return { matches: [EVERYTHING], problem: undefined }
-  let problem: Refusal | undefined
+  let problem: Rejection | undefined
   const take = <P>(part: Part<P>, otherwise: P): P => {
     if ('value' in part) return part.value
     problem ??= part
@@ -152,15 +153,15 @@ function pathOf({ type, value }: HttpMatch['path']): Part<PathMatch> {
   if (type === 'RegularExpression') {
     return REGEX.safeParse(value).success
       ? { value: { kind: 'regex', value } }
-      : refuse('UnsupportedValue', `\`${value}\` is not a valid RE2 regular expression`)
+      : reject('UnsupportedValue', `\`${value}\` is not a valid RE2 regular expression`)
   }
   if (type !== 'Exact' && type !== 'PathPrefix') {
-    return refuse('UnsupportedValue', `path match type ${type} is not supported`)
+    return reject('UnsupportedValue', `path match type ${type} is not supported`)
   }
   const path = PATH.safeParse(value)
-  if (!path.success) return refuse('UnsupportedValue', `no request can have path \`${value}\``)
+  if (!path.success) return reject('UnsupportedValue', `no request can have path \`${value}\``)
   if (type === 'Exact') return { value: { kind: 'exact', value: path.data } }
-  // `/a/` and `/a` have the same paths below them.
+  // `/a/` and `/a` match the same paths below them.
   return { value: { kind: 'prefix', value: path.data.replace(/(?<=.)\/+$/, '') } }
 }
 
@@ -172,7 +173,7 @@ function valuesOf(
   const found = new Map<string, ValueMatch | undefined>()
   for (const spec of specs) {
     const name = nameOf(spec.name)
-    // HTTPHeaderMatch: of several entries with one name only the first counts.
+    // HTTPHeaderMatch: if several entries have the same name, only the first one counts.
     if (!found.has(name)) found.set(name, take(valueMatchOf(spec, name), undefined))
   }
   return [...found.values()].filter((one) => one !== undefined)
@@ -181,14 +182,14 @@ function valuesOf(
 function valueMatchOf({ type, value }: ValueMatchSpec, name: string): Part<ValueMatch | undefined> {
   if (type === 'Exact') return { value: { name, kind: 'exact', value } }
   if (type !== 'RegularExpression') {
-    return refuse('UnsupportedValue', `match type ${type} is not supported`)
+    return reject('UnsupportedValue', `match type ${type} is not supported`)
   }
   return REGEX.safeParse(value).success
     ? { value: { name, kind: 'regex', value } }
-    : refuse('UnsupportedValue', `\`${value}\` is not a valid RE2 regular expression`)
+    : reject('UnsupportedValue', `\`${value}\` is not a valid RE2 regular expression`)
 }
 
-/** `/service/method`: both, the one or the other. */
+/** `/service/method`: either part may be missing. */
 function grpcMatch({ method, headers }: GrpcMatch, take: Take): Match {
   const path = take(grpcPath(method), EVERYTHING.path)
   const fields = valuesOf(headers, (name) => name.toLowerCase(), take)
@@ -208,11 +209,11 @@ function grpcPath(match: GrpcMatch['method']): Part<PathMatch> {
     return { value: { kind: 'regex', value: `/[^/]+/${escaped}` } }
   }
   if (type !== 'RegularExpression') {
-    return refuse('UnsupportedValue', `method match type ${type} is not supported`)
+    return reject('UnsupportedValue', `method match type ${type} is not supported`)
   }
   const any = '[^/]+'
   const value = `/(?:${service === '' ? any : service})/(?:${method === '' ? any : method})`
   return REGEX.safeParse(value).success
     ? { value: { kind: 'regex', value } }
-    : refuse('UnsupportedValue', `\`${value}\` is not a valid RE2 regular expression`)
+    : reject('UnsupportedValue', `\`${value}\` is not a valid RE2 regular expression`)
 }

@@ -3,7 +3,7 @@ import type { Attached } from '../../model/policy.ts'
 import { type ServiceObject, service } from '../resources/cluster-objects.ts'
 import { type InferencePoolObject, pod } from '../resources/inference.ts'
 import type { BackendTlsPolicies } from './backend-tls.ts'
-import { refuse, type Verdict } from './conditions.ts'
+import { reject, type Verdict } from './conditions.ts'
 import type { Effects } from './effects.ts'
 import { cleartextHttp2, endpointsOf, isCleartextHttp2, type ServicePort } from './services.ts'
 import type { ClientMaterial } from './tls-value.ts'
@@ -11,7 +11,7 @@ import { type ClusterView, complaint, originOf, type Read } from './view.ts'
 
 interface Picker {
   readonly ok: true
-  /** Undefined: not among the manifests. */
+  /** Undefined if it is not among the manifests. */
   readonly service: Read<ServiceObject> | undefined
   readonly port: ServicePort
 }
@@ -22,7 +22,7 @@ export function pickerOf(
   { namespace, value }: Read<InferencePoolObject>,
 ): Picker | Exclude<Verdict, { readonly ok: true }> {
   const { group, kind, name, port: number } = value.spec.endpointPickerRef
-  const wrong = (message: string) => refuse('InvalidExtensionRef', message)
+  const wrong = (message: string) => reject('InvalidExtensionRef', message)
   if (group !== '' || kind !== 'Service') {
     return wrong(`an endpoint picker cannot be a ${kind} of \`${group}\``)
   }
@@ -33,7 +33,7 @@ export function pickerOf(
     return { ok: true, service: undefined, port: { port: number, protocol: 'TCP' } }
   }
   if (found === undefined) return wrong(`${what} not found`)
-  // It may lead out of the cluster, to whatever its owner can only name.
+  // It may lead out of the cluster, to any host that its owner names.
   if (found.value.spec.type === 'ExternalName')
     return wrong(`${what} is of type ExternalName, which is not supported`)
   const port = found.value.spec.ports.find((one) => one.port === number)
@@ -43,11 +43,11 @@ export function pickerOf(
 }
 
 interface PoolParts {
-  /** As the Model calls the pool. */
+  /** The name of the pool in the Model. */
   readonly name: string
-  /** As the Model calls what picks one of its pods. */
+  /** The name in the Model of the picker that selects one of its pods. */
   readonly picker: string
-  /** Those that are for the pool. */
+  /** The policies for the pool. */
   readonly policies: readonly Attached[]
 }
 
@@ -84,8 +84,8 @@ export function ofInferencePool(
 const PICKER_TIMEOUT = 5_000
 
 /**
- * Apart from the Service itself, to which routes may also lead. Pickers make a certificate for
- * themselves when they start; who wants it verified says so by a BackendTLSPolicy.
+ * Separate from the Service itself, which routes may also use. Pickers create a certificate for
+ * themselves when they start; a BackendTLSPolicy enables its verification.
  */
 export function ofPicker(
   view: ClusterView,
@@ -121,7 +121,7 @@ export function ofPicker(
   return { kind: 'host', name, origin, policies, endpoints: endpointsOf(view, own, port) }
 }
 
-/** Those that are ready, with each port, in an order that depends on nothing else. */
+/** The ready pods with each port, in a deterministic order. */
 function podsOf(
   view: ClusterView,
   { namespace, value }: Read<InferencePoolObject>,

@@ -2,7 +2,9 @@ import type * as z from 'zod'
 import { type IssueNode, wordIssues } from '../../reach/checks/issues.ts'
 import type { Field, Message } from '../../reach/checks/place.ts'
 
-/** What zod found in an object, or in a value of one, in the words that files get. */
+/**
+ * Converts issues that zod found in an object, or in one of its values, to messages as in files.
+ */
 export function wordsFor(
   issues: readonly z.core.$ZodIssue[],
   value: unknown,
@@ -14,7 +16,7 @@ export function wordsFor(
   return found.map(({ node: at, message }) => ({ ...message, path: at.path }))
 }
 
-/** A value in an object, and where it is. */
+/** A value in an object, with its path. */
 class ValueNode implements IssueNode {
   readonly value: unknown
   readonly isThere: boolean

@@ -20,7 +20,7 @@ export class LabelIndex {
     return [...(this.#keys.get(`${namespace} by ${value}`) ?? [])].sort()
   }
 
-  /** One that left a value has to be noticed there, too. */
+  /** Readers of the previous label value must be updated, too. */
   update(changes: Iterable<ObjectChange>): void {
     for (const { key, before, after } of changes) {
       const [old, young] = [this.#placeOf(before), this.#placeOf(after)]

@@ -3,23 +3,23 @@ import type { Certificate, ClientCertificates, Listener } from '../../model/gate
 import type { GatewayObject, ListenerSetObject, ListenerSpec } from '../resources/gateway.ts'
 import { GATEWAY_API, type LabelSelector, selects } from '../resources/metadata.ts'
 import { readCertificate } from './certificates.ts'
-import { firstRefusal, OK, type Refusal, refuse, type Verdict } from './conditions.ts'
+import { firstRejection, OK, type Rejection, reject, type Verdict } from './conditions.ts'
 import type { Frontend } from './frontend-tls.ts'
 import { type ClusterView, complaint, originOf, type Read } from './view.ts'
 
 export type ListenerOwner = Read<GatewayObject> | Read<ListenerSetObject>
 
-/** A listener of a Gateway or of one of its ListenerSets, with what is to be said of it. */
+/** A listener of a Gateway or of one of its ListenerSets, with its verdicts. */
 export interface PlacedListener {
   readonly owner: ListenerOwner
   readonly index: number
   readonly spec: ListenerSpec
-  /** In the Model: `name`, or `namespace/set/name`. */
+  /** The name in the Model: `name`, or `namespace/set/name`. */
   readonly name: string
   readonly supportedKinds: readonly RouteKind[]
   readonly accepted: Verdict
   readonly resolved: Verdict
-  readonly conflict: Refusal | undefined
+  readonly conflict: Rejection | undefined
   readonly hostname: string | undefined
   readonly certificates: readonly Certificate[]
   /** A certificate is assumed to be in the cluster. */
@@ -46,11 +46,11 @@ function routeKindsOf({ protocol, tls }: ListenerSpec): readonly string[] {
 export interface ListenerContext {
   readonly view: ClusterView
   readonly frontend: Frontend
-  /** Of the proxy itself. */
+  /** Ports of the proxy itself. */
   readonly reservedPorts: ReadonlySet<number>
 }
 
-/** All of one owner; whether they conflict with others is seen when all are known. */
+/** Places all listeners of one owner; conflicts with others are detected when all are known. */
 export function placeListeners(
   context: ListenerContext,
   owner: ListenerOwner,
@@ -67,8 +67,8 @@ export function placeListeners(
       spec,
       name: `${prefix}${spec.name}`,
       supportedKinds: kinds.supported.map((kind) => ({ group: GATEWAY_API, kind })),
-      accepted: firstRefusal([acceptance(context, spec), clients.accepted]),
-      resolved: firstRefusal([kinds.verdict, certificates.verdict, clients.resolved]),
+      accepted: firstRejection([acceptance(context, spec), clients.accepted]),
+      resolved: firstRejection([kinds.verdict, certificates.verdict, clients.resolved]),
       conflict: undefined,
       hostname: hostname?.toLowerCase(),
       certificates: certificates.found,
@@ -82,25 +82,25 @@ function acceptance({ reservedPorts }: ListenerContext, spec: ListenerSpec): Ver
   const { protocol, tls, port } = spec
   if (routeKindsOf(spec).length === 0) {
     const known = 'available: HTTP, HTTPS, TLS, TCP'
-    return refuse('UnsupportedProtocol', `protocol ${protocol} is not supported; ${known}`)
+    return reject('UnsupportedProtocol', `protocol ${protocol} is not supported; ${known}`)
   }
   if (reservedPorts.has(port)) {
-    return refuse('PortUnavailable', `port ${port} is reserved for the proxy`)
+    return reject('PortUnavailable', `port ${port} is reserved for the proxy`)
   }
   if (protocol === 'HTTPS' && tls?.mode === 'Passthrough') {
-    return refuse(
+    return reject(
       'UnsupportedValue',
       'HTTPS is always terminated; use protocol TLS for passthrough',
     )
   }
   const [option] = Object.keys(tls?.options ?? {})
   if (option !== undefined) {
-    return refuse('UnsupportedValue', `TLS option \`${option}\` is not supported`)
+    return reject('UnsupportedValue', `TLS option \`${option}\` is not supported`)
   }
   return OK
 }
 
-/** Those of `allowedRoutes.kinds` that the protocol can serve, or all of them. */
+/** The kinds in `allowedRoutes.kinds` that the protocol can serve; by default, all of these. */
 function kindsAllowed(spec: ListenerSpec) {
   const possible = routeKindsOf(spec)
   const { kinds } = spec.allowedRoutes
@@ -111,7 +111,7 @@ function kindsAllowed(spec: ListenerSpec) {
   const verdict =
     wrong === undefined
       ? OK
-      : refuse(
+      : reject(
           'InvalidRouteKinds',
           `a listener with protocol ${spec.protocol} does not support ${wrong.kind} of \`${wrong.group}\``,
         )
@@ -126,7 +126,7 @@ function certificatesOf(view: ClusterView, owner: ListenerOwner, { protocol, tls
   const refs = tls?.certificateRefs ?? []
   if (refs.length === 0) {
     const message = 'tls.certificateRefs is required because TLS is terminated'
-    return { found, verdict: refuse('InvalidCertificateRef', message), isAssumed }
+    return { found, verdict: reject('InvalidCertificateRef', message), isAssumed }
   }
   const from = { group: GATEWAY_API, kind: owner.kind, namespace: owner.namespace }
   const verdicts = refs.map((ref): Verdict => {
@@ -135,21 +135,22 @@ function certificatesOf(view: ClusterView, owner: ListenerOwner, { protocol, tls
     else if (read.ok) isAssumed = true
     return read
   })
-  return { found, verdict: firstRefusal(verdicts), isAssumed }
+  return { found, verdict: firstRejection(verdicts), isAssumed }
 }
 
 /**
- * Listeners that cannot be told apart: those of an object give way to those of objects before it,
- * and of what is left of one object none is served (Gateway and ListenerSet, `spec.listeners`).
+ * Rejects listeners that cannot be distinguished: those of an object yield to those of earlier
+ * objects, and if the remaining ones of one object conflict, none of them is served (Gateway and
+ * ListenerSet, `spec.listeners`).
  */
 export function settleConflicts(listeners: readonly PlacedListener[]): readonly PlacedListener[] {
   const kept: PlacedListener[] = []
   return [...Map.groupBy(listeners, ({ owner }) => owner).values()].flatMap((own) => {
     const before = [...kept]
-    const settled = own.map((listener) => refusedBy(listener, before))
+    const settled = own.map((listener) => rejectedBy(listener, before))
     const left = settled.filter(({ accepted }) => accepted.ok)
     const all = settled.map((listener) =>
-      refusedBy(
+      rejectedBy(
         listener,
         left.filter((other) => other !== listener),
       ),
@@ -159,7 +160,7 @@ export function settleConflicts(listeners: readonly PlacedListener[]): readonly 
   })
 }
 
-function refusedBy(listener: PlacedListener, rivals: readonly PlacedListener[]): PlacedListener {
+function rejectedBy(listener: PlacedListener, rivals: readonly PlacedListener[]): PlacedListener {
   const conflict = listener.accepted.ok ? conflictWith(listener, rivals) : undefined
   return conflict === undefined ? listener : { ...listener, conflict, accepted: conflict }
 }
@@ -167,25 +168,25 @@ function refusedBy(listener: PlacedListener, rivals: readonly PlacedListener[]):
 function conflictWith(
   { spec, hostname }: PlacedListener,
   rivals: readonly PlacedListener[],
-): Refusal | undefined {
+): Rejection | undefined {
   const same = rivals.filter((rival) => rival.spec.port === spec.port)
   const other = same.find((rival) => layerOf(rival.spec) !== layerOf(spec))
   if (other !== undefined) {
     const message = `port ${spec.port} already has protocol ${other.spec.protocol}`
-    return refuse('ProtocolConflict', message)
+    return reject('ProtocolConflict', message)
   }
   const twin = same.find((rival) => rival.hostname === hostname)
   if (twin === undefined) return undefined
   const name = hostname === undefined ? 'every hostname' : `\`${hostname}\``
-  return refuse('HostnameConflict', `another listener on port ${spec.port} already serves ${name}`)
+  return reject('HostnameConflict', `another listener on port ${spec.port} already serves ${name}`)
 }
 
-/** Those of one layer can share a port, by hostname. */
+/** Listeners of the same layer can share a port, by hostname. */
 function layerOf({ protocol }: ListenerSpec): string {
   return protocol === 'HTTPS' ? 'TLS' : protocol
 }
 
-/** The listener of the Model; undefined where its port is not to be opened for it. */
+/** The listener of the Model; undefined if its port must not be opened for it. */
 export function toListener(placed: PlacedListener): Listener | undefined {
   const { owner, index, spec, name, hostname, accepted, resolved, certificates, clients } = placed
   const isWithout = certificates.length === 0 && !placed.isAssumed
@@ -215,19 +216,19 @@ export function toListener(placed: PlacedListener): Listener | undefined {
   return { ...identity, protocol, port, tls }
 }
 
-/** Whether connections get further than to be closed. */
+/** Whether connections are served, and not only closed. */
 export function isServed(placed: PlacedListener): boolean {
   const listener = toListener(placed)
   return listener !== undefined && listener.protocol !== 'Invalid'
 }
 
-/** Without these authorities nobody would be asked for a certificate. */
+/** Without these CAs, no client certificate would be requested. */
 const CLIENT_REASONS: ReadonlySet<string> = new Set([
   'InvalidCACertificateRef',
   'InvalidCACertificateKind',
 ])
 
-/** Whether a route, or a ListenerSet, of a namespace is let in. */
+/** Whether a route or a ListenerSet from a namespace is allowed. */
 export function isNamespaceAllowed(
   view: ClusterView,
   { from, selector }: { readonly from: string; readonly selector?: LabelSelector | undefined },

@@ -19,7 +19,7 @@ export interface McpServerDeps {
   readonly resolve: (ref: ObjectBackendRef, field: string) => ResolvedRef
   /** Policies that target the server of this name. */
   readonly attached: (part: string) => readonly Attached[]
-  /** The entry of a ConfigMap in the namespace of the backend; undefined: there is none. */
+  /** The entry of a ConfigMap in the backend's namespace; undefined if there is none. */
   readonly configEntry: (name: string, key: string) => string | undefined
 }
 
@@ -27,10 +27,10 @@ type Target = McpSpec['targets'][number]
 type Address = Pick<NonNullable<Target['static']>, 'host' | 'port' | 'path' | 'backendRef'>
 type EntryRef = NonNullable<Target['pins']>['configMapRef']
 
-/** As in a file, without `_`: it ends the name of a server in the names of its tools. */
+/** As in files, without `_`, which ends the server's name in the names of its tools. */
 const NAME = /^[A-Za-z0-9]([A-Za-z0-9./-]*[A-Za-z0-9])?$/
 
-/** The servers of an MCP backend, or what is wrong with them. */
+/** The servers of an MCP backend, or their errors. */
 export function toMcpServers(
   read: Read<ProxyBackendObject>,
   { targets }: McpSpec,
@@ -64,7 +64,7 @@ class ServerReader {
     if (kinds.length !== 1) {
       return this.#complain(field, 'set exactly one of `static`, `openapi` and `selector`')
     }
-    // Guessing which of several Services are meant would open what nobody named.
+    // Guessing which of several Services are meant would expose servers that are not named.
     if (spec === undefined) {
       const message = 'selecting servers by label is not supported'
       return this.#complain(`${field}.selector`, message, 'list each server with `static`')

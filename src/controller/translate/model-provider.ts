@@ -16,7 +16,7 @@ export interface MadeProvider {
   readonly problems: readonly Diagnostic[]
 }
 
-/** Who serves a ProxyModel; one that cannot be made rejects every call. */
+/** The provider of a ProxyModel; an invalid one rejects every call. */
 export function modelProvider(
   { view, effects }: { readonly view: ClusterView; readonly effects: Effects },
   read: Model,
@@ -57,7 +57,7 @@ export function modelProvider(
   return { provider, problems: diagnostics }
 }
 
-/** Its policy denies before anything is connected to. */
+/** Its policy denies all requests before the gateway connects to anything. */
 export function rejectedProvider(
   read: Model,
   backend: string,
@@ -84,13 +84,13 @@ interface Problem {
 }
 
 interface Kind {
-  /** A name of PROVIDERS. */
+  /** A name in PROVIDERS. */
   readonly name: string
   readonly options: JsonObject
   readonly endpoint?: Endpoint
 }
 
-/** What Kubernetes calls differently. */
+/** Provider names that differ in Kubernetes. */
 const NAMES: Readonly<Record<string, string>> = { vertexai: 'vertex' }
 
 function kindOf(read: Model): Kind | Problem {

@@ -13,18 +13,18 @@ import type { Match, Parent, Route } from '../../model/route.ts'
 import { checkExpression } from '../../policies/schema.ts'
 import { MODEL_PATHS } from '../../protocols/llm/schema.ts'
 import { type ProxyModelObject, proxyModel } from '../resources/proxy.ts'
-import { firstRefusal, OK, refuse, type Verdict } from './conditions.ts'
+import { firstRejection, OK, reject, type Verdict } from './conditions.ts'
 import { type Effects, noEffects } from './effects.ts'
 import { modelProvider, rejectedProvider } from './model-provider.ts'
 import { attachmentsOf, type GatewayForRoutes, type ListenerForRoutes } from './parents.ts'
 import { type ClusterView, complaint, originOf, type Read } from './view.ts'
 
-/** What the ProxyModels of one Gateway come to in its Model. */
+/** The ProxyModels of one Gateway, as in its Model. */
 export interface GatewayModels {
   readonly routes: readonly Route[]
   readonly backends: readonly AiBackend[]
   readonly effects: Effects
-  /** `namespace/name` of a ProxyModel and the index of its parentRef → what is said of it. */
+  /** `namespace/name` of a ProxyModel and the index of its parentRef → its verdict. */
   readonly verdicts: ReadonlyMap<string, Verdict>
   readonly diagnostics: readonly Diagnostic[]
 }
@@ -39,14 +39,14 @@ export function verdictKey(model: string, index: number): string {
   return `${model} ${index}`
 }
 
-/** The same as long as no ProxyModel, and nothing that one refers to, is different. */
+/** Stays the same object until a ProxyModel, or anything that one refers to, changes. */
 export function modelsOf(deps: ModelsDeps, gateway: string): GatewayModels {
   return deps.view.cells.shared(`models of ${gateway}`, () => read(deps, gateway), Object.is)
 }
 
 interface Offered {
   readonly read: Read<ProxyModelObject>
-  /** The parentRefs that brought it here. */
+  /** The parentRefs that attach it here. */
   readonly indexes: readonly number[]
 }
 
@@ -55,7 +55,7 @@ function read(deps: ModelsDeps, key: string): GatewayModels {
   const verdicts = new Map<string, Verdict>()
   const groups = new Map<string, { listeners: Set<ListenerForRoutes>; offered: Offered[] }>()
   for (const model of view.all('ProxyModel', proxyModel)) {
-    // Where requests are routed, models can be offered.
+    // Models can be offered on every listener that accepts HTTPRoutes.
     const asRoute = { ...model, kind: 'HTTPRoute' }
     const { parentRefs } = model.value.spec
     const own = parentRefs.flatMap((ref, index) =>
@@ -114,7 +114,7 @@ interface Making {
   readonly diagnostics: Diagnostic[]
 }
 
-/** One that is invalid rejects what asks for it; the others are served all the same. */
+/** An invalid model rejects the requests for it; the others are served. */
 function backendOf(making: Making, backend: string, offered: readonly Offered[]): AiBackend {
   const providers: AiProvider[] = []
   const models: AiModel[] = []
@@ -124,7 +124,7 @@ function backendOf(making: Making, backend: string, offered: readonly Offered[])
     making.diagnostics.push(...problems)
     for (const index of indexes) {
       const id = verdictKey(read.key, index)
-      making.verdicts.set(id, firstRefusal([making.verdicts.get(id) ?? OK, verdict]))
+      making.verdicts.set(id, firstRejection([making.verdicts.get(id) ?? OK, verdict]))
     }
   }
   for (const one of offered) {
@@ -135,7 +135,7 @@ function backendOf(making: Making, backend: string, offered: readonly Offered[])
     if (rival !== undefined) {
       const message = `ProxyModel ${rival} is older and already offers \`${name}\``
       const said = complaint(read, 'spec.match.model', 'PC0708', message)
-      say(one, [said], refuse('Conflicted', message))
+      say(one, [said], reject('Conflicted', message))
       continue
     }
     names.set(name, read.key)
@@ -167,7 +167,7 @@ function backendOf(making: Making, backend: string, offered: readonly Offered[])
 function verdictOf(problems: readonly Diagnostic[]): Verdict {
   const errors = problems.filter(({ severity }) => severity === 'error')
   if (errors.length === 0) return OK
-  return refuse('Invalid', errors.map(({ message }) => message).join('; '))
+  return reject('Invalid', errors.map(({ message }) => message).join('; '))
 }
 
 const ROUTINGS = ['weighted', 'failover', 'conditional'] as const

@@ -2,7 +2,7 @@ import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { byAge, type KubeObject } from '../cluster/object.ts'
 import type { ObjectChange } from '../cluster/snapshot.ts'
 
-/** An object whose shape is known. */
+/** An object that matches its schema. */
 export interface Read<T = unknown> {
   readonly object: KubeObject
   readonly value: T
@@ -13,13 +13,13 @@ export interface Read<T = unknown> {
   readonly key: string
 }
 
-/** What a schema made of an object. */
+/** The result of reading an object with a schema. */
 export type Outcome = { readonly read: Read } | { readonly diagnostics: readonly Diagnostic[] }
 
-/** More than this at once are sorted anew. */
+/** If more than this change at once, the list is sorted again. */
 const MAX_INSERTS = 32
 
-/** The objects of a kind that can be read, the oldest first, kept up to date. */
+/** The readable objects of a kind, oldest first, kept up to date. */
 export class ObjectList {
   readonly #read: (object: KubeObject) => Outcome
   reads: readonly Read[] = []
@@ -43,7 +43,7 @@ export class ObjectList {
       const read = outcome !== undefined && 'read' in outcome ? outcome.read : undefined
       const at = before === undefined ? -1 : placeOf(reads, before)
       const isThere = at >= 0 && reads[at]?.object === before
-      // Most keep their age, and so their place.
+      // Most keep their age, and so their position.
       if (isThere && read !== undefined && byAge(read.object, before as KubeObject) === 0) {
         reads[at] = read
         continue
@@ -61,7 +61,7 @@ export class ObjectList {
   }
 }
 
-/** Where an object is in the list, or where it would be. */
+/** The position of an object in the list, or where it would be inserted. */
 function placeOf(reads: readonly Read[], object: KubeObject): number {
   let [low, high] = [0, reads.length]
   while (low < high) {

@@ -1,19 +1,19 @@
 import { byAge } from '../cluster/object.ts'
 import type { Read } from './view.ts'
 
-/** What objects came to, in the order of the objects, kept up to date. */
+/** Parts derived from objects, in the order of the objects, kept up to date. */
 export class OrderedParts<T> {
   readonly #kinds: readonly string[]
   #reads: Read[] = []
-  /** Another list for each change. */
+  /** A new list for each change. */
   list: readonly T[] = []
 
-  /** `kinds`: of two objects with the same age and name, which one comes first. */
+  /** `kinds`: their order decides between objects with the same age and name. */
   constructor(kinds: readonly string[]) {
     this.#kinds = kinds
   }
 
-  /** `before`: the object that it was made of; undefined: it is not there yet, or no more. */
+  /** `before`: the object that the part was derived from; undefined if it is not in the list. */
   change(before: Read | undefined, after: Read | undefined, part: T | undefined): void {
     const at = before === undefined ? -1 : this.#placeOf(before)
     const isInPlace =

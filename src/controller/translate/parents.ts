@@ -2,21 +2,21 @@ import { reachable } from '../../model/hostnames.ts'
 import type { ListenerSpec } from '../resources/gateway.ts'
 import { GATEWAY_API } from '../resources/metadata.ts'
 import type { ParentRef } from '../resources/routes.ts'
-import { OK, refuse, type Verdict } from './conditions.ts'
+import { OK, reject, type Verdict } from './conditions.ts'
 import { isNamespaceAllowed, type PlacedListener } from './listeners.ts'
 import type { ClusterView, Read } from './view.ts'
 
-/** What one parentRef of a route comes to. */
+/** The result of one parentRef of a route. */
 export interface Attachment {
   readonly ref: ParentRef
   /** `namespace/name` */
   readonly gateway: string
   readonly verdict: Verdict
-  /** Where requests reach the route. */
+  /** The listeners on which requests reach the route. */
   readonly listeners: readonly ListenerForRoutes[]
 }
 
-/** What routes depend on of a listener. */
+/** The properties of a listener that routes depend on. */
 export interface ListenerForRoutes
   extends Pick<PlacedListener, 'name' | 'hostname' | 'supportedKinds'> {
   readonly owner: Pick<Read, 'kind' | 'key' | 'namespace'>
@@ -24,15 +24,15 @@ export interface ListenerForRoutes
   readonly isServed: boolean
 }
 
-/** What routes depend on of a Gateway. */
+/** The properties of a Gateway that routes depend on. */
 export interface GatewayForRoutes {
   readonly key: string
-  /** Each port is a gateway of its own in the Model. */
+  /** Each port is a separate gateway in the Model. */
   readonly isByPort: boolean
   readonly listeners: readonly ListenerForRoutes[]
 }
 
-/** All parentRefs of a route that are ours to speak about. */
+/** All parentRefs of a route that the controller is responsible for. */
 export function attachmentsOf(
   view: ClusterView,
   gatewayOf: (kind: string, key: string) => GatewayForRoutes | undefined,
@@ -53,7 +53,7 @@ export function attachmentsOf(
   })
 }
 
-/** In the order in which the Gateway API asks: the part, who is allowed, the hostnames. */
+/** In the order of the Gateway API: the section, the allowed routes, the hostnames. */
 function match(
   view: ClusterView,
   candidates: readonly ListenerForRoutes[],
@@ -62,7 +62,7 @@ function match(
   hostnames: readonly string[],
 ): Pick<Attachment, 'verdict' | 'listeners'> {
   const none = (reason: string, message: string) => ({
-    verdict: refuse(reason, message),
+    verdict: reject(reason, message),
     listeners: [],
   })
   const named = candidates.filter(

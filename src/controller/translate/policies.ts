@@ -21,13 +21,13 @@ interface Aimed {
   readonly problem: Diagnostic | undefined
 }
 
-/** What a policy is for, and what is wrong with it wherever it is attached. */
+/** The targets of a policy, and its errors that do not depend on where it is attached. */
 export interface PolicyRecord {
   readonly read: Read<ProxyPolicyObject>
   readonly diagnostics: ReadonlySet<Diagnostic>
-  /** Targets that are not there. */
+  /** Targets that do not exist. */
   readonly missing: readonly string[]
-  /** Name of a target → how it is aimed at. */
+  /** Name of a target → how the policy refers to it. */
   readonly aims: ReadonlyMap<string, Aimed>
 }
 
@@ -42,18 +42,18 @@ const COMPOSING: ReadonlySet<string> = new Set(
   POLICY_SCHEMAS.filter(({ composes }) => composes).map(({ kind }) => kind),
 )
 
-/** A part of the target: a listener, a rule, a port of a Service, a provider; or a port of a Gateway. */
+/** A part of the target: a listener, a rule, a Service port, a provider; or a port of a Gateway. */
 export interface TargetPart {
   readonly section?: string
   readonly port?: number
 }
 
-/** All ProxyPolicies of a cluster, by what they are for. */
+/** All ProxyPolicies of a cluster, by target. */
 export class Policies {
   readonly #view: ClusterView
   readonly #cells = new Map<string, Cell<PolicyRecord | undefined>>()
   readonly #records = new Map<string, PolicyRecord>()
-  /** Name of a target → its policies, the oldest first. */
+  /** Name of a target → its policies, oldest first. */
   readonly #aimed = new Map<string, readonly Aimed[]>()
   readonly #stale = new Set<string>()
 
@@ -65,7 +65,7 @@ export class Policies {
     return this.#records.get(key)
   }
 
-  /** Looks at the policies that are new or may be different. Returns the keys of these. */
+  /** Reads the policies that are new or may have changed. Returns their keys. */
   update(changed: Iterable<string>): ReadonlySet<string> {
     for (const key of changed) {
       this.#stale.add(key)
@@ -117,13 +117,13 @@ export class Policies {
     return record
   }
 
-  /** Whether a policy is for one port of the Gateway. */
+  /** Whether a policy targets one port of the Gateway. */
   hasPorts(gateway: string, ports: readonly number[]): boolean {
     this.#view.cells.read(`policies for ports of Gateway ${gateway}`)
     return ports.some((port) => this.#aimed.has(idOf('Gateway', gateway, { port })))
   }
 
-  /** The policies of a target, the older first; of what does not add up only the first. */
+  /** The policies of a target, oldest first; of kinds that do not compose, only the first one. */
   at(
     kind: TargetKind,
     key: string,
@@ -227,13 +227,13 @@ export class Policies {
         ...(port === undefined ? {} : { port }),
       }
       const id = idOf(kind, key, part)
-      // Two references to one thing are one.
+      // Duplicate references to a target count once.
       if (!record.aims.has(id)) record.aims.set(id, { read, field, problem })
     }
   }
 }
 
-/** The status of a policy changes it, and nothing that it says. */
+/** Status updates of a policy change the object but none of its settings. */
 function isSameRecord(a: PolicyRecord | undefined, b: PolicyRecord | undefined): boolean {
   if (a === undefined || b === undefined) return a === b
   return (
@@ -250,7 +250,7 @@ function idOf(kind: string, key: string, { section, port }: TargetPart): string 
   return `${kind} ${key} ${port === undefined ? '' : `:${port}`}${section === undefined ? '' : `/${section}`}`
 }
 
-/** Of targets that the Gateway API does not have. */
+/** The groups of targets outside the Gateway API. */
 const GROUPS: Readonly<Record<string, string>> = {
   Service: '',
   ProxyBackend: PORTCULLIS,
@@ -272,7 +272,7 @@ function fieldOfOrigin({ origin }: Attached): string {
   return origin.kind === 'object' ? origin.field : ''
 }
 
-/** In place of a policy that cannot be for its target: nobody is let past it. */
+/** Replaces a policy that cannot apply to its target: it denies everything. */
 function denying(
   read: Read<ProxyPolicyObject>,
   field: string,

@@ -20,7 +20,7 @@ import { type ClusterView, complaint, fieldOf, originOf, type Read } from './vie
 
 export interface SectionContext {
   readonly view: ClusterView
-  /** The object that the policies are written in. */
+  /** The object that contains the policies. */
   readonly read: Read
   readonly resolve: (ref: ObjectBackendRef, field: string) => ResolvedRef
 }
@@ -30,7 +30,7 @@ export interface SectionPlace {
   readonly field: string
   readonly section: Section
   readonly level: Level
-  /** What the policy is called in the Model. */
+  /** The name of the policy in the Model. */
   readonly policy: string
 }
 
@@ -40,8 +40,8 @@ export interface ReadSection {
 }
 
 /**
- * The policies of a section of an object, each by itself, in the order of execution: one that is
- * invalid denies what it guards, and the others hold all the same.
+ * The policies of a section of an object, each read separately, in the order of execution: an
+ * invalid policy denies what it guards, and the others still apply.
  */
 export function readPolicySection(
   context: SectionContext,
@@ -67,7 +67,7 @@ export type Attempt =
   | Converted
   | { readonly kind: string; readonly field: string; readonly problem: Diagnostic }
 
-/** What a key of Kubernetes says, as the file would say it. */
+/** Converts a Kubernetes key to the form in files. */
 function convert(
   { view, read, resolve }: SectionContext,
   key: string,
@@ -83,7 +83,7 @@ function convert(
     const hint =
       meant === undefined ? `available: ${known.join(', ')}` : `did you mean \`${meant}\`?`
     const problem = complaint(read, at, 'PC0701', `unknown policy \`${key}\``, hint)
-    // Nobody knows what it was to guard, so nothing is let past it.
+    // It is unknown what the policy should guard, so everything is denied.
     return [
       {
         kind: section === 'frontend' ? 'networkAuthorization' : 'authorization',
@@ -106,7 +106,7 @@ function convert(
   }
 }
 
-/** One policy, whoever said it. */
+/** One policy, whatever it was converted from. */
 export function readOne(
   { read }: Pick<SectionContext, 'read'>,
   converted: Attempt,
@@ -126,7 +126,8 @@ export function readOne(
     return invalid([complaint(read, field, 'PC0707', message)])
   }
   const checked = check(read, converted, record, section)
-  // The same policy at the same place is the same object again, so that what holds it can be, too.
+  // The same policy at the same place is the same object again, so that its users can be reused,
+  // too.
   const place = `${level} ${policy}`
   const known = checked.placed.get(place)
   if (known !== undefined) return known
@@ -144,7 +145,7 @@ export function readOne(
 interface Checked {
   readonly value?: unknown
   readonly diagnostics: readonly Diagnostic[]
-  /** By level and name. */
+  /** Keyed by level and name. */
   readonly placed: Map<string, ReadPolicy>
 }
 
@@ -159,7 +160,7 @@ interface Memory {
   readonly result: Checked
 }
 
-/** Object → place → what was written, and what came of it: compiling expressions takes long. */
+/** Object → place → the input and the result: compiling expressions is slow. */
 const CHECKED = new WeakMap<object, Map<string, Memory>>()
 
 function check(read: Read, converted: Converted, record: PolicySchema, section: Section): Checked {
@@ -168,7 +169,7 @@ function check(read: Read, converted: Converted, record: PolicySchema, section: 
   let known = CHECKED.get(read.object)
   if (known === undefined) CHECKED.set(read.object, (known = new Map()))
   const found = known.get(id)
-  // Most values are parts of the object itself; the others have something of a Secret in them.
+  // Most values are parts of the object itself; the others include values from Secrets.
   if (found !== undefined && found.value === value) return found.result
   const text = JSON.stringify(value)
   if (found !== undefined && found.text === text) return found.result
@@ -207,7 +208,7 @@ function checkAnew(
   return { value: placed(read, field, parsed.data), diagnostics }
 }
 
-/** The form that was written alone: messages about it speak of no other. */
+/** The schema of the form that was used, so that messages mention only that form. */
 function formOf({ schema, plain }: PolicySchema, value: unknown): z.ZodType {
   if (plain === undefined) return schema
   if (!isConditional(value)) return plain
@@ -215,7 +216,7 @@ function formOf({ schema, plain }: PolicySchema, value: unknown): z.ZodType {
   return listed instanceof z.ZodType ? listed : schema
 }
 
-/** Rules know where in their policy they were written; here is known where that is. */
+/** Rules have their position within the policy; the position of the policy is added here. */
 function placed(read: Read, field: string, value: unknown): unknown {
   const { rules } = (value ?? {}) as { readonly rules?: unknown }
   if (!Array.isArray(rules)) return value

@@ -5,7 +5,7 @@ import {
   type Condition,
   conditionOf,
   OK,
-  refuse,
+  reject,
   type StatusWithDiagnostics,
   type Verdict,
 } from './conditions.ts'
@@ -13,10 +13,12 @@ import type { PolicyRecord } from './policies.ts'
 import type { ReachedGateway } from './reached.ts'
 import { complaint, gatewayRef, identityOf, titleOf } from './view.ts'
 
-/** The most that the definition of ProxyPolicy has room for. */
+/** The max number in the definition of ProxyPolicy. */
 const MAX_ANCESTORS = 16
 
-/** Of a ProxyPolicy: for each Gateway that it reaches or, where it reaches none, for its target. */
+/**
+ * The status of a ProxyPolicy: for each Gateway that it reaches or, without any, for its target.
+ */
 export function policyStatus(
   record: PolicyRecord,
   gateways: readonly ReachedGateway[],
@@ -28,7 +30,7 @@ export function policyStatus(
       missing.length > 0 ? missing.join('; ') : 'its target is not attached to any Gateway'
     const conditions = [
       acceptance(record, undefined),
-      conditionOf('Attached', refuse('Pending', message)),
+      conditionOf('Attached', reject('Pending', message)),
     ]
     const ancestors = [{ ref: targetRef(record), conditions }]
     const diagnostics = missing.map((text) => complaint(read, 'spec.targetRefs', 'PC0707', text))
@@ -70,9 +72,9 @@ function acceptance(
   const own = all.filter(({ severity }) => severity === 'error')
   const object = titleOf(read)
   const verdict: Verdict = hasErrors(own)
-    ? refuse('Invalid', renderStatus(own, { object }))
+    ? reject('Invalid', renderStatus(own, { object }))
     : at === undefined && missing.length > 0
-      ? refuse('TargetNotFound', missing.join('; '))
+      ? reject('TargetNotFound', missing.join('; '))
       : OK
   return conditionOf('Accepted', verdict)
 }

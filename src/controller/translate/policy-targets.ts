@@ -7,7 +7,7 @@ import { type ProxyPolicyObject, proxyBackend } from '../resources/proxy.ts'
 import { grpcRoute, httpRoute, streamRoute } from '../resources/routes.ts'
 import { complaint, type Read } from './view.ts'
 
-/** What a policy can be for. */
+/** The possible targets of a policy. */
 export const TARGET_SCHEMAS = {
   Gateway: gateway,
   ListenerSet: listenerSet,
@@ -29,7 +29,7 @@ const TRAFFIC_TARGETS: ReadonlySet<TargetKind> = new Set([
   'GRPCRoute',
 ])
 
-/** Why a policy cannot be for a target. An API server says the same before it takes the object. */
+/** Why a policy cannot apply to a target. The API server applies the same validation. */
 export function targetProblem(
   read: Read<ProxyPolicyObject>,
   field: string,
@@ -40,24 +40,24 @@ export function targetProblem(
   }: { readonly sectionName?: string | undefined; readonly port?: number | undefined },
 ): Diagnostic | undefined {
   const { frontend, traffic, backend } = read.value.spec
-  const refuse = (message: string, hint: string) => complaint(read, field, 'PC0707', message, hint)
+  const reject = (message: string, hint: string) => complaint(read, field, 'PC0707', message, hint)
   if (frontend === undefined && traffic === undefined && backend === undefined) {
-    return refuse('the policy is empty', 'set `frontend`, `traffic` or `backend`')
+    return reject('the policy is empty', 'set `frontend`, `traffic` or `backend`')
   }
   if (frontend !== undefined && kind !== 'Gateway') {
-    return refuse(
+    return reject(
       `\`frontend\` applies to connections and can target only Gateways, not a ${kind}`,
       'target the Gateway, or use `traffic`',
     )
   }
   if (frontend !== undefined && sectionName !== undefined) {
-    return refuse(
+    return reject(
       '`frontend` applies to connections before a listener is selected',
       'set `port` instead of `sectionName`',
     )
   }
   if (traffic !== undefined && !TRAFFIC_TARGETS.has(kind)) {
-    return refuse(
+    return reject(
       `\`traffic\` applies before a backend is selected and cannot target a ${kind}`,
       'use `backend`, or target the route to this backend',
     )
@@ -66,7 +66,7 @@ export function targetProblem(
     port !== undefined &&
     (kind !== 'Gateway' || traffic !== undefined || backend !== undefined)
   ) {
-    return refuse(
+    return reject(
       '`port` of a target can be used only with `frontend`',
       'remove `port`, or split the policy',
     )

@@ -13,12 +13,12 @@ import {
 } from './converter.ts'
 import { a2a, apiKey, authentication, basic, jwt, oidc } from './sign-in-values.ts'
 
-/** As in a file, under another name. */
+/** As in files, under another name. */
 const renamed =
   (kind: string): Converter =>
   (value, { field }) => [{ kind, field, value }]
 
-/** The block of the specification; the short form is for files. */
+/** The form of the specification; the short form is only for files. */
 const authorization =
   (kind: string): Converter =>
   (value, { field }) => {
@@ -29,7 +29,7 @@ const authorization =
     return [{ kind, field, value }]
   }
 
-/** `backendRef` in place of `host`, `service` and `backend`. */
+/** `backendRef` replaces `host`, `service` and `backend`. */
 const calling =
   (kind: string, more: (value: Fields) => Fields = (value) => value): Converter =>
   (value, context) => {
@@ -213,7 +213,7 @@ const accessLog: Converter = (value, context) => {
   return [{ kind: 'accessLog', field, value: { ...value, otlp: { ...rest, backend } } }]
 }
 
-/** A share is text in Kubernetes, which has no fractions: `0.1`, or an expression. */
+/** A share is a string in Kubernetes, which has no fractions: `0.1`, or an expression. */
 const tracing = calling('tracing', (value) => {
   const share = (key: string) => {
     const text = value[key]
@@ -223,7 +223,7 @@ const tracing = calling('tracing', (value) => {
   return { ...value, ...share('randomSampling'), ...share('clientSampling') }
 })
 
-/** Section → key in Kubernetes → how it is read. Kinds that are not here are as in a file. */
+/** Section → key in Kubernetes → converter. Kinds without one have the same form as in files. */
 export const CONVERTERS: Readonly<Record<Section, Readonly<Record<string, Converter>>>> = {
   frontend: {
     networkAuthorization: authorization('networkAuthorization'),
@@ -274,7 +274,7 @@ export const CONVERTERS: Readonly<Record<Section, Readonly<Record<string, Conver
   },
 }
 
-/** Kinds that filters of routes set, or that have a key of another name here. */
+/** Kinds that filters of routes set, or whose key has another name here. */
 const SHAPED: ReadonlySet<string> = new Set([
   'urlRewrite',
   'requestRedirect',
@@ -298,7 +298,7 @@ const SHAPED: ReadonlySet<string> = new Set([
   'a2a',
 ])
 
-/** Whether a key is a kind of policy that has the form and the name that it has in a file. */
+/** Whether a key is a kind of policy with the same form and name as in files. */
 export function isAsInFile(key: string, section: Section): boolean {
   if (SHAPED.has(key)) return false
   return POLICY_SCHEMAS.some(({ kind, sections }) => kind === key && sections[section])

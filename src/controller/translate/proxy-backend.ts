@@ -7,7 +7,7 @@ import { checkExpression, parseHost } from '../../policies/schema.ts'
 import {
   PROVIDERS,
   type Provider,
-  REFUSED_OF_PROVIDERS,
+  REJECTED_OF_PROVIDERS,
   WAITING_OF_PROVIDERS,
 } from '../../protocols/llm/schema.ts'
 import type { McpSpec, ProviderSpec, ProxyBackendObject } from '../resources/proxy.ts'
@@ -15,11 +15,11 @@ import { type McpServerDeps, toMcpServers } from './mcp-servers.ts'
 import { complaint, originOf, type Read } from './view.ts'
 
 export interface ProxyBackendDeps extends McpServerDeps {
-  /** Policies that target it, or the provider or server of it with this name. */
+  /** Policies that target it, or its provider or server with this name. */
   readonly attached: (part: string | undefined) => readonly Attached[]
 }
 
-/** What a ProxyBackend is in the Model. */
+/** Converts a ProxyBackend to a backend of the Model. */
 export function toProxyBackend(
   read: Read<ProxyBackendObject>,
   name: string,
@@ -95,7 +95,9 @@ export function toProxyBackend(
   return { ...identity, kind: 'mcp', targets: servers.targets, options }
 }
 
-/** What the kind of the backend says; one that is written among its policies comes first. */
+/**
+ * The policy implied by the kind of the backend; one written among its policies takes precedence.
+ */
 function agentPolicy({
   name,
   origin,
@@ -113,7 +115,7 @@ function agentPolicy({
 
 type AiSpec = NonNullable<ProxyBackendObject['spec']['ai']>
 
-/** The providers of each group, with their places. */
+/** The providers of each group, with their fields. */
 function providersOf({ groups, provider }: AiSpec) {
   if (groups === undefined) {
     return [provider === undefined ? [] : [{ provider, field: 'spec.ai.provider' }]]
@@ -126,7 +128,7 @@ function providersOf({ groups, provider }: AiSpec) {
   )
 }
 
-/** What is accepted, although nothing comes of it yet: said in the words that a file gets. */
+/** Settings that are accepted but not implemented yet, reported in the same words as in files. */
 export function unservedParts(read: Read<ProxyBackendObject>): readonly Diagnostic[] {
   const { ai } = read.value.spec
   const warn = (field: string, message: string, hint: string): Diagnostic => ({
@@ -140,7 +142,7 @@ export function unservedParts(read: Read<ProxyBackendObject>): readonly Diagnost
   )
 }
 
-/** Those of the options that a provider has, with their places. */
+/** The options that a provider sets among these keys, with their fields. */
 function writtenOptions(spec: ProviderSpec, field: string, keys: readonly string[]) {
   const own = Object.entries(spec.provider).flatMap(([kind, value]) =>
     value === undefined ? [] : [[`${field}.provider.${kind}`, value] as const],
@@ -177,11 +179,11 @@ function toProvider(
     const message = `set exactly one provider; available: ${PROVIDERS.map((one) => one.name).join(', ')}`
     return complaint(read, `${field}.provider`, 'PC0704', message)
   }
-  const [refused] = writtenOptions(spec, field, REFUSED_OF_PROVIDERS)
-  if (refused !== undefined) {
-    const message = `\`${refused.key}\` of a provider is not supported`
+  const [rejected] = writtenOptions(spec, field, REJECTED_OF_PROVIDERS)
+  if (rejected !== undefined) {
+    const message = `\`${rejected.key}\` of a provider is not supported`
     const hint = 'it would not reach the provider, so it is rejected rather than ignored'
-    return complaint(read, refused.at, 'PC0219', message, hint)
+    return complaint(read, rejected.at, 'PC0219', message, hint)
   }
   const own = provider[kind.name] as JsonObject
   const publicHost = kind.host(own)

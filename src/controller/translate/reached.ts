@@ -1,7 +1,7 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Effects, Reached } from './effects.ts'
 
-/** What a policy comes to at one Gateway, in an order that does not depend on what came first. */
+/** The findings about a policy at one Gateway, in a deterministic order. */
 export interface ReachedGateway {
   readonly gateway: string
   readonly overridden: readonly string[]
@@ -15,22 +15,22 @@ interface Entry {
 
 const NO_GATEWAYS: ReadonlySet<string> = new Set()
 
-/** Which policies reach which Gateways, by the parts of Models that they are attached at. */
+/** Which policies reach which Gateways, by the parts of Models where they are attached. */
 export class ReachedPolicies {
-  /** Key of a ProxyPolicy → part → what it tells. */
+  /** Key of a ProxyPolicy → part → its findings. */
   readonly #entries = new Map<string, Map<object, Entry>>()
   /** Key of a BackendTLSPolicy → part → Gateway. */
   readonly #tls = new Map<string, Map<object, string>>()
-  /** Gateway → what is wrong with its Model, by the key of the ProxyPolicy that it is about. */
+  /** Gateway → diagnostics of its Model, by the key of the ProxyPolicy that caused them. */
   readonly #blamed = new Map<string, ReadonlyMap<string, readonly Diagnostic[]>>()
-  /** ProxyPolicies whose status may be different. */
+  /** ProxyPolicies whose status may have changed. */
   readonly stale = new Set<string>()
   isTlsStale = true
   /** `kind namespace/name` of a backend → part → Gateway. */
   readonly #backends = new Map<string, Map<object, string>>()
   areBackendsStale = true
 
-  /** A part of a Gateway's Model is different; `after` undefined: it is no longer there. */
+  /** Updates a part of a Gateway's Model; `after` is undefined if the part is gone. */
   change(gateway: string, part: object, before?: Effects, after?: Effects): void {
     for (const key of before?.reached.keys() ?? []) this.#delete(this.#entries, key, part)
     for (const [key, reached] of after?.reached ?? []) {
@@ -44,7 +44,7 @@ export class ReachedPolicies {
     this.areBackendsStale ||= isBackend
   }
 
-  /** All that is wrong with the Model of a Gateway. */
+  /** Sets all diagnostics of a Gateway's Model. */
   blame(gateway: string, diagnostics: readonly Diagnostic[]): void {
     const before = this.#blamed.get(gateway)
     if (before === undefined && diagnostics.length === 0) return
@@ -81,7 +81,7 @@ export class ReachedPolicies {
     return [...new Set(this.#backends.get(id)?.values() ?? [])].sort()
   }
 
-  /** Returns whether anything is different. */
+  /** Returns whether anything changed. */
   #move(
     map: Map<string, Map<object, string>>,
     gateway: string,
@@ -105,7 +105,7 @@ export class ReachedPolicies {
   }
 }
 
-/** The same message from several places is one. */
+/** The same message from several places is reported once. */
 function sorted(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const byText = new Map(diagnostics.map((one) => [textOf(one), one]))
   return [...byText].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)

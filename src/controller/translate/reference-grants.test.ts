@@ -25,7 +25,7 @@ const grant = fc.record({
   }),
 })
 
-/** The same arbitraries, so that `name` can be left out. */
+/** The same arbitraries, so that `name` can be omitted. */
 function fieldsOf(_: typeof to) {
   return {
     group: fc.constantFrom('', 'portcullis.dev'),
@@ -53,7 +53,7 @@ describe('a ReferenceGrant', () => {
           )
           const view = new ClusterView(undefined)
           view.update(snapshotOf(objects), [])
-          // Each sentence of the API by itself: every pair that some grant spells out.
+          // Applies each sentence of the API separately: every pair that some grant names.
           const spelled = new Set<string>()
           for (const one of grants) {
             for (const source of one.from) {

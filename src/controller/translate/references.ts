@@ -8,14 +8,14 @@ import { ISTIO, serviceEntry } from '../resources/mesh.ts'
 import { PORTCULLIS } from '../resources/metadata.ts'
 import { proxyBackend } from '../resources/proxy.ts'
 import type { ObjectBackendRef } from '../resources/routes.ts'
-import { OK, type Refusal, refuse } from './conditions.ts'
+import { OK, type Rejection, reject } from './conditions.ts'
 import type { Effects } from './effects.ts'
 import { verdictOfXBackend } from './external-backends.ts'
 import type { ResolvedRef } from './resolved-ref.ts'
 import { entryWithHost } from './service-entries.ts'
 import type { ClusterView, Party } from './view.ts'
 
-/** What a backend of the Model is made of. */
+/** Describes how a backend of the Model is made. */
 export type Recipe =
   | { readonly kind: 'ProxyBackend'; readonly namespace: string; readonly name: string }
   | {
@@ -28,7 +28,7 @@ export type Recipe =
     }
   | { readonly kind: 'XBackend'; readonly namespace: string; readonly name: string }
   | { readonly kind: 'InferencePool'; readonly namespace: string; readonly name: string }
-  /** What picks endpoints of the pool with this name. */
+  /** The endpoint picker of the pool with this name. */
   | { readonly kind: 'EndpointPicker'; readonly namespace: string; readonly name: string }
   | {
       readonly kind: 'ServiceEntry'
@@ -36,10 +36,10 @@ export type Recipe =
       readonly name: string
       readonly port: number
     }
-  /** What it refers to is nothing, or was made with what refers to it. */
+  /** The reference is invalid, or its backend was made together with the referrer. */
   | { readonly kind: 'made'; readonly backend: Backend }
 
-/** The name of the backend that is made so. */
+/** The name of the backend that a recipe makes. */
 export function backendName(recipe: Recipe): string {
   if (recipe.kind === 'made') return recipe.backend.name
   const { kind, namespace, name } = recipe
@@ -49,7 +49,7 @@ export function backendName(recipe: Recipe): string {
 
 export type Resolve = (from: Party, ref: ObjectBackendRef, origin: Origin) => ResolvedRef
 
-/** What refers to nothing becomes a backend that responds with 500 to its share. */
+/** An invalid reference becomes a backend that responds to its share with 500. */
 export function resolver(view: ClusterView, effects?: Effects): Resolve {
   return (from, ref, origin) => {
     const found = targetOf(view, from, ref)
@@ -64,10 +64,10 @@ export function resolver(view: ClusterView, effects?: Effects): Resolve {
   }
 }
 
-/** Kinds of backends that say in their status which Gateways lead to them. */
+/** Kinds of backends whose status lists the Gateways that lead to them. */
 const STATED: ReadonlySet<string> = new Set(['XBackend', 'InferencePool'])
 
-function invalid({ reason, message }: Refusal, origin: Origin): Recipe {
+function invalid({ reason, message }: Rejection, origin: Origin): Recipe {
   const id = `invalid/${origin.kind === 'object' ? `${origin.object}/${origin.field}` : ''}`
   const code = reason === 'RefNotPermitted' ? 'PC0703' : 'PC0702'
   const said: Diagnostic = { code, severity: 'error', message, origin }
@@ -75,8 +75,10 @@ function invalid({ reason, message }: Refusal, origin: Origin): Recipe {
   return { kind: 'made', backend }
 }
 
-/** The same for whoever refers from the same kind and namespace: that it is there, and its port. */
-function targetOf(view: ClusterView, from: Party, ref: ObjectBackendRef): Recipe | Refusal {
+/**
+ * Shared by references from the same kind and namespace: checks that the target and its port exist.
+ */
+function targetOf(view: ClusterView, from: Party, ref: ObjectBackendRef): Recipe | Rejection {
   const { group, kind, name, port = '' } = ref
   const { namespace = from.namespace } = ref
   const parties = `${from.group}/${from.kind}/${from.namespace} ${group}/${kind}/${namespace}`
@@ -88,7 +90,7 @@ function find(
   view: ClusterView,
   from: Party,
   ref: ObjectBackendRef & { readonly namespace: string },
-): Recipe | Refusal {
+): Recipe | Rejection {
   const { group, kind, namespace, name, port } = ref
   const isService = group === '' && kind === 'Service'
   const isEntry = group === ISTIO && (kind === 'ServiceEntry' || kind === 'Hostname')
@@ -96,11 +98,11 @@ function find(
   const isPool = group === INFERENCE && kind === 'InferencePool'
   const isBackend = group === PORTCULLIS && kind === 'ProxyBackend'
   if (!isService && !isEntry && !isExternal && !isPool && !isBackend) {
-    return refuse('InvalidKind', `a backend cannot reference a ${kind} of \`${group}\``)
+    return reject('InvalidKind', `a backend cannot reference a ${kind} of \`${group}\``)
   }
   const what = `${kind} ${namespace}/${name}`
   if (!view.isGranted(from, { group, kind, namespace, name })) {
-    return refuse(
+    return reject(
       'RefNotPermitted',
       `no ReferenceGrant in ${namespace} allows the reference to ${what}`,
     )
@@ -108,13 +110,13 @@ function find(
   if (isExternal) return findXBackend(view, ref)
   if (isPool) {
     const found = view.get('InferencePool', inferencePool, namespace, name)
-    if (found === undefined) return refuse('BackendNotFound', `${what} not found`)
+    if (found === undefined) return reject('BackendNotFound', `${what} not found`)
     return { kind: 'InferencePool', namespace, name }
   }
   if (isEntry) return findEntry(view, ref, what)
   if (!isService) {
     const found = view.get('ProxyBackend', proxyBackend, namespace, name)
-    if (found === undefined) return refuse('BackendNotFound', `${what} not found`)
+    if (found === undefined) return reject('BackendNotFound', `${what} not found`)
     return { kind: 'ProxyBackend', namespace, name }
   }
   const found = view.get('Service', service, namespace, name)
@@ -122,30 +124,30 @@ function find(
     view.assume(kind, `${namespace}/${name}`)
     return { kind: 'Service', namespace, name, port, isAssumed: true }
   }
-  if (found === undefined) return refuse('BackendNotFound', `${what} not found`)
-  if (port === undefined) return refuse('BackendNotFound', `${what} requires a port`)
+  if (found === undefined) return reject('BackendNotFound', `${what} not found`)
+  if (port === undefined) return reject('BackendNotFound', `${what} requires a port`)
   const isKnown = found.value.spec.ports.some((one) => one.port === port)
   if (!isKnown && found.value.spec.type !== 'ExternalName') {
-    return refuse('BackendNotFound', `${what} has no port ${port}`)
+    return reject('BackendNotFound', `${what} has no port ${port}`)
   }
   return { kind: 'Service', namespace, name, port, isAssumed: false }
 }
 
 type Placed = ObjectBackendRef & { readonly namespace: string }
 
-function findXBackend(view: ClusterView, { namespace, name, port }: Placed): Recipe | Refusal {
+function findXBackend(view: ClusterView, { namespace, name, port }: Placed): Recipe | Rejection {
   const found = view.get('XBackend', xBackend, namespace, name)
   const what = `XBackend ${namespace}/${name}`
-  if (found === undefined) return refuse('BackendNotFound', `${what} not found`)
+  if (found === undefined) return reject('BackendNotFound', `${what} not found`)
   if (port !== undefined && port !== found.value.spec.port.port) {
-    return refuse('BackendNotFound', `${what} has no port ${port}`)
+    return reject('BackendNotFound', `${what} has no port ${port}`)
   }
   const verdict = verdictOfXBackend(view, found)
   return verdict.ok ? { kind: 'XBackend', namespace, name } : verdict
 }
 
-/** By its name, or by a host that it has, as routes of a mesh refer to it. */
-function findEntry(view: ClusterView, ref: Placed, what: string): Recipe | Refusal {
+/** By its name, or by one of its hosts, as routes of a mesh refer to it. */
+function findEntry(view: ClusterView, ref: Placed, what: string): Recipe | Rejection {
   const { kind, namespace, name, port } = ref
   const found =
     kind === 'Hostname'
@@ -156,11 +158,11 @@ function findEntry(view: ClusterView, ref: Placed, what: string): Recipe | Refus
       kind === 'Hostname'
         ? `no ServiceEntry in ${namespace} has the host ${name}`
         : `${what} not found`
-    return refuse('BackendNotFound', message)
+    return reject('BackendNotFound', message)
   }
-  if (port === undefined) return refuse('BackendNotFound', `${what} requires a port`)
+  if (port === undefined) return reject('BackendNotFound', `${what} requires a port`)
   if (!found.value.spec.ports.some((one) => one.number === port)) {
-    return refuse('BackendNotFound', `${what} has no port ${port}`)
+    return reject('BackendNotFound', `${what} has no port ${port}`)
   }
   return { kind: 'ServiceEntry', namespace, name: found.name, port }
 }

@@ -1,6 +1,6 @@
 import type { Verdict } from './conditions.ts'
 
-/** A name of a backend in the Model, and whether what it stands for is there. */
+/** The name of a backend in the Model, and whether the reference to it is valid. */
 export interface ResolvedRef {
   readonly backend: string
   readonly verdict: Verdict

@@ -6,7 +6,7 @@ import type { Parent, Route } from '../../model/route.ts'
 import type { TcpRoute } from '../../model/tcp-route.ts'
 import { mayLackEffect } from '../../reach/doubtful-routes.ts'
 import { grpcRoute, httpRoute, streamRoute } from '../resources/routes.ts'
-import type { Refusal, StatusWithDiagnostics, Verdict } from './conditions.ts'
+import type { Rejection, StatusWithDiagnostics, Verdict } from './conditions.ts'
 import { type Effects, noEffects } from './effects.ts'
 import { readGrpcRoute, readHttpRoute } from './http-route.ts'
 import {
@@ -30,27 +30,27 @@ export const ROUTE_SCHEMAS = {
   TCPRoute: streamRoute,
 } as const
 
-/** A route, the parents that it names, and what became of it. */
+/** A translated route with its parents and status. */
 export interface RouteOutcome {
   readonly read: Read
   readonly attachments: readonly Attachment[]
   readonly resolved: readonly Verdict[]
-  readonly problems: readonly Refusal[]
+  readonly problems: readonly Rejection[]
   readonly ruleCount: number
   readonly diagnostics: readonly Diagnostic[]
-  /** Key of a Gateway → what the route is there. */
+  /** Key of a Gateway → the route's part in its Model. */
   readonly parts: ReadonlyMap<string, RoutePart>
   readonly status: StatusWithDiagnostics
 }
 
-/** What a route is in the Model of one Gateway. */
+/** A route in the Model of one Gateway. */
 export interface RoutePart {
   /** The names of the listeners that it is attached to. */
   readonly attached: readonly string[]
-  /** Undefined where none of them is served. */
+  /** Undefined if none of the listeners is served. */
   readonly route: Route | undefined
   readonly stream: TcpRoute | undefined
-  /** One of its policies may be without effect. */
+  /** One of its policies may have no effect. */
   readonly isDoubtful: boolean
   readonly effects: Effects
 }
@@ -58,11 +58,11 @@ export interface RoutePart {
 export interface RouteDeps {
   readonly view: ClusterView
   readonly policies: Policies
-  /** The Gateway of ours with this key, or the one of the ListenerSet with this key. */
+  /** The managed Gateway with this key, or the one of the ListenerSet with this key. */
   readonly gatewayOf: (kind: string, key: string) => GatewayForRoutes | undefined
 }
 
-/** Undefined where it names no parent of ours, or cannot be read. `before`: what it was. */
+/** Undefined if it names no managed parent, or cannot be read. `before`: the previous outcome. */
 export function readRoute(
   deps: RouteDeps,
   kind: RouteKindName,
@@ -100,7 +100,7 @@ export function readRoute(
   return { ...outcome, status: routeStatus(outcome) }
 }
 
-/** The route that it was, where nothing about it is different. */
+/** The previous route if nothing about it changed. */
 function placed(
   { route, stream }: Made,
   parents: readonly Parent[],
@@ -127,7 +127,7 @@ function readAny(view: ClusterView, kind: RouteKindName, namespace: string, name
   return view.get(kind, ROUTE_SCHEMAS[kind], namespace, name)
 }
 
-/** Where it is not served, only for what there is to say. */
+/** A route that is not served is made only for its diagnostics. */
 function makeRoute({ view, policies }: RouteDeps, read: AnyRoute, isServed: boolean): Made {
   const effects = noEffects()
   const resolve = resolver(view, isServed ? effects : undefined)
@@ -158,7 +158,7 @@ export function parentOf(
   return { gateway: gatewayName(key, isByPort, spec.port), listener: name }
 }
 
-/** Where a policy is for one port, each port is a gateway of its own in the Model. */
+/** If a policy targets one port, each port is a separate gateway in the Model. */
 export function gatewayName(key: string, isByPort: boolean, port: number): string {
   return isByPort ? `${key}/${port}` : key
 }

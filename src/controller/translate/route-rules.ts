@@ -3,42 +3,42 @@ import type { Attached } from '../../model/policy.ts'
 import type { BackendRef, Match, Route, RouteRule } from '../../model/route.ts'
 import { GATEWAY_API } from '../resources/metadata.ts'
 import type { Filter, RouteBackendRef } from '../resources/routes.ts'
-import { type Refusal, refuse, type Verdict } from './conditions.ts'
+import { type Rejection, reject, type Verdict } from './conditions.ts'
 import { type FilterContext, readFilters } from './filters.ts'
 import type { Resolve } from './references.ts'
 import { complaint, originOf, type Read } from './view.ts'
 
-/** What a route of requests is translated with, for one Gateway. */
+/** The context for translating a request route for one Gateway. */
 export interface RouteContext {
   readonly resolve: Resolve
   /** Policies for the route, or for the rule with this name. */
   readonly attached: (rule: string | undefined) => readonly Attached[]
 }
 
-/** A rule of any kind of route, once its own words are understood. */
+/** A rule of any kind of route, after its specific fields are read. */
 export interface RuleDraft {
   readonly name: string | undefined
   readonly matches: readonly Match[]
   readonly filters: readonly Filter[]
   readonly backendRefs: readonly RouteBackendRef[]
-  /** Further policies that the rule says, or why it cannot be served. */
+  /** Further policies that the rule sets, or why it cannot be served. */
   readonly more: readonly Attached[]
-  readonly problem: Refusal | undefined
+  readonly problem: Rejection | undefined
 }
 
 export interface ReadRoute {
   readonly route: Omit<Route, 'parents'>
-  /** Of references. */
+  /** Verdicts on references. */
   readonly resolved: readonly Verdict[]
-  /** Of rules: one that cannot be served responds with 500. */
-  readonly problems: readonly Refusal[]
+  /** Errors in rules: a rule that cannot be served responds with 500. */
+  readonly problems: readonly Rejection[]
   readonly ruleCount: number
   readonly diagnostics: readonly Diagnostic[]
 }
 
 const AT_BACKENDS: readonly string[] = ['RequestHeaderModifier', 'ResponseHeaderModifier']
 
-/** Name and rules of a route, with the backends that they lead to. */
+/** Name and rules of a route, with their backends. */
 export function readRules(
   { resolve, attached }: RouteContext,
   read: Read,
@@ -48,7 +48,7 @@ export function readRules(
 ): ReadRoute {
   const name = modelName(read)
   const resolved: Verdict[] = []
-  const problems: Refusal[] = []
+  const problems: Rejection[] = []
   const diagnostics: Diagnostic[] = []
   const from = { group: GATEWAY_API, kind: read.kind, namespace: read.namespace }
   const mirror: FilterContext['mirror'] = ({ backendRef }, field) =>
@@ -96,7 +96,7 @@ export function readRules(
       ],
     }
     if (problem === undefined) return { ...common, action: { kind: 'forward', backends: refs } }
-    problems.push(refuse(problem.reason, `${field}: ${problem.message}`))
+    problems.push(reject(problem.reason, `${field}: ${problem.message}`))
     const said = complaint(read, field, 'PC0704', problem.message)
     diagnostics.push(said)
     return { ...common, action: { kind: 'invalid', diagnostics: [said] } }

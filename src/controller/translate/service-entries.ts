@@ -4,10 +4,10 @@ import type { ClusterView, Read } from './view.ts'
 
 export type EntryPort = ServiceEntryObject['spec']['ports'][number]
 
-/** Protocols whose ports speak HTTP/2 without TLS. */
+/** Protocols whose ports use HTTP/2 without TLS. */
 const HTTP2: ReadonlySet<string> = new Set(['HTTP2', 'GRPC'])
 
-/** The entry of a namespace that has a host; of several the oldest. */
+/** The entry of a namespace that has a host; the oldest if there are several. */
 export function entryWithHost(
   view: ClusterView,
   namespace: string,
@@ -20,8 +20,8 @@ export function entryWithHost(
 }
 
 /**
- * Where a port of an entry is served: its endpoints, the workloads that it selects, or else its
- * hosts, by their names. Order and duplicates of what is written make no difference.
+ * The addresses of an entry's port: its endpoints, the workloads that it selects, or else the names
+ * of its hosts. The result does not depend on order or duplicates.
  */
 export function entryEndpoints(
   view: ClusterView,
@@ -33,13 +33,13 @@ export function entryEndpoints(
   const found = new Map<string, Endpoint>()
   const add = (address: string, own: number) => {
     const host = address.toLowerCase()
-    // Sockets of a file system are of another machine, and a wildcard is no address.
+    // Unix sockets belong to another machine, and a wildcard is not an address.
     if (host === '' || host.startsWith('unix://') || host.includes('*')) return
     found.set(`${host} ${own}`, { host, port: own })
   }
   const otherwise = port.targetPort ?? port.number
   for (const { address, ports } of listed) add(address, ports[port.name] ?? otherwise)
-  // A static entry without endpoints has none; a name is not what its author meant.
+  // A static entry without endpoints has none; its author did not mean a DNS name.
   if (listed.length === 0 && resolution !== 'STATIC') for (const host of hosts) add(host, otherwise)
   return [...found.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)
 }

@@ -8,12 +8,12 @@ const SERVICE_NAME = 'kubernetes.io/service-name' as const
 
 export type ServicePort = ServiceObject['spec']['ports'][number]
 
-/** The slices of a Service. One that changed its Service has to be noticed by both. */
+/** The slices of a Service. If a slice moves to another Service, both are updated. */
 function slicesOf(view: ClusterView, { namespace, name }: Read<ServiceObject>) {
   return view.byLabel('EndpointSlice', endpointSlice, SERVICE_NAME, namespace, name)
 }
 
-/** Where a port of a Service is served now, in an order that does not depend on the slices. */
+/** The current endpoints of a Service port, in an order that does not depend on the slices. */
 export function endpointsOf(
   view: ClusterView,
   service: Read<ServiceObject>,
@@ -28,11 +28,11 @@ export function endpointsOf(
   const found = new Map<string, Endpoint>()
   for (const { value } of slicesOf(view, service)) {
     if (value.addressType === 'FQDN') continue
-    // An unnamed port of a Service is an unnamed, or empty, one of the slice.
+    // An unnamed port of a Service has no name, or an empty one, in the slice.
     const own = value.ports?.find(({ name }) => (name ?? '') === (port.name ?? ''))
     if (own?.port === undefined || own.port === null) continue
     for (const { addresses, conditions } of value.endpoints ?? []) {
-      // Unknown is ready, as the API says.
+      // Unknown counts as ready, as the API defines.
       if (conditions?.ready === false) continue
       for (const host of addresses) {
         found.set(`${host} ${own.port}`, { host: host.toLowerCase(), port: own.port })
@@ -42,7 +42,7 @@ export function endpointsOf(
   return [...found.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)
 }
 
-/** HTTP/2 without TLS, as the port says it. */
+/** HTTP/2 without TLS, as declared by the port. */
 export function isCleartextHttp2({ appProtocol }: ServicePort): boolean {
   return appProtocol === 'kubernetes.io/h2c'
 }

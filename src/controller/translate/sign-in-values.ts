@@ -14,7 +14,7 @@ import {
   refOf,
 } from './converter.ts'
 
-/* Ways to sign in, of which Kubernetes keeps what is secret in objects of its own. */
+/* Authentication policies, whose secrets Kubernetes stores in separate objects. */
 
 export const jwt: Converter = (value, context) => [
   { kind: 'jwtAuthentication', field: context.field, value: jwtValue(value, context) },
@@ -39,7 +39,7 @@ function jwtValue(value: unknown, context: ConvertContext): unknown {
   return { ...rest, providers, clientSecret: text }
 }
 
-/** A key set at a backend is fetched by the name that the backend has within the cluster. */
+/** A key set at a backend is fetched by the backend's name within the cluster. */
 function keySetValue(
   kind: string,
   jwks: unknown,
@@ -65,7 +65,7 @@ function keySetValue(
   return { url: `${address}${String(jwksPath ?? '')}`, ...rest }
 }
 
-/** Keys that agents sign with, and that of the gateway. */
+/** The keys that agents sign with, and the gateway's key. */
 export const a2a: Converter = (value, context) => {
   const { field, namespace, view } = context
   if (!isFields(value)) return [{ kind: 'a2a', field, value }]
@@ -135,7 +135,7 @@ export const apiKey: Converter = (value, context) => [
   { kind: 'apiKey', field: context.field, value: apiKeyValue(value, context) },
 ]
 
-/** Of keys only digests get into the Model, and none of them into messages. */
+/** Only digests of keys are in the Model, and messages contain neither. */
 function apiKeyValue(value: unknown, { field, namespace, view }: ConvertContext): unknown {
   if (!isFields(value)) return value
   const { secretRef, secretSelector, configMapSelector, ...rest } = value
@@ -182,7 +182,7 @@ function digested(entry: string, text: string): Fields {
   return { keyHash: `sha256:${digest}`, metadata: { name: entry } }
 }
 
-/** Each way to sign in as it is by itself. */
+/** Converts each authentication as it is converted alone. */
 export const authentication: Converter = (value, context) => {
   const { field } = context
   if (!isFields(value) || !Array.isArray(value['anyOf'])) {

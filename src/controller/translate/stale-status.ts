@@ -9,7 +9,10 @@ const MEMBERS: Readonly<Record<string, 'parents' | 'ancestors'>> = {
   ProxyPolicy: 'ancestors',
 }
 
-/** Takes back what we said of an object that we have no more to say about; undefined: nothing. */
+/**
+ * Removes the controller's status entries from an object that it is no longer responsible for;
+ * undefined if there are none.
+ */
 export function staleStatus(
   kind: string,
   { metadata, status }: KubeObject,

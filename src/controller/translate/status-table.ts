@@ -33,7 +33,7 @@ export interface StatusTableDeps {
   readonly modelsAt: (gateway: string) => GatewayModels
 }
 
-/** What a status was written for. */
+/** The inputs for which a status was made. */
 interface Entry extends StatusWithDiagnostics {
   readonly object: KubeObject | undefined
 }
@@ -44,10 +44,10 @@ interface GatewayEntry {
   readonly statuses: readonly StatusWithDiagnostics[]
 }
 
-/** What is to be said of every object that is ours to speak about, kept up to date. */
+/** The statuses of all objects that the controller is responsible for, kept up to date. */
 export class StatusTable {
   readonly #deps: StatusTableDeps
-  /** Kinds of which there are few, each made at once. */
+  /** Kinds with few objects, each computed as a whole. */
   readonly #classes: Cell<readonly StatusWithDiagnostics[]>
   readonly #tls: Cell<readonly StatusWithDiagnostics[]>
   readonly #backends: Cell<readonly StatusWithDiagnostics[]>
@@ -75,19 +75,19 @@ export class StatusTable {
     })
     this.#models = cell(() => {
       view.cells.read('Gateway *')
-      // Of which controller a class is decides which Gateways are ours.
+      // The controller of a class determines which Gateways are managed.
       view.cells.read('GatewayClass *')
       return modelStatuses(view, [...this.#gateways.keys()].map(deps.modelsAt))
     })
   }
 
-  /** A route may be different; `outcome` undefined: it names no parent of ours. */
+  /** Called when a route may have changed; `outcome` is undefined if it names no managed parent. */
   routeChanged(kind: string, key: string, outcome: RouteOutcome | undefined): void {
     if (outcome !== undefined) this.#touched.push(outcome.status.status)
     else this.#clear(kind, key)
   }
 
-  /** Returns statuses that are different, and those of objects that are. */
+  /** Returns the statuses that changed, and those of objects that changed. */
   update(
     gateways: readonly GatewayState[],
     changes: readonly ObjectChange[],
@@ -189,7 +189,7 @@ export class StatusTable {
     this.#made.set(cell, after)
   }
 
-  /** There is nothing to say any more of an object; whatever we said is taken back. */
+  /** Removes the controller's entries from an object that it is no longer responsible for. */
   #clear(kind: string, key: string): void {
     const { view, controllerName } = this.#deps
     const object = view.live(kind, key)

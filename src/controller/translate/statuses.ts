@@ -9,11 +9,11 @@ import { makeBackend, problemsOf } from './backends.ts'
 import {
   type Condition,
   conditionOf,
-  firstRefusal,
+  firstRejection,
   type ListenerStatus,
   OK,
-  type Refusal,
-  refuse,
+  type Rejection,
+  reject,
   type StatusWithDiagnostics,
   type Verdict,
 } from './conditions.ts'
@@ -28,7 +28,7 @@ import type { RouteOutcome } from './route-outcome.ts'
 import { SUPPORTED_FEATURES } from './supported-features.ts'
 import { type ClusterView, complaint, gatewayRef, identityOf, type Read, titleOf } from './view.ts'
 
-/** What a refusal says, for people who have only manifests. */
+/** Converts rejections to diagnostics, for users who have only manifests. */
 function said(read: Read, conditions: readonly Condition[], field = 'spec'): readonly Diagnostic[] {
   return conditions
     .filter(
@@ -75,7 +75,7 @@ export function classStatuses(
         view.get('ProxyParameters', proxyParameters, ref.namespace ?? '', ref.name) !== undefined)
     const verdict = isThere
       ? OK
-      : refuse('InvalidParameters', `${ref?.kind} ${ref?.namespace}/${ref?.name} not found`)
+      : reject('InvalidParameters', `${ref?.kind} ${ref?.namespace}/${ref?.name} not found`)
     const conditions = [conditionOf('Accepted', verdict)]
     const supportedFeatures = SUPPORTED_FEATURES.map((name) => ({ name }))
     const status = { ...identityOf(read), conditions, supportedFeatures }
@@ -83,7 +83,7 @@ export function classStatuses(
   })
 }
 
-/** `attached`: listener of the Model → how many routes. */
+/** `attached`: listener of the Model → number of routes. */
 export function gatewayStatuses(
   draft: GatewayDraft,
   attached: ReadonlyMap<string, number>,
@@ -116,7 +116,7 @@ export function gatewayStatuses(
   ]
 }
 
-/** A Gateway without any listener that can be served is not accepted; with some it is. */
+/** A Gateway is accepted if at least one of its listeners can be served. */
 function acceptedOf(
   verdict: Verdict,
   listeners: readonly PlacedListener[],
@@ -126,7 +126,7 @@ function acceptedOf(
   if (!verdict.ok || bad.length === 0) return conditionOf('Accepted', verdict)
   const message = `invalid listeners: ${bad.map(({ spec }) => spec.name).join(', ')}`
   return bad.length === listeners.length
-    ? conditionOf('Accepted', refuse('ListenersNotValid', message))
+    ? conditionOf('Accepted', reject('ListenersNotValid', message))
     : conditionOf('Accepted', OK, 'ListenersNotValid', message)
 }
 
@@ -158,9 +158,9 @@ function listenerStatus(
 function programmed(listener: PlacedListener): Verdict {
   const { accepted, resolved, conflict } = listener
   if (conflict !== undefined) return conflict
-  if (!accepted.ok) return refuse('Invalid', accepted.message)
+  if (!accepted.ok) return reject('Invalid', accepted.message)
   if (isServed(listener)) return OK
-  return refuse('Invalid', resolved.ok ? 'it cannot be served' : resolved.message)
+  return reject('Invalid', resolved.ok ? 'it cannot be served' : resolved.message)
 }
 
 function saidOfListener({ owner, index, accepted, resolved }: PlacedListener) {
@@ -189,7 +189,7 @@ function setStatus(
 
 export function routeStatus(outcome: Omit<RouteOutcome, 'status'>): StatusWithDiagnostics {
   const { read, attachments, resolved, problems, ruleCount } = outcome
-  const refs = firstRefusal(resolved)
+  const refs = firstRejection(resolved)
   const [problem] = problems
   const isWhole = problems.length === ruleCount
   const content: Verdict = problem !== undefined && isWhole ? problem : OK
@@ -198,7 +198,7 @@ export function routeStatus(outcome: Omit<RouteOutcome, 'status'>): StatusWithDi
   const stated = attachments.map(({ ref, verdict }) => ({
     ref,
     conditions: [
-      conditionOf('Accepted', firstRefusal([verdict, content])),
+      conditionOf('Accepted', firstRejection([verdict, content])),
       conditionOf('ResolvedRefs', refs),
       ...partly,
     ],
@@ -211,7 +211,7 @@ export function routeStatus(outcome: Omit<RouteOutcome, 'status'>): StatusWithDi
   return { status: { ...identityOf(read), parents: stated }, diagnostics }
 }
 
-function partiallyInvalid({ reason, message }: Refusal): Condition {
+function partiallyInvalid({ reason, message }: Rejection): Condition {
   return { type: 'PartiallyInvalid', status: 'True', reason, message }
 }
 
@@ -229,7 +229,7 @@ export function tlsStatuses(
   })
 }
 
-/** Also of those that no route leads to. */
+/** Includes backends that no route refers to. */
 export function backendStatuses(view: ClusterView): readonly StatusWithDiagnostics[] {
   const deps = {
     view,
@@ -246,14 +246,14 @@ export function backendStatuses(view: ClusterView): readonly StatusWithDiagnosti
     const wrong = [...own, ...invalid]
     const unserved = unservedParts(read)
     const textOf = (all: readonly Diagnostic[]) => all.map((one) => one.message).join('; ')
-    const verdict = wrong.length === 0 ? OK : refuse('Invalid', textOf(wrong))
+    const verdict = wrong.length === 0 ? OK : reject('Invalid', textOf(wrong))
     const conditions = [conditionOf('Accepted', verdict, 'Accepted', textOf(unserved))]
     const diagnostics = [...wrong, ...unserved]
     return { status: { ...identityOf(read), conditions }, diagnostics }
   })
 }
 
-/** Of backends that say for each Gateway that leads to them how it is with them. */
+/** The statuses of backends that report their state for each Gateway that leads to them. */
 export function reachedBackendStatuses(
   view: ClusterView,
   reached: (id: string) => readonly string[],
@@ -274,7 +274,7 @@ export function reachedBackendStatuses(
   return [...external, ...pools]
 }
 
-/** `gateways`: what models come to at each Gateway of ours. */
+/** `gateways`: the models of each managed Gateway. */
 export function modelStatuses(
   view: ClusterView,
   gateways: readonly GatewayModels[],

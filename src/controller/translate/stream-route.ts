@@ -7,14 +7,14 @@ import type { Resolve } from './references.ts'
 import { modelName } from './route-rules.ts'
 import { complaint, originOf, type Read } from './view.ts'
 
-/** A TLSRoute or a TCPRoute: what it has no backend for is closed. */
+/** A TLSRoute or a TCPRoute: connections without a backend are closed. */
 export function readStreamRoute(
   { resolve, attached }: { readonly resolve: Resolve; readonly attached: readonly Attached[] },
   read: Read<StreamRouteObject>,
 ): { readonly route: Omit<TcpRoute, 'parents'>; readonly resolved: readonly Verdict[] } {
   const from = { group: GATEWAY_API, kind: read.kind, namespace: read.namespace }
   const resolved: Verdict[] = []
-  // Rules have no matches, so that the first one takes every connection.
+  // Rules have no matches, so the first one applies to every connection.
   const refs = (read.value.spec.rules[0]?.backendRefs ?? []).map((ref, index) => {
     const origin = originOf(read, `spec.rules[0].backendRefs[${index}]`)
     const { backend, verdict } = resolve(from, ref, origin)

@@ -1,13 +1,13 @@
 import type { SecretRef } from '../../model/secret.ts'
 import type { TlsValidation } from '../resources/cluster-objects.ts'
 
-/** What the Gateway shows to backends that ask for a certificate. */
+/** The certificate that the Gateway presents to backends that request one. */
 export interface ClientMaterial {
   readonly cert: { readonly text: string }
   readonly key: SecretRef
 }
 
-/** The value of `backendTLS`; without `roots` the authorities of the system are trusted. */
+/** The value of `backendTLS`; without `roots`, the system's CAs are trusted. */
 export function tlsValue(
   { hostname, subjectAltNames = [] }: Pick<TlsValidation, 'hostname'> & Partial<TlsValidation>,
   roots: string | undefined,

@@ -16,8 +16,8 @@ const FOLDER = join(import.meta.dirname, 'cases')
 const CONTROLLER = 'portcullis.dev/controller'
 
 /**
- * Each case is manifests, and beside them what they come to. After a change:
- * UPDATE_CASES=1 node --test src/controller/translate/translate.test.ts, and look at the difference.
+ * Each case consists of manifests, next to the result of their translation. After a change, run
+ * UPDATE_CASES=1 node --test src/controller/translate/translate.test.ts, and review the difference.
  */
 describe('translation of manifests', () => {
   const files = globSync('*.yaml', { cwd: FOLDER }).filter((name) => !name.endsWith('.out.yaml'))
@@ -66,9 +66,9 @@ function placeOf(origin: Origin): string {
   return origin.kind === 'object' ? `${origin.object} ${origin.field}` : origin.file
 }
 
-/** Origins and conditions on one line each, and nothing of what says nothing. */
+/** Origins and conditions on one line each; empty values are omitted. */
 function brief(key: string, value: unknown): unknown {
-  // They are those of a file of their own, and the same everywhere.
+  // The features have their own file and are the same everywhere.
   if (key === 'supportedFeatures') return undefined
   if (key === 'origin') return placeOf(value as Origin)
   if (key === 'diagnostics' && Array.isArray(value) && typeof value[0] !== 'string') {

@@ -8,22 +8,22 @@ import { Translator } from './translator.ts'
 
 export interface TranslateOptions {
   readonly controllerName: string
-  /** Of the proxies themselves; a cluster says them elsewhere. */
+  /** Settings of the proxies themselves, which a cluster configures elsewhere. */
   readonly settings: Settings
   readonly discoverySelectors?: readonly LabelSelector[]
   readonly gatewayNamespaces?: readonly string[]
-  /** Services and Secrets that are not there are taken to exist: for manifests. */
+  /** Missing Services and Secrets are assumed to exist: for manifests. */
   readonly assumesMissing?: boolean
 }
 
 export interface Translation {
-  /** `namespace/name` of a Gateway → what its proxies are to do. */
+  /** `namespace/name` of a Gateway → the configuration of its proxies. */
   readonly models: ReadonlyMap<string, Model>
   readonly statuses: readonly ObjectStatus[]
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** What the objects of a cluster come to: Models, and what is to be said of each object. Pure. */
+/** Translates the objects of a cluster to Models and the status of each object. Pure. */
 export function translate(snapshot: Snapshot, options: TranslateOptions): Translation {
   const translator = new Translator(options)
   const { models, statuses } = translator.translate(snapshot)

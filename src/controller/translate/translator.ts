@@ -35,21 +35,21 @@ interface RouteState {
 
 const ROUTE_KINDS = Object.keys(ROUTE_SCHEMAS) as readonly RouteKindName[]
 
-/** What a Translation came to since the one before. */
+/** The result of a translation and its changes since the previous one. */
 export interface TranslationStep extends Pick<Translation, 'models'> {
   /** Those of Gateways that proxies are deployed for. */
   readonly deployed: ReadonlyMap<string, Model>
-  /** Of all objects; valid until the next step. */
+  /** The statuses of all objects; valid until the next step. */
   readonly statuses: () => readonly ObjectStatus[]
-  /** Statuses that are different, and those of objects that are. */
+  /** Statuses that changed, and those of objects that changed. */
   readonly touched: readonly ObjectStatus[]
-  /** Objects that are gone, as `kind namespace/name`. */
+  /** Deleted objects, as `kind namespace/name`. */
   readonly removed: readonly string[]
 }
 
 /**
- * Translates one Snapshot after the other, each at the cost of what is different in it: parts are
- * cells that know what they read, and what is the same is the same object again.
+ * Translates successive Snapshots, each at the cost of what changed: parts are cells that record
+ * what they read, and unchanged values keep their identity.
  */
 export class Translator {
   readonly #options: TranslateOptions
@@ -63,7 +63,7 @@ export class Translator {
 
   translate(snapshot: Snapshot): TranslationStep {
     const visible = visibleNamespaces(snapshot, this.#options.discoverySelectors ?? [])
-    // Which namespaces count concerns everything, and is rarely decided.
+    // The visible namespaces affect everything, and rarely change.
     if (!isSameSet(visible, this.#visible)) {
       this.#visible = visible
       this.#state = new TranslatorState(this.#options, visible)
@@ -71,19 +71,19 @@ export class Translator {
     try {
       return this.#state.translate(snapshot)
     } catch (error) {
-      // Nobody knows how far it came: the next one begins from nothing.
+      // The state may be inconsistent: the next translation starts from scratch.
       this.#state = new TranslatorState(this.#options, visible)
       throw error
     }
   }
 
-  /** All that there is to say of the objects that were translated last. */
+  /** All diagnostics of the objects that were translated last. */
   diagnostics(): readonly Diagnostic[] {
     return [...new Set(this.#state.diagnostics())]
   }
 }
 
-/** Of several selectors one must select the namespace; without any, all namespaces count. */
+/** At least one of the selectors must select the namespace; without selectors, all are visible. */
 function visibleNamespaces(
   snapshot: Snapshot,
   selectors: readonly LabelSelector[],
@@ -143,7 +143,7 @@ class TranslatorState {
       changes.flatMap((change) => (change.kind === kind ? [change.key] : []))
     this.#snapshot = snapshot
     view.update(snapshot, changes)
-    // Only for what is to be said of those that cannot be read.
+    // Only to report the ones that cannot be read.
     view.all('EndpointSlice', endpointSlice)
     for (const key of this.#policies.update(changedOf('ProxyPolicy'))) this.#reached.stale.add(key)
     this.#tls.update()
@@ -209,7 +209,7 @@ class TranslatorState {
     }
   }
 
-  /** What brings a route up to date. */
+  /** Returns the function that updates a route. */
   #route(kind: RouteKindName, key: string): () => void {
     const states = this.#statesOf(kind)
     const known = states.get(key)
@@ -250,7 +250,7 @@ class TranslatorState {
     return made
   }
 
-  /** Those that name a parent of ours, in the order of the Model: requests first, by age. */
+  /** Routes that name a managed parent, in the order of the Model: request routes first, by age. */
   #orderedRoutes(): readonly RouteOutcome[] {
     const outcomes: RouteOutcome[] = []
     const add = (kinds: readonly RouteKindName[]) => {
@@ -268,7 +268,7 @@ class TranslatorState {
     const keys = new Set([...(before?.parts.keys() ?? []), ...(after?.parts.keys() ?? [])])
     for (const key of keys) {
       const [old, young] = [before?.parts.get(key), after?.parts.get(key)]
-      // The part that is there now stands for the route; the one before is forgotten.
+      // The new part replaces the previous one of the route.
       if (old !== undefined) this.#reached.change(key, old, old.effects)
       if (young !== undefined) this.#reached.change(key, young, undefined, young.effects)
       this.#gateways.get(key)?.routeChanged(before, after)
@@ -276,7 +276,7 @@ class TranslatorState {
   }
 }
 
-/** The oldest first; mostly there is but one list with anything in it. */
+/** Oldest first; usually only one list is not empty. */
 function merged(lists: readonly (readonly Read[])[]): readonly Read[] {
   const [first = [], ...others] = lists.filter((list) => list.length > 0)
   if (others.length === 0) return first

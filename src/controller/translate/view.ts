@@ -12,14 +12,14 @@ import { ObjectList, type Outcome, type Read } from './object-list.ts'
 
 export type { Read }
 
-/** Who refers, or what is referred to. */
+/** The source or the target of a reference. */
 export interface Party {
   readonly group: string
   readonly kind: string
   readonly namespace: string
 }
 
-/** What messages call an object. */
+/** The name of an object in messages. */
 export function titleOf({ kind, key }: Pick<Read, 'kind' | 'key'>): string {
   return `${kind} ${key}`
 }
@@ -28,7 +28,7 @@ export function originOf(read: Pick<Read, 'kind' | 'key'>, field: string): Objec
   return { kind: 'object', object: titleOf(read), field }
 }
 
-/** A message about a field of an object. */
+/** A diagnostic about a field of an object. */
 export function complaint(
   read: Pick<Read, 'kind' | 'key'>,
   field: string,
@@ -40,13 +40,13 @@ export function complaint(
   return hint === undefined ? said : { ...said, hint }
 }
 
-/** What schemas made of objects: most stay the same from one Snapshot to the next. */
+/** Objects read by schemas: most stay the same from one Snapshot to the next. */
 const READ = new WeakMap<z.ZodType, WeakMap<KubeObject, Outcome>>()
 
-/** The objects of a cluster that count, as their schemas have them, from one Snapshot to the next. */
+/** The visible objects of a cluster, read by their schemas, from one Snapshot to the next. */
 export class ClusterView {
   readonly cells = new Cells()
-  /** Manifests are a part of a cluster: what they refer to may be elsewhere in it. */
+  /** Manifests are a part of a cluster, which may contain the other objects they refer to. */
   readonly assumesMissing: boolean
   readonly #visible: ReadonlySet<string> | undefined
   readonly #lists = new Map<string, ObjectList>()
@@ -54,13 +54,13 @@ export class ClusterView {
   readonly #assumed = new Map<string, Diagnostic>()
   #snapshot: Snapshot = EMPTY_SNAPSHOT
 
-  /** `visible`: the namespaces that count; undefined: all do. */
+  /** `visible`: the namespaces to read; all if undefined. */
   constructor(visible: ReadonlySet<string> | undefined, assumesMissing = false) {
     this.#visible = visible
     this.assumesMissing = assumesMissing
   }
 
-  /** From here on, the objects are those of this Snapshot. */
+  /** Switches to the objects of this Snapshot. */
   update(snapshot: Snapshot, changes: Iterable<ObjectChange>): void {
     const { cells } = this
     const byKind = Map.groupBy(changes, ({ kind }) => kind)
@@ -78,13 +78,13 @@ export class ClusterView {
     }
   }
 
-  /** All objects of a kind, the oldest first. One that cannot be read is not listed. */
+  /** All objects of a kind, oldest first. Objects that cannot be read are omitted. */
   all<S extends z.ZodType>(kind: string, schema: S): readonly Read<z.output<S>>[] {
     this.cells.read(`${kind} *`)
     return this.#list(kind, schema).reads as readonly Read<z.output<S>>[]
   }
 
-  /** Those of a namespace. */
+  /** The objects of a namespace. */
   within<S extends z.ZodType>(
     kind: string,
     schema: S,
@@ -95,7 +95,7 @@ export class ClusterView {
     return all.filter((one) => one.namespace === namespace)
   }
 
-  /** The names of those in a namespace that have labels. */
+  /** The names of the objects in a namespace whose labels match. */
   labelled(
     kind: string,
     schema: z.ZodType,
@@ -109,7 +109,7 @@ export class ClusterView {
       .map(({ name }) => name)
   }
 
-  /** Those with a value of a label, which are found without a look at all others. */
+  /** The objects with a value of a label, found without visiting all others. */
   byLabel<S extends z.ZodType>(
     kind: string,
     schema: S,
@@ -133,7 +133,7 @@ export class ClusterView {
     })
   }
 
-  /** What is to be said of objects that cannot be read, of the kinds that were listed. */
+  /** Diagnostics of objects that cannot be read, of the kinds that were listed. */
   *unreadable(): Generator<Diagnostic> {
     for (const { failures } of this.#lists.values()) {
       for (const diagnostics of failures.values()) yield* diagnostics
@@ -154,19 +154,19 @@ export class ClusterView {
     return 'read' in outcome ? (outcome.read as Read<z.output<S>>) : undefined
   }
 
-  /** Whether there is one that can be read. */
+  /** Whether the object exists and can be read. */
   has(kind: string, schema: z.ZodType, where: string, name: string): boolean {
     const find = () => this.get(kind, schema, where, name) !== undefined
     return this.cells.shared(`is there ${kind} ${where}/${name}`, find, Object.is)
   }
 
-  /** As it came, also where it does not count or cannot be read. */
+  /** The object as received, even if it is not visible or cannot be read. */
   live(kind: string, key: string): KubeObject | undefined {
     this.cells.read(`${kind} ${key}`)
     return objectsOf(this.#snapshot, kind).get(key)
   }
 
-  /** An object is not among the manifests, and taken to be in the cluster. */
+  /** Records that an object is missing in the manifests and assumed to be in the cluster. */
   assume(kind: string, key: string): void {
     this.#assumed.set(`${kind} ${key}`, {
       code: 'PC0711',
@@ -183,11 +183,11 @@ export class ClusterView {
   labelsOf(name: string): Readonly<Record<string, string>> {
     this.cells.read(`Namespace ${name}`)
     const { metadata } = objectsOf(this.#snapshot, 'Namespace').get(name) ?? {}
-    // Every namespace has this label; a manifest of it need not say so.
+    // Every namespace has this label, even if its manifest does not set it.
     return { 'kubernetes.io/metadata.name': name, ...metadata?.labels }
   }
 
-  /** Whether a reference may cross into another namespace: only a ReferenceGrant there allows it. */
+  /** Whether a reference is allowed: across namespaces, the target's needs a ReferenceGrant. */
   isGranted(from: Party, to: Party & { readonly name: string }): boolean {
     if (from.namespace === to.namespace) return true
     return this.within('ReferenceGrant', referenceGrant, to.namespace).some(
@@ -197,7 +197,7 @@ export class ClusterView {
     )
   }
 
-  /** The entry of a Secret as text; undefined where there is none. */
+  /** The entry of a Secret as a string; undefined if there is none. */
   secretEntry(where: string, name: string, entry: string): string | undefined {
     return this.secretEntries(where, name)?.get(entry)
   }
@@ -233,7 +233,7 @@ export class ClusterView {
   }
 }
 
-/** Whether both are there, with the same labels. */
+/** Whether both exist and have the same labels. */
 function hasSameLabels(before: KubeObject | undefined, after: KubeObject | undefined): boolean {
   if (before === undefined || after === undefined) return false
   return canonicalJson(before.metadata.labels ?? {}) === canonicalJson(after.metadata.labels ?? {})
@@ -278,7 +278,7 @@ export function identityOf({ kind, namespace, name, object }: Read) {
   return { kind, namespace, name, generation: object.metadata.generation ?? 0 }
 }
 
-/** A Gateway by its key, as statuses refer to it. */
+/** A reference to a Gateway by its key, as used in statuses. */
 export function gatewayRef(key: string) {
   const [namespace = '', name = ''] = key.split('/')
   return { group: GATEWAY_API, kind: 'Gateway', namespace, name }

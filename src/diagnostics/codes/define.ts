@@ -1,13 +1,13 @@
 import type { Severity } from '../diagnostic.ts'
 
-/** What a code means, for the person who met it: its page in docs/errors is made from this. */
+/** What a code means to the user who gets it; its page in docs/errors is generated from this. */
 export interface CodeRecord {
-  /** Stable for ever: a code that is no longer used is retired, never given to something else. */
+  /** Stable forever: a code that is no longer used is retired and never reused. */
   readonly code: string
   readonly severity: Severity
-  /** The mistake in a few words, lower case, as a message would say it. */
+  /** The mistake in a few words, in lower case, as in a message. */
   readonly title: string
-  /** One paragraph: what was found, why it is refused or warned of, and what to do. */
+  /** One paragraph: what was found, why it is rejected or warned about, and what to do. */
   readonly explanation: string
   readonly example: Example
 }
@@ -16,13 +16,13 @@ export interface Example {
   readonly language: 'cel' | 'yaml' | 'text'
   readonly wrong: string
   readonly right: string
-  /** The stage at which `wrong` is wrong, where that matters. */
+  /** The stage at which `wrong` is wrong, if that matters. */
   readonly stage?: 'connection' | 'traffic'
-  /** Set where `wrong` only hints at something too big to print, so that it cannot be run. */
+  /** Set if `wrong` only sketches something too large to print, so that it cannot be run. */
   readonly sketch?: true
 }
 
-/** Codes of one subject share their first two digits. */
+/** Codes on one subject share their first two digits. */
 export interface CodeGroup {
   readonly prefix: string
   readonly title: string

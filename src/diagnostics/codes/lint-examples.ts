@@ -1,9 +1,9 @@
-/** A whole configuration with one rule, for the examples of pages. */
+/** A complete configuration with one rule, for the examples on error pages. */
 export function guarded(...rules: readonly string[]): string {
   return `${HEAD}    authorization:\n      rules:\n${listOf(rules)}\n${TAIL}`
 }
 
-/** The same behind a token. */
+/** The same on a route that requires a token. */
 export function withToken(...rules: readonly string[]): string {
   return `${HEAD}${TOKEN}    authorization:\n      rules:\n${listOf(rules)}\n${TAIL}`
 }

@@ -3,7 +3,7 @@ import { guarded, withToken } from './lint-examples.ts'
 
 const GET = "allow: request.method == 'GET'"
 
-/** What is wrong with one rule by itself. */
+/** Problems of a single rule. */
 export const LINT_RULE_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ001',

@@ -20,7 +20,7 @@ function policyOf(name: string, traffic: string): string {
   return `- name: ${name}\n  target: { route: api }\n  traffic:\n    ${traffic}\n`
 }
 
-/** What is wrong with rules together, or with where they stand. */
+/** Problems of rules in combination, or of the place where they are set. */
 export const LINT_SET_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ007',

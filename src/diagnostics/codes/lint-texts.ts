@@ -4,7 +4,7 @@ import { corsRoute, guarded, TAIL, withToken } from './lint-examples.ts'
 const SLASHES = "deny: request.path == '/admin' || request.path.startsWith('/admin/')"
 const NOT_MERGED = `frontendPolicies:\n  http: { mergeSlashes: false }\ngateways:\n  default: { port: 8080 }\n`
 
-/** What is written otherwise than it is meant. */
+/** Rules whose text does not say what was meant. */
 export const LINT_TEXT_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ022',

@@ -1,7 +1,7 @@
 import type { CodeRecord } from './define.ts'
 import { GATEWAY } from './lint-examples.ts'
 
-/** What is wrong with rules about MCP servers and their tools. */
+/** Problems of rules about MCP servers and their tools. */
 export const LINT_TOOL_CODES: readonly CodeRecord[] = [
   {
     code: 'AZ030',

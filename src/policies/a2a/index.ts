@@ -1,5 +1,5 @@
 import { definePolicy } from '../define.ts'
 import { a2a as schema } from './schema.ts'
 
-/** What reads messages and changes cards is part of the backend: nobody else knows its language. */
+/** Empty: the backend, the only part that knows the protocol, reads messages and rewrites cards. */
 export const a2a = definePolicy({ kind: 'a2a', schema, compile: () => ({}) })

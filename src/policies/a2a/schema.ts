@@ -7,17 +7,17 @@ import { scalar, url } from '../scalars.ts'
 import { issue } from '../shapes.ts'
 
 export interface A2a {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly publicUrl?: string
   readonly verify?: { readonly jwks: KeySet }
   readonly sign?: CardSigning
 }
 
 export interface CardSigning {
-  /** A private key in PEM. */
+  /** A private key in PEM format. */
   readonly key: SecretRef
   readonly keyId: string
-  /** Where clients find the public key. */
+  /** The URL where clients find the public key. */
   readonly jwksUrl?: string
 }
 

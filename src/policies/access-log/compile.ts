@@ -5,28 +5,28 @@ import type { CompileContext } from '../define.ts'
 import { compileLogExpressions, type LogExpressions } from '../log-expressions.ts'
 import type { AccessLog } from './schema.ts'
 
-/** What is written of the requests of a listener. */
+/** What is logged about the requests of a listener. */
 export interface AccessLogPolicy extends LogExpressions {
   readonly isOn: boolean
-  /** The share of requests that are written, of 1. */
+  /** The share of requests that is logged, from 0 to 1. */
   readonly sample: number
   readonly removed: readonly string[]
-  /** Undefined: no collector gets it. */
+  /** Undefined: the log is not sent to a collector. */
   readonly otlp: LogExportPolicy | undefined
 }
 
-/** Which records a collector gets, and what they say. */
+/** Which records a collector receives, and their content. */
 export interface LogExportPolicy extends LogExpressions {
   readonly target: Target
   readonly protocol: 'grpc' | 'http'
-  /** Of OTLP over HTTP. */
+  /** For OTLP over HTTP. */
   readonly path: string
-  /** Of each request to the collector. */
+  /** Sent with each request to the collector. */
   readonly headers: Readonly<Record<string, string>>
   readonly removed: readonly string[]
 }
 
-/** `hidden`: headers whose values are never written. */
+/** `hidden`: headers whose values are never logged. */
 export function compileAccessLog(
   policy: ValidPolicy<AccessLog>,
   context: CompileContext,
@@ -38,7 +38,7 @@ export function compileAccessLog(
   return { ...expressions, isOn: enabled, sample, removed: remove, otlp }
 }
 
-/** What it does not say itself is as in the log. */
+/** Options that it does not set default to those of the log. */
 function compileExport(
   policy: ValidPolicy<AccessLog>,
   shared: LogExpressions,

@@ -9,7 +9,8 @@ const fields = (what: string) =>
         .string()
         .min(1)
         .max(256)
-        // The first would go around `modelAliases` and the second around what the client reads.
+        // The first would bypass `modelAliases`; the second would change how the client reads the
+        // response.
         .refine((name) => name !== 'model' && name !== 'stream', {
           message: '`model` and `stream` cannot be set here',
         }),
@@ -18,7 +19,7 @@ const fields = (what: string) =>
     .optional()
     .describe(what)
 
-/** Fields of calls, by the expressions that compute them. */
+/** Fields of calls, each with the expression that computes it. */
 export const computedFields = z
   .record(
     z
@@ -30,7 +31,9 @@ export const computedFields = z
   )
   .refine((fields) => Object.keys(fields).length <= 64, { message: 'at most 64 fields' })
 
-/** How paths of calls end, and the kind of call that each is read as; others pass unread. */
+/**
+ * Path suffixes of calls, and the kind of call that each is read as; others are forwarded unread.
+ */
 const ENDPOINTS: Readonly<Record<string, string>> = {
   '/chat/completions': 'completions',
   '/messages': 'messages',
@@ -46,8 +49,8 @@ const ENDPOINTS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Calls are read by their path, and files written for others list which is which: what they list
- * must be what happens.
+ * The path determines how a call is read. Configurations written for other gateways list the kind
+ * of each path, and these entries must match.
  */
 const routes = z.record(z.string().min(1).max(256), z.string()).check(({ value, issues }) => {
   for (const [path, kind] of Object.entries(value)) {

@@ -62,7 +62,7 @@ describe('API keys', () => {
     ] as const) {
       it(`${what}, ${mode}: ${expected}`, async () => {
         const { reply, backend, exchange } = await decide(open({ mode, keys }), asked)
-        const fault = exchange.refusal?.fault
+        const fault = exchange.rejection?.fault
         assert.equal(reply === undefined ? backend?.name : `${reply.status} ${fault}`, expected)
       })
     }

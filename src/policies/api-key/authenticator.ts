@@ -19,7 +19,7 @@ const LONGEST_KEY = 4096
 const UNKNOWN = new BadCredential('unknown-credential', 'unknown key')
 const TOO_LARGE = new BadCredential('too-large', `longer than ${LONGEST_KEY} characters`)
 
-/** `field`: where in the policy its value stands; empty where it is the whole. */
+/** `field`: the path of the value in the policy; empty if it is the whole value. */
 export function openApiKey(
   { location, keys }: Omit<ApiKey, 'mode'>,
   policy: ValidPolicy,
@@ -42,9 +42,9 @@ export function openApiKey(
       remove(exchange)
       if (typeof key !== 'string') return key
       if (key.length > LONGEST_KEY) return TOO_LARGE
-      // Only digests meet: how long a comparison takes says nothing about a key that was guessed,
-      // since nobody can choose the beginning of its digest. Keys are random and long, so that no
-      // slow hash is needed: there is no dictionary of them.
+      // Only digests are compared. Timing reveals nothing about a guessed key, since an attacker
+      // cannot choose the first bytes of its digest. Keys are random and long, so a slow hash is
+      // unnecessary: there is no dictionary of them.
       const found = known.get(hash('sha256', key, 'hex'))
       if (found === undefined) return UNKNOWN
       const late = date() - found.until
@@ -58,7 +58,7 @@ function knownOf(key: ApiKey['keys'][number]): Known {
   return { identity: freeze(keyIdentity(key)) as JsonObject, until: validUntil(key) }
 }
 
-/** RFC 6750 §3 where the key is a bearer token; elsewhere there is no scheme that has a name. */
+/** RFC 6750 §3 if the key is a bearer token; otherwise there is no registered scheme. */
 function challengeOf(location: CredentialLocation): Challenge {
   const isForProxy = location.kind === 'header' && location.name === 'proxy-authorization'
   const isBearer = location.kind === 'header' && /^bearer $/i.test(location.prefix)

@@ -7,7 +7,7 @@ import { issue, oneOfKeys } from '../shapes.ts'
 
 const HINT =
   'replace it with `keyHash: sha256:` and the output of `printf %s KEY | sha256sum`, or read it ' +
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: this is what a file says
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: literal configuration syntax
   'from the environment with `key: ${NAME}`'
 
 const plainKey = () => annotate(z.string().min(1).max(4096), { is: 'credential', hint: HINT })
@@ -81,10 +81,13 @@ export const apiKey = z
 export type ApiKey = z.output<typeof apiKey>
 
 export const HASH_PREFIX = 'sha256:'
-/** Digits of the digest that tell keys apart in logs. */
+/** Hex digits of the digest that identify keys in logs. */
 const SHOWN = 12
 
-/** `apiKey`: the metadata, and what tells the key from others without being worth anything. */
+/**
+ * `apiKey` in expressions: the metadata, and a prefix of the hash, which identifies the key without
+ * revealing it.
+ */
 export function keyIdentity({ keyHash, metadata, allowedModels }: ApiKey['keys'][number]) {
   return {
     key: keyHash.slice(0, HASH_PREFIX.length + SHOWN),
@@ -98,7 +101,7 @@ export function validUntil({ expires }: ApiKey['keys'][number]): number {
   return expires === undefined ? Number.POSITIVE_INFINITY : Date.parse(expires)
 }
 
-/** Whose it is, and until when, could be read in two ways. */
+/** Duplicate keys would make the owner and the expiry ambiguous. */
 function repeated(keys: readonly unknown[], index: number) {
   const params = { rule: 'malformed', hint: 'remove one of them' } as const
   return issue(keys, 'duplicate key', params, [index])

@@ -16,13 +16,13 @@ const anyOf = [
 ]
 const bearer = (text: string) => ({ headers: { authorization: `Bearer ${text}` } })
 
-/** Who it was, or the response. */
+/** The identity, or the response. */
 async function said(mode: string, asked: object): Promise<string> {
   const program = programOf({
     routes: [{ policies: { authentication: { mode, anyOf } } }],
   })
   const { exchange, reply } = await decide(program, asked)
-  if (reply?.status === 401) return `401 ${exchange.refusal?.method} ${exchange.refusal?.fault}`
+  if (reply?.status === 401) return `401 ${exchange.rejection?.method} ${exchange.rejection?.fault}`
   const { jwt, apiKey, basicAuth } = exchange
   return String(jwt?.['sub'] ?? apiKey?.['user'] ?? basicAuth?.['username'] ?? 'nobody')
 }

@@ -7,7 +7,7 @@ import {
   type Found,
   MISSING,
   type Open,
-  refuse,
+  reject,
   unauthorized,
 } from '../authenticator.ts'
 import type { Attachments, CompileContext, Part } from '../define.ts'
@@ -42,14 +42,16 @@ function compileOne(
     const challenges = ways.map((way) => way.challenge[isBad.has(way) ? 'bad' : 'missing'])
     const response = unauthorized(challenges, isForProxy)
     if (first === undefined) {
-      return refuse(exchange, policy, (ways[0] as Authenticator).method, MISSING, response)
+      return reject(exchange, policy, (ways[0] as Authenticator).method, MISSING, response)
     }
     const detail = bad.map(({ way, why }) => `${way.method} ${why.fault}, ${why.detail}`).join('; ')
     const why = new BadCredential(first.why.fault, detail)
-    return refuse(exchange, policy, first.way.method, why, response)
+    return reject(exchange, policy, first.way.method, why, response)
   }
 
-  /** One after the other: the first that is believed is enough, whatever else was sent. */
+  /**
+   * Tries the methods in order: the first accepted credential is enough, whatever else was sent.
+   */
   const tryFrom = (
     exchange: Exchange,
     from: number,
@@ -63,7 +65,7 @@ function compileOne(
         return tryFrom(exchange, from + 1, [...bad, { way, why: found }])
       }
       exchange.identify(policy, way.variable, found, way.credential)
-      // Nobody looked at the others, so nobody behind the gateway may believe them.
+      // The other credentials were not verified, so nothing behind the gateway may trust them.
       for (const other of ways.slice(from + 1)) {
         if (other.place !== way.place) other.discard(exchange)
       }

@@ -3,7 +3,7 @@ import { definePolicy, type Policy } from '../define.ts'
 import { compileAnyOf, type Methods } from './compile.ts'
 import type { authenticationOf } from './schema.ts'
 
-/** Policies never import each other: which ways there are is told by the list of all of them. */
+/** Policies never import each other: the list of all policies passes in the available methods. */
 export function authenticationBy(methods: Methods, schema: z.ZodType): Policy {
   return definePolicy({
     kind: 'authentication',

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { choice } from '../scalars.ts'
 import { aliased, issue, oneOfKeys } from '../shapes.ts'
 
-/** The kinds of which one is enough. */
+/** The kinds of authentication of which one is enough. */
 export const MEMBERS = ['jwtAuthentication', 'apiKey', 'basicAuth'] as const
 
 export type MemberKind = (typeof MEMBERS)[number]
@@ -12,7 +12,7 @@ export interface Member {
   readonly value: unknown
 }
 
-/** Several ways to sign in, each as its own schema has it. */
+/** Several authentication methods, each with its own schema. */
 export function authenticationOf(schemas: Readonly<Record<MemberKind, z.ZodType>>) {
   const shape = {
     jwtAuthentication: schemas.jwtAuthentication.optional(),

@@ -9,7 +9,7 @@ const user = (name: string) => `request.headers['x-user'] == '${name}'`
 const INTERNAL = "request.headers['x-internal'] == 'true'"
 const rules = (...list: unknown[]) => ({ authorization: { rules: list } })
 
-// The table of the specification: an Allow for alice in one policy, a Require in another.
+// The example of the specification: an Allow for alice in one policy, a Require in another.
 describe('authorization: Require cannot be bypassed by Allow', () => {
   const program = programOf({
     gateway: rules({ require: INTERNAL }),

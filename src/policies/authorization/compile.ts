@@ -7,7 +7,7 @@ import { type Attachments, type CompileContext, type Part, variablesOf } from '.
 
 const DENIED = reply(403, 'authorization')
 
-/** The log says by which rule; the client never learns. */
+/** The log names the rule; the client never learns it. */
 function denied({ rule, cause }: Decision): Reply {
   const by = rule === undefined ? '' : `${rule.policy} ${rule.kind}[${rule.index}] `
   return { ...DENIED, detail: `${by}${cause}` }

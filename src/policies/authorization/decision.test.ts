@@ -227,7 +227,7 @@ describe('blocks in audit mode', () => {
     ),
   })
 
-  /** The specification's order, over the union. */
+  /** The evaluation order of the specification, over the union. */
   function verdict(blocks: readonly Block[], set: ReadonlySet<string>): boolean {
     const rules = blocks.flatMap((own) => own.rules)
     const of = (action: string) => rules.filter((rule) => rule.action === action)

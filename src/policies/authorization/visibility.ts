@@ -4,7 +4,7 @@ import type { Scope } from '../../exchange/identity.ts'
 import type { Authorization } from '../authorization-rules.ts'
 import { type Attachments, type CompileContext, variablesOf } from '../define.ts'
 
-/** What is not known of calls to a model by whoever asks for the list of models. */
+/** Attributes of calls to models that are unknown for a client that requests the list of models. */
 const UNKNOWN = [
   ['request', 'method'],
   ['request', 'path'],
@@ -19,7 +19,7 @@ const UNKNOWN = [
   ['llm', 'inputTokens'],
 ] as const
 
-/** Whether some call to the model that `llm.requestModel` names may be allowed. */
+/** Whether any call to the model that `llm.requestModel` names could be allowed. */
 export type ModelVisibility = (exchange: Exchange) => boolean
 
 interface VisibilityRule extends Possibility {

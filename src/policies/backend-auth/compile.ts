@@ -20,7 +20,7 @@ import { ExchangedTokens, type ExchangeFailure } from './token-exchange.ts'
 import { findUserToken } from './user-token.ts'
 import type { UserToken } from './user-token-schema.ts'
 
-/** A backend that is sent no credential, or half of one, might serve the request all the same. */
+/** A backend that receives no credential, or half of one, might serve the request anyway. */
 const FAILED = reply(500, 'backend-auth')
 
 export function compileBackendAuth(
@@ -73,12 +73,15 @@ function stepFor(
   }
 }
 
-/** A signature is over the body as the provider gets it: calls to models alone have theirs whole. */
+/**
+ * A signature covers the body that the provider receives: only calls to models have a buffered
+ * body.
+ */
 const signedLater: Step = ({ backend }) => {
   return (backend as { readonly type?: unknown } | undefined)?.type === 'ai' ? undefined : FAILED
 }
 
-/** The same with credentials that are fetched, if they are not known. */
+/** The same with fetched credentials, if they are not cached. */
 function signedByEnvironment(policy: ValidPolicy, context: CompileContext): Step {
   const find = openAwsCredentials(policy, context)
   const settle = (exchange: Exchange, found: AwsCredentials | NoCredential): Outcome => {
@@ -126,7 +129,7 @@ function sendSigned(value: SignedToken, policy: ValidPolicy, context: CompileCon
   return (exchange) => (send(exchange, value.location, sign()) ? undefined : FAILED)
 }
 
-/** A token of the gateway's own. */
+/** Sends a token for the gateway's own identity. */
 function sendAzure(value: AzureToken, policy: ValidPolicy, context: CompileContext): Step {
   const tokens = openAzureTokens(value.identity, policy, context)
   const settle = (exchange: Exchange, found: string | { readonly detail: string }): Outcome => {
@@ -141,7 +144,7 @@ function sendAzure(value: AzureToken, policy: ValidPolicy, context: CompileConte
   }
 }
 
-/** A token for the backend in place of the client's own. */
+/** Sends a token for the backend instead of the client's own. */
 function sendExchanged(value: TokenExchange, policy: ValidPolicy, context: CompileContext): Step {
   const ask = context.connect(value.target, policy, '1.1')
   const { now } = context
@@ -162,7 +165,7 @@ function sendExchanged(value: TokenExchange, policy: ValidPolicy, context: Compi
   }
 }
 
-/** A token that the user gave the gateway for the backend. */
+/** Sends the token that the user granted the gateway for the backend. */
 function sendUserToken(value: UserToken, policy: ValidPolicy, context: CompileContext): Step {
   const find = findUserToken(value, policy, context)
   return async (exchange) => {
@@ -172,14 +175,14 @@ function sendUserToken(value: UserToken, policy: ValidPolicy, context: CompileCo
   }
 }
 
-/** What the backend does not accept is not sent again, and the user is told how to get another. */
+/** A token that the backend rejects is not sent again, and the response links to a new consent. */
 const withoutRejected: ResponseStep = (exchange, { status, isOwn }) =>
   status === 401 && !isOwn ? exchange.credentialRejected?.() : undefined
 
-/** Whoever is not known has no token to exchange. */
+/** An unauthenticated client has no token to exchange. */
 const NO_SUBJECT = { ...reply(403, 'backend-auth'), detail: 'the request has no token to exchange' }
 
-/** The token that was verified last, which is that of the closest level. */
+/** The token that was verified last, by the closest level. */
 function subjectOf(exchange: Exchange): string | undefined {
   for (let own = exchange.identity; own !== undefined; own = own.earlier) {
     if (own.variable === 'jwt' && own.credential !== undefined) return own.credential.read(exchange)
@@ -188,18 +191,18 @@ function subjectOf(exchange: Exchange): string | undefined {
 }
 
 /**
- * What the gateway has verified, and nothing else: an authentication keeps from the backend what
- * it did not believe, and what nobody looked at goes on as it came.
+ * Sends verified credentials only: an authentication removes credentials that it rejects from the
+ * forwarded request, and unchecked ones are forwarded unchanged.
  */
 function passOn(location: SentLocation | undefined): Step {
   return (exchange) => {
     for (const { location: own, read } of credentialsOf(exchange.identity)) {
       const place = location ?? (own as SentLocation | undefined)
       const text = read(exchange)
-      // An expression has found it somewhere, and left it there.
+      // An expression computed it from the request and left it in place.
       if (place === undefined) continue
       if (text === undefined || !send(exchange, place, text)) return FAILED
-      // At one place there is room for one: the latest, which is that of the closest level.
+      // One location has room for one credential: the latest, from the closest level.
       if (location !== undefined) return undefined
     }
     return undefined
@@ -212,7 +215,7 @@ function* credentialsOf(newest: Identity | undefined): Generator<ClientCredentia
   }
 }
 
-/** False where the text cannot stand there. */
+/** False if the string is not valid at that location. */
 function send(exchange: Exchange, location: SentLocation, text: string): boolean {
   const { name } = location
   switch (location.kind) {

@@ -88,14 +88,14 @@ const tokenExchange = () =>
       }
     })
 
-/** Where a URL leads to, and its path there. */
+/** The host of a URL, and the path on it. */
 function hostOf(text: string): { readonly target: HostTarget; readonly path: string } | undefined {
   const { origin, pathname, search } = new URL(text)
   const target = parseHost(origin)
   return target === undefined ? undefined : { target, path: `${pathname}${search}` }
 }
 
-/** JWS algorithms (RFC 7518) by which a private key can sign. */
+/** JWS algorithms (RFC 7518) that sign with a private key. */
 export const SIGNING_ALGORITHMS = [
   'RS256',
   'RS384',
@@ -287,8 +287,8 @@ export interface SentKey {
   readonly location: SentLocation
 }
 
-/** `further`: keys that are sent as well. */
-/** Credentials that sign what is sent need the call as a whole. */
+/** `further`: additional keys that are sent. */
+/** Credentials that sign requests need the whole call. */
 export function backendsOfCredential({ kind }: BackendAuth): readonly ['ai'] | undefined {
   return kind === 'aws' ? ['ai'] : undefined
 }
@@ -297,11 +297,11 @@ export type BackendAuth = OneCredential & { readonly further?: readonly SentKey[
 
 type OneCredential =
   | ({ readonly kind: 'key' } & SentKey)
-  /** Without a location, where each client sent its own. */
+  /** Without a location, each credential is sent where the client sent it. */
   | { readonly kind: 'passthrough'; readonly location?: SentLocation }
   | {
       readonly kind: 'aws'
-      /** Neither: the credentials of the environment. */
+      /** If neither is set, the credentials of the environment apply. */
       readonly accessKeyId?: string
       readonly secretAccessKey?: SecretRef
       readonly sessionToken?: SecretRef
@@ -313,7 +313,7 @@ type OneCredential =
   | UserToken
   | SignedToken
 
-/** A token of Microsoft Entra ID for the gateway itself. */
+/** A Microsoft Entra ID token for the gateway itself. */
 export interface AzureToken {
   readonly kind: 'azure'
   readonly identity: AzureIdentity
@@ -327,14 +327,14 @@ export interface SignedToken {
   readonly alg: (typeof SIGNING_ALGORITHMS)[number]
   readonly kid?: string
   readonly claims: JsonObject
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly ttl: number
   readonly location: SentLocation
 }
 
 export interface TokenExchange {
   readonly kind: 'exchange'
-  /** The authorization server, and its token endpoint there. */
+  /** The authorization server, and the path of its token endpoint. */
   readonly target: HostTarget
   readonly path: string
   readonly clientId: string

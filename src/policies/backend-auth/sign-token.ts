@@ -3,10 +3,10 @@ import { secretText } from '../../model/secret.ts'
 import { jwsSigner } from '../jws-signer.ts'
 import type { SignedToken } from './schema.ts'
 
-/** Tokens may be checked by a clock that is behind ours. */
+/** Tokens may be verified by a server whose clock is behind. */
 const CLOCK_MARGIN_SECONDS = 30
 
-/** Signs a token for each request; undefined: the key is none for the algorithm. */
+/** Signs a token for each request; undefined: the key is not valid for the algorithm. */
 export function tokenSigner(
   { signingKey, alg, kid, claims, ttl }: SignedToken,
   date: () => number,

@@ -6,7 +6,7 @@ import { FORM } from '../credential-source.ts'
 import { isSendable } from '../sent-key.ts'
 import type { TokenExchange } from './schema.ts'
 
-/** Why there is no token; the client gets the status alone. */
+/** Why there is no token; the client receives only the status. */
 export interface ExchangeFailure {
   readonly status: 403 | 500 | 503
   /** For the log. */
@@ -16,26 +16,28 @@ export interface ExchangeFailure {
 const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token'
 const MAX_BYTES = 65_536
-/** Tokens that are kept; the one that was used the longest time ago goes first. */
+/** Max number of cached tokens; the least recently used is evicted first. */
 const MAX_KEPT = 10_000
-/** Milliseconds before its end that a token is not used any more: clocks and requests take time. */
+/**
+ * Milliseconds before expiry when a token is no longer used: clocks differ and requests take time.
+ */
 const MARGIN = 30_000
-/** If the server does not say how long a token lives (RFC 8693 §2.2.1: only recommended). */
+/** If the server does not send the lifetime of a token (RFC 8693 §2.2.1: only recommended). */
 const DEFAULT_LIFE = 60_000
-/** No token is kept for longer, whatever the server says: what it was given for may be revoked. */
+/** Max lifetime in the cache, whatever the server says: the client's token may be revoked. */
 const MAX_LIFE = 3_600_000
 
 interface Kept {
   readonly token: string
-  /** By the monotonic clock. */
+  /** According to the monotonic clock. */
   readonly until: number
 }
 
-/** Tokens that were given for those of clients. They live across reloads, and never outlive theirs. */
+/** Tokens obtained for client tokens. They survive reloads, and never outlive the client tokens. */
 export class ExchangedTokens {
   readonly #value: TokenExchange
   readonly #kept = new Map<string, Kept>()
-  /** Requests of one client at once share one exchange. */
+  /** Concurrent requests of one client share one exchange. */
   readonly #asked = new Map<string, Promise<string | ExchangeFailure>>()
 
   constructor(value: TokenExchange) {
@@ -99,7 +101,7 @@ export class ExchangedTokens {
     if (this.#kept.size > MAX_KEPT && oldest !== undefined) this.#kept.delete(oldest)
   }
 
-  /** Undefined: the secret is not there. */
+  /** Undefined: the secret is not available. */
   #formOf(subject: string) {
     const { clientId, clientSecret, clientAuthentication, subjectTokenType } = this.#value
     const { audiences, resources, scopes } = this.#value
@@ -119,7 +121,7 @@ export class ExchangedTokens {
       form.set('client_id', clientId)
       if (secret !== undefined) form.set('client_secret', secret)
     } else {
-      // RFC 6749 §2.3.1: both are encoded as in a form first.
+      // RFC 6749 §2.3.1: both are form-encoded first.
       const pair = `${formEncoded(clientId)}:${formEncoded(secret)}`
       headers.push(['authorization', `Basic ${Buffer.from(pair).toString('base64')}`])
     }
@@ -136,7 +138,7 @@ interface Issued {
   readonly life: number | undefined
 }
 
-/** RFC 8693 §2.2; what is not understood is no token. */
+/** RFC 8693 §2.2; an unexpected response yields no token. */
 function readIssued(
   response: ServiceResponse | NoResponse,
   subject: string,
@@ -146,7 +148,7 @@ function readIssued(
   const body = jsonOf(response.body)
   if (status >= 400 && status < 500 && status !== 429) {
     const error = typeof body?.['error'] === 'string' ? body['error'] : ''
-    // The gateway's own mistakes are not the client's.
+    // Errors of the gateway's configuration are not the client's fault.
     const isOurs = status === 401 || error === 'invalid_client' || error === 'unauthorized_client'
     const word = /^[\w-]{1,64}$/.test(error) ? ` ${error}` : ''
     return { status: isOurs ? 500 : 403, detail: `token endpoint: status ${status}${word}` }
@@ -175,7 +177,7 @@ function jsonOf(bytes: Uint8Array): Readonly<Record<string, unknown>> | undefine
   }
 }
 
-/** Milliseconds that the token of the client, which was verified, is still good for. */
+/** Milliseconds until the client's token, which was verified, expires. */
 function lifeOf(subject: string): number {
   const [, payload = ''] = subject.split('.')
   const claims = jsonOf(Buffer.from(payload, 'base64url'))

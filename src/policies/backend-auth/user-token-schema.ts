@@ -34,7 +34,7 @@ const signIn = () =>
     scopes: scopes().describe('The scopes to request. Default: `openid`.'),
   })
 
-/** Parameters of the protocol, which the gateway sets. */
+/** Protocol parameters that the gateway sets. */
 const OWN_PARAMETERS =
   /^(client_id|client_secret|redirect_uri|response_type|response_mode|scope|state|nonce|resource|code_challenge|code_challenge_method|request|request_uri)$/
 
@@ -121,12 +121,12 @@ export const userToken = () =>
       }
     })
 
-/** What would be served beside itself, or nowhere. */
+/** Callback paths that end in a slash or would collide with a sibling page. */
 const PAGE_PATH = /(?:\/|\/(?:connect|signed-in|disconnect))$/
 
 type Written = z.output<ReturnType<typeof userToken>>
 
-/** A token of the user, which the user consented to and the gateway keeps. */
+/** A token that the user consented to and the gateway stores. */
 export interface UserToken {
   readonly kind: 'user'
   readonly issuer?: string
@@ -153,7 +153,7 @@ export interface UserToken {
 export function userTokenOf(written: Written, location: SentLocation): UserToken {
   const { scopes = [], resources = [], parameters = {}, signIn, ...rest } = written
   const { scopes: asked = [], ...own } = signIn
-  // Without it a provider sends no ID token.
+  // Without this scope, a provider sends no ID token.
   const openId = asked.includes('openid') ? asked : ['openid', ...asked]
   const { clientAuthentication, clientId, redirectUri, userClaim } = rest
   return {

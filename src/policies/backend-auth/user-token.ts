@@ -9,11 +9,11 @@ import type { CompileContext } from '../define.ts'
 import { consentPaths, type UserToken } from './user-token-schema.ts'
 import type { PageOutcome, TokenOwner, UserTokens } from './user-tokens.ts'
 
-/** Who is not known has no token. */
+/** An unauthenticated client has no token. */
 const NO_USER = { ...reply(403, 'backend-auth'), detail: 'no verified token identifies the user' }
 const NOT_SERVED = { ...reply(503, 'backend-auth'), detail: 'user tokens are not available here' }
 
-/** The token of the user for the backend, or the link by which the user gets one. */
+/** The user's token for the backend, or a response with the link to get one. */
 export function findUserToken(
   value: UserToken,
   policy: ValidPolicy,
@@ -50,7 +50,7 @@ async function found(
   return own.token
 }
 
-/** The user of the token that was verified last, which is that of the closest level. */
+/** The user of the token that was verified last, by the closest level. */
 function ownerOf(exchange: Exchange, claim: string): TokenOwner | undefined {
   for (let own = exchange.identity; own !== undefined; own = own.earlier) {
     if (own.variable !== 'jwt') continue
@@ -103,7 +103,7 @@ function openKept(value: UserToken, { policyDeps }: CompileContext): KeptTokens 
       scopes: signIn.scopes,
     },
   })
-  // Where nothing is served, nobody consents.
+  // If no pages are served, no user can consent.
   if (tokens === undefined) return { tokens, pages: [] }
   const { host } = paths
   const page = (path: string, serve: Serve): OwnPage => ({ host, path, step: pageStep(serve) })
@@ -135,7 +135,7 @@ const FOREIGN = {
   cookies: [],
 } as const
 
-/** A page of another site could disconnect whoever is signed in, or have them asked to consent. */
+/** A page of another site could disconnect the signed-in user or trigger a consent prompt. */
 function isForeign({ request }: Exchange): boolean {
   const site = request.headers.get('sec-fetch-site') ?? 'none'
   return site !== 'none' && site !== 'same-origin'
@@ -152,7 +152,7 @@ function pageStep(serve: Serve): Step {
   }
 }
 
-/** Addresses have codes in them: they are stored nowhere, and sent to no other site. */
+/** URLs contain codes: they must not be stored, or sent to other sites. */
 const GUARDED = headerEdit({
   set: [
     { name: 'cache-control', value: 'no-store' },

@@ -1,4 +1,4 @@
-/** The gateway as a client of the authorization server of a backend, as a policy names it. */
+/** The gateway as a client of a backend's authorization server, as configured in a policy. */
 export interface UserTokenSettings {
   readonly issuer: string | undefined
   readonly authorizationEndpoint: string | undefined
@@ -21,7 +21,7 @@ export interface UserTokenSettings {
   }
 }
 
-/** Whose token it is: the issuer of the token that the gateway verified, and the user there. */
+/** The owner of a token: the issuer of the token that the gateway verified, and its subject. */
 export interface TokenOwner {
   readonly issuer: string
   readonly subject: string
@@ -31,13 +31,13 @@ export type FoundToken =
   | {
       readonly kind: 'token'
       readonly token: string
-      /** The backend did not accept it: it is not sent again. Returns where the user consents. */
+      /** Discards a token that the backend rejected. Returns the URL at which the user consents. */
       rejected(): Promise<string>
     }
   | { readonly kind: 'consent'; readonly link: string }
   | { readonly kind: 'unavailable'; readonly detail: string }
 
-/** What a browser is sent. `detail` is for the log alone. */
+/** The response to a browser. `detail` is for the log only. */
 export type PageOutcome =
   | { readonly location: string; readonly cookies: readonly string[] }
   | {
@@ -47,7 +47,7 @@ export type PageOutcome =
       readonly cookies: readonly string[]
     }
 
-/** Tokens of users for one backend. Of pages: undefined for what belongs to others. */
+/** User tokens for one backend. Pages return undefined if the request belongs to another policy. */
 export interface UserTokens {
   find(owner: TokenOwner): Promise<FoundToken>
   connect(query: string, cookies: string | undefined): Promise<PageOutcome | undefined>
@@ -56,5 +56,5 @@ export interface UserTokens {
   disconnect(cookies: string | undefined): Promise<PageOutcome>
 }
 
-/** Undefined: they would be kept where nobody can read them again, for want of a key. */
+/** Undefined: without an encryption key, the tokens could not be read again. */
 export type OpenUserTokens = (settings: UserTokenSettings) => UserTokens | undefined

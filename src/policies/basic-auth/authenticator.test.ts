@@ -49,7 +49,7 @@ describe('basic authentication', () => {
   ] as const) {
     it(`${what}: ${expected}`, async () => {
       const { reply, backend, exchange } = await decide(program, asked)
-      const { fault } = exchange.refusal ?? {}
+      const { fault } = exchange.rejection ?? {}
       assert.equal(reply === undefined ? backend?.name : `${reply.status} ${fault}`, expected)
       assert.equal(exchange.requestEdit.removed.length, 'headers' in asked ? 1 : 0)
     })

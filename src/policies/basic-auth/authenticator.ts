@@ -11,7 +11,7 @@ const MALFORMED = new BadCredential('malformed', 'not a base64-encoded name and 
 const WRONG = new BadCredential('wrong-secret', 'wrong name or password')
 const BUSY = new BadCredential(UNAVAILABLE, 'too many pending password checks')
 
-/** `field`: where in the policy its value stands; empty where it is the whole. */
+/** `field`: the path of the value in the policy; empty if it is the whole value. */
 export function openBasic(
   { htpasswd, realm, location }: Omit<BasicAuth, 'mode'>,
   policy: ValidPolicy,
@@ -55,7 +55,7 @@ function foundOf(username: string, signedIn: SignedIn): Found {
 
 const LONGEST = 1024
 
-/** RFC 7617 §2: what stands before the first colon is the name. */
+/** RFC 7617 §2: the name ends at the first colon. */
 function decode(text: string): readonly [name: string, password: string] | undefined {
   if (text.length > LONGEST || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined
   const bytes = Buffer.from(text, 'base64')
@@ -66,7 +66,7 @@ function decode(text: string): readonly [name: string, password: string] | undef
     return undefined
   }
   const colon = decoded.indexOf(':')
-  // Without control characters (RFC 7617 §2): to some hashes a password ends at the first NUL.
+  // RFC 7617 §2 excludes control characters: for some hashes a password ends at the first NUL.
   if (colon <= 0 || /\p{Cc}/u.test(decoded)) return undefined
   return [decoded.slice(0, colon), decoded.slice(colon + 1)]
 }

@@ -3,7 +3,7 @@ import bcrypt from 'bcryptjs'
 import { apr1, shaCrypt } from './crypt.ts'
 import type { PasswordHash } from './htpasswd.ts'
 
-/** Whether the password is the one of the hash. Slow on purpose: never on the event loop. */
+/** Whether the password matches the hash. Slow by design: never call it on the event loop. */
 export function checkPassword(password: string, hash: PasswordHash): boolean {
   switch (hash.kind) {
     case 'bcrypt':

@@ -1,9 +1,9 @@
 import { createHash, hash } from 'node:crypto'
 
-/** The alphabet of crypt(3), which is not that of base64. */
+/** The alphabet of crypt(3), which differs from base64. */
 const ALPHABET = './0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** Three bytes as four characters, the least significant bits first. */
+/** Encodes three bytes as four characters, least significant bits first. */
 function encode(digest: Buffer, order: readonly (readonly number[])[]): string {
   let text = ''
   for (const positions of order) {
@@ -27,7 +27,7 @@ function triples(
   return Array.from({ length: count }, (_, i) => of(i))
 }
 
-/** The SHA-2 of crypt(3), `$5$` and `$6$`: the last part of such a hash. */
+/** SHA-2 crypt(3), `$5$` and `$6$`: computes the last part of such a hash. */
 export function shaCrypt(
   algorithm: 'sha256' | 'sha512',
   password: string,
@@ -61,7 +61,7 @@ export function shaCrypt(
     : encode(c, [...SHA512_ORDER, [63]])
 }
 
-/** As many bytes as asked for, of one digest after the other. */
+/** Repeats the digest to the given number of bytes. */
 function stretched(digest: Buffer, length: number): Buffer {
   return Buffer.concat(repeated(digest, Math.ceil(length / digest.length))).subarray(0, length)
 }
@@ -73,7 +73,7 @@ function repeated(bytes: Buffer, times: number): Buffer[] {
 const APR1_ROUNDS = 1000
 const APR1_ORDER = [[0, 6, 12], [1, 7, 13], [2, 8, 14], [3, 9, 15], [4, 10, 5], [11]]
 
-/** Apache's MD5, `$apr1$`: the last part of such a hash. */
+/** Apache's MD5, `$apr1$`: computes the last part of such a hash. */
 export function apr1(password: string, saltText: string): string {
   const key = Buffer.from(password, 'utf8')
   const salt = Buffer.from(saltText, 'utf8')

@@ -1,10 +1,10 @@
-/** How the password of one user is kept. Nothing of it is a password. */
+/** A stored password hash of one user. It contains no password. */
 export type PasswordHash =
   | { readonly kind: 'bcrypt'; readonly hash: string }
   | {
       readonly kind: 'argon2'
       readonly algorithm: 'argon2d' | 'argon2i' | 'argon2id'
-      /** KiB. */
+      /** In KiB. */
       readonly memory: number
       readonly passes: number
       readonly parallelism: number
@@ -24,17 +24,17 @@ export type PasswordHash =
 
 export interface Users {
   readonly byName: ReadonlyMap<string, PasswordHash>
-  /** Lines that nobody can sign in by. */
+  /** Lines that cannot be used to sign in. */
   readonly faults: readonly LineFault[]
 }
 
 export interface LineFault {
-  /** From 1. */
+  /** Counts from 1. */
   readonly line: number
   readonly problem: string
 }
 
-/** The text of an htpasswd file: `name:hash` on each line, `#` before what is to be skipped. */
+/** Parses an htpasswd file: `name:hash` on each line, `#` starts a comment. */
 export function parseHtpasswd(text: string): Users {
   const byName = new Map<string, PasswordHash>()
   const faults: LineFault[] = []
@@ -58,14 +58,14 @@ const SHA1 = /^\{SHA\}([A-Za-z0-9+/]{27}=)$/
 const SHA_CRYPT = /^\$([56])\$(?:rounds=(\d{1,9})\$)?([^$]{0,16})\$([./A-Za-z0-9]+)$/
 const APR1 = /^\$apr1\$([^$]{0,8})\$([./A-Za-z0-9]{22})$/
 
-/** Beyond these one wrong password would keep others waiting for seconds. */
+/** Beyond these limits, one wrong password would block other checks for seconds. */
 const MAX_BCRYPT_COST = 15
 const MAX_ARGON2_MEMORY = 262_144
 const MAX_ARGON2_WORK = 2_097_152
 const MAX_ROUNDS = 500_000
 const ARGON2_VERSION = 19
 
-/** A sentence where it cannot be checked. */
+/** A string describes why the hash cannot be checked. */
 export function parseHash(text: string): PasswordHash | string {
   const bcrypt = BCRYPT.exec(text)
   if (bcrypt !== null) {

@@ -2,24 +2,24 @@ import { Worker } from 'node:worker_threads'
 import type { PasswordHash } from './htpasswd.ts'
 import type { PasswordQuestion, PasswordResult } from './password-worker.ts'
 
-/** Passwords that wait to be checked; whoever comes then is told to come again. */
+/** Max number of password checks in progress; requests beyond that are rejected as unavailable. */
 const MAX_WAITING = 64
 
 /**
- * The one thread of this process that checks passwords. A check takes tens of milliseconds on
- * purpose, and nobody else is to wait for it; one thread bounds what wrong passwords can cost.
+ * The single thread of this process that checks passwords. A check takes tens of milliseconds by
+ * design and must not block other requests; a single thread bounds the cost of wrong passwords.
  */
 class PasswordThread {
   readonly #waiting = new Map<number, (isRight: boolean | undefined) => void>()
   #worker: Worker | undefined
   #ids = 0
 
-  /** Undefined where it could not be told: too many wait, or the thread ended. */
+  /** Undefined if the check was not possible: the queue is full, or the thread ended. */
   check(password: string, hash: PasswordHash): Promise<boolean | undefined> {
     if (this.#waiting.size >= MAX_WAITING) return Promise.resolve(undefined)
     this.#worker ??= this.#start()
     const id = ++this.#ids
-    // Whoever waits keeps the process alive; the thread by itself does not.
+    // A pending check keeps the process alive; the thread alone does not.
     this.#worker.ref()
     this.#worker.postMessage({ id, password, hash } satisfies PasswordQuestion)
     return new Promise((resolve) => this.#waiting.set(id, resolve))
@@ -42,7 +42,7 @@ class PasswordThread {
   }
 }
 
-/** Beside this file as it is, beside the bundle of a release, or inside a release of one file. */
+/** Next to this source file, next to the bundle of a release, or inside a single-file release. */
 function startThread(): Worker {
   const { getAsset, isSea } = process.getBuiltinModule('node:sea')
   if (isSea()) {

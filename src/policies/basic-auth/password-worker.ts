@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads'
 import { checkPassword } from './check-password.ts'
 import type { PasswordHash } from './htpasswd.ts'
 
-/** A question to the thread that checks passwords, and its response under the same number. */
+/** A request to the thread that checks passwords; its result has the same id. */
 export interface PasswordQuestion {
   readonly id: number
   readonly password: string
@@ -19,7 +19,7 @@ parentPort?.on('message', ({ id, password, hash }: PasswordQuestion) => {
   try {
     isRight = checkPassword(password, hash)
   } catch {
-    // What cannot be checked is not right.
+    // A hash that cannot be checked does not match.
   }
   parentPort?.postMessage({ id, isRight } satisfies PasswordResult)
 })

@@ -4,7 +4,7 @@ import { sealSecret, secret } from '../materials.ts'
 import { choice } from '../scalars.ts'
 import { aliased, issue, oneOfKeys } from '../shapes.ts'
 
-/** bcrypt, argon2, SHA-1 of htpasswd, SHA-2 crypt and Apache's MD5; never plain text. */
+/** bcrypt, argon2, htpasswd SHA-1, SHA-2 crypt and Apache's MD5; never plain text. */
 const ENTRY = /^[^:\s]+:(\$2[abxy]\$|\$argon2(id|i|d)\$|\{SHA\}|\$[56]\$|\$apr1\$)\S+$/
 
 const user = () =>

@@ -2,22 +2,22 @@ import { createHmac, randomBytes } from 'node:crypto'
 import type { PasswordHash, Users } from './htpasswd.ts'
 import { passwordThread } from './password-thread.ts'
 
-/** Undefined: it could not be told. */
+/** Undefined if the check was not possible. */
 export type SignedIn = boolean | undefined
 
 const MAX_REMEMBERED = 10_000
 
 /**
- * Checks users of one policy. Browsers send the password with every request, so what was right is
- * remembered, by a digest under a key of this process alone. What was wrong is not: it must not
- * push out what was right.
+ * Checks the users of one policy. Browsers send the password with every request, so correct ones
+ * are cached, by a digest under a key that only this process has. Wrong ones are not: they must not
+ * evict correct ones.
  */
 export class SignIn {
   readonly #users: ReadonlyMap<string, PasswordHash>
   readonly #key = randomBytes(32)
   readonly #right = new Set<string>()
   readonly #pending = new Map<string, Promise<SignedIn>>()
-  /** What an unknown name is checked against, so that it takes the time of a known one. */
+  /** Unknown names are checked against this hash, so that they take as long as known ones. */
   readonly #decoy: PasswordHash | undefined
 
   constructor({ byName }: Users) {
@@ -28,7 +28,7 @@ export class SignIn {
   check(name: string, password: string): SignedIn | Promise<SignedIn> {
     const digest = createHmac('sha256', this.#key).update(`${name}\0${password}`).digest('base64')
     if (this.#right.has(digest)) {
-      // A Set keeps the order of insertion: what is used goes to the end, and lasts longest.
+      // A Set keeps insertion order: a used entry moves to the end and is evicted last.
       this.#right.delete(digest)
       this.#right.add(digest)
       return true

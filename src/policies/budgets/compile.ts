@@ -16,7 +16,7 @@ interface Compiled {
   readonly keyOf: KeyOf
 }
 
-/** What is taken of them is for whoever makes the call to say: nobody knows the model yet. */
+/** The code that makes the call takes from the budgets: the model is not known yet. */
 export function compileBudgets(
   policies: Attachments<readonly Budget[]>,
   context: CompileContext,
@@ -53,7 +53,7 @@ function limitOf(
     take(estimate) {
       const now = date()
       const { end } = periodAt(now, per)
-      // A call that may use more than there is needs all of it.
+      // A call that may use more than the capacity needs all of it.
       const amount = Math.min(Math.max(1, Math.ceil(estimate)), capacity)
       const settle = (shortage: Awaited<ReturnType<Ledger['take']>>): Reply | undefined => {
         if (shortage === 'owner-away') return AWAY
@@ -61,7 +61,7 @@ function limitOf(
         taken = amount
         return undefined
       }
-      // What it used belongs to the period in which it began.
+      // Usage counts for the period in which the call started.
       ends = end
       const outcome = ledger.take(ends, key, amount)
       return outcome instanceof Promise ? outcome.then(settle) : settle(outcome)
@@ -79,7 +79,7 @@ const AWAY: Reply = {
   detail: 'owner-away',
 }
 
-/** SDKs that retry by themselves wait for seconds, not for tomorrow. */
+/** SDKs that retry automatically wait for seconds, not until tomorrow. */
 const WORTH_WAITING = 60_000
 
 function usedUp(wait: number): Reply {

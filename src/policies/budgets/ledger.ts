@@ -10,31 +10,31 @@ import { hashOf } from '../../model/hash.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import type { Budget } from './schema.ts'
 
-/** Of a limit that is never filled again: the next period has a key of its own. */
+/** For a limit that is never refilled: the next period has its own key. */
 const NEVER_FILLED = 40 * 86_400_000
 
-/** What is left of one budget, for each key and period. */
+/** The remainder of one budget, for each key and period. */
 export interface Ledger {
   take(
     ends: number,
     key: string,
     amount: number,
   ): Shortage | undefined | Promise<Shortage | undefined>
-  /** So much more was used than was taken, or less if it is negative. */
+  /** Charges usage beyond what was taken; a negative amount returns some. */
   charge(ends: number, key: string, amount: number): void
 }
 
 interface LedgerDeps {
-  /** Of one process among several. */
+  /** Set in one of several processes. */
   readonly quotas?: Quotas | undefined
-  /** Of a process that serves alone. */
+  /** Set in a process that serves alone. */
   readonly store?: BudgetStore | undefined
 }
 
-/** The ledgers of all budgets of a policy, which live on across reloads. */
+/** The ledgers of all budgets of a policy; they survive reloads. */
 export class Ledgers {
   readonly ledgers: readonly Ledger[]
-  /** What each is called among the processes that share it. */
+  /** Their names among the processes that share them. */
   readonly quotas: readonly string[]
 
   constructor(policy: ValidPolicy<readonly Budget[]>, { quotas, store }: LedgerDeps) {
@@ -49,12 +49,12 @@ export class Ledgers {
   }
 }
 
-/** Of a process that nobody gave a store. */
+/** For a process without a configured store. */
 const OWN = new MemoryBudgets()
 
 /**
- * What each is called wherever it is counted, after a restart and after an edit of its amount, too:
- * who raises a budget does not forget what was used of it.
+ * The name of each budget wherever it is counted. It is stable across restarts and edits of the
+ * amount: raising a budget keeps its usage.
  */
 export function budgetNames({
   level,
@@ -70,7 +70,9 @@ export function budgetNames({
   })
 }
 
-/** Dollars are counted in billionths, which a double holds exactly up to nine million dollars. */
+/**
+ * Dollars are counted in billionths, which a double represents exactly up to nine million dollars.
+ */
 const UNITS_PER_DOLLAR = 1e9
 
 export function unitsOf({ measure, amount }: Budget): number {
@@ -86,7 +88,7 @@ function ownLedger(budget: Budget, name: string, store: BudgetStore): Ledger {
   }
 }
 
-/** The process that owns the quotas knows what is left. */
+/** The process that owns the quotas tracks the remainder. */
 function sharedLedger(budget: Budget, quota: string, quotas: Quotas): Ledger {
   const capacity = unitsOf(budget)
   const limit: QuotaLimit = {
@@ -98,8 +100,8 @@ function sharedLedger(budget: Budget, quota: string, quotas: Quotas): Ledger {
   return {
     take(ends, key, amount) {
       const outcome = quotas.take([{ quota, limit, key: periodKey(ends, key), amount }])
-      const settle = (refusal: Awaited<typeof outcome>): Shortage | undefined =>
-        refusal === undefined ? undefined : refusal.isAway ? 'owner-away' : 'used-up'
+      const settle = (rejection: Awaited<typeof outcome>): Shortage | undefined =>
+        rejection === undefined ? undefined : rejection.isAway ? 'owner-away' : 'used-up'
       return outcome instanceof Promise ? outcome.then(settle) : settle(outcome)
     },
     charge: (ends, key, amount) => quotas.charge(quota, periodKey(ends, key), amount),

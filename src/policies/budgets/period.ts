@@ -1,6 +1,6 @@
 export type BudgetPeriod = 'Minute' | 'Hour' | 'Day' | 'Week' | 'Month'
 
-/** A period of the calendar, in milliseconds since 1970. */
+/** A calendar period, in milliseconds since 1970. */
 export interface Period {
   readonly start: number
   readonly end: number
@@ -13,7 +13,7 @@ const WEEK = 7 * DAY
 /** 1 January 1970 was a Thursday. */
 const FIRST_MONDAY = 4 * DAY
 
-/** The period that a time is in, in UTC, where every day has the same length. */
+/** The period that contains a time, in UTC, where every day has the same length. */
 export function periodAt(now: number, per: BudgetPeriod): Period {
   switch (per) {
     case 'Minute':

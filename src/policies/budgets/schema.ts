@@ -3,14 +3,14 @@ import { choice, expression, scalar } from '../scalars.ts'
 import { oneOfKeys } from '../shapes.ts'
 import type { BudgetPeriod } from './period.ts'
 
-/** What calls to models may use in each period of the calendar. */
+/** A usage limit for calls to models in each calendar period. */
 export interface Budget {
   readonly measure: 'requests' | 'tokens' | 'usd'
-  /** Of the measure; dollars with up to six decimals. */
+  /** In units of the measure; dollars with up to six decimals. */
   readonly amount: number
   readonly per: BudgetPeriod
   readonly key?: string
-  /** Absent: all. */
+  /** Absent: all models. */
   readonly models?: readonly string[]
   readonly maxKeys: number
 }

@@ -1,8 +1,8 @@
 import type { Algorithm } from './schema.ts'
 
 /**
- * The coding that the client wants most among those offered; undefined: as it is. A field that is
- * missing asks for nothing, and what is malformed in it is ignored (RFC 9110 §12.5.3).
+ * The offered coding that the client prefers; undefined: no coding. A missing field expresses no
+ * preference, and malformed parts are ignored (RFC 9110 §12.5.3).
  */
 export function preferredCoding(
   accept: string | undefined,
@@ -11,7 +11,7 @@ export function preferredCoding(
   if (accept === undefined) return undefined
   const weights = weightsIn(accept)
   const others = weights.get('*') ?? 0
-  // Without a word of its own it is acceptable, and worth less than all that is named.
+  // If not listed, identity is acceptable, but ranks below every listed coding.
   let best = weights.get('identity') ?? 0
   let chosen: Algorithm | undefined
   for (const coding of offered) {

@@ -9,7 +9,7 @@ import type { Algorithm, Compression } from './schema.ts'
 
 const VARY = new HeaderEdit([], [['vary', 'Accept-Encoding']])
 
-/** What was computed of other bytes, or is about parts of them. */
+/** Headers that describe the original bytes or ranges of them. */
 const OF_THE_BYTES = ['accept-ranges', 'content-md5', 'digest', 'content-digest', 'repr-digest']
 
 export function compileCompression([{ value }]: Attachments<Compression>): Part {
@@ -20,7 +20,8 @@ export function compileCompression([{ value }]: Attachments<Compression>): Part 
     response: (exchange, draft) => {
       const isConfirmed = draft.status === 304
       if (isConfirmed) weakenConfirmed(exchange, draft)
-      // A cache must know that others get other bytes, also where this client gets these.
+      // Caches must know that other clients get different bytes, even if this client gets the
+      // original.
       const isVaried = isConfirmed ? mayBeCompressed(draft, isListed) : concerns(draft)
       if (isVaried && !variesByCoding(draft.headers)) draft.change(VARY)
       return undefined
@@ -78,7 +79,7 @@ function encoded(coding: Algorithm, etag: string | undefined): HeaderEdit {
   )
 }
 
-/** RFC 9110 §15.4.5: 304 says by what the 200 would vary, and mostly not of what type that is. */
+/** RFC 9110 §15.4.5: a 304 has the Vary field of the 200 response, but usually no Content-Type. */
 function mayBeCompressed(
   { headers }: ResponseDraft,
   isListed: (contentType: string) => boolean,
@@ -87,7 +88,7 @@ function mayBeCompressed(
   return type === undefined || isListed(type)
 }
 
-/** The client has what was compressed: to it the response goes by the weak name. */
+/** The client's copy is compressed, so the response needs the weak ETag. */
 function weakenConfirmed({ request }: Exchange, draft: ResponseDraft): void {
   const etag = draft.headers.get('etag')
   const known = request.headers.get('if-none-match')

@@ -12,7 +12,7 @@ import type { Algorithm } from './schema.ts'
 
 type Compressor = Gzip | BrotliCompress | ZstdCompress
 
-/** Windows of 256 KiB: a response takes no more memory than that, whatever its length. */
+/** Windows of 256 KiB: this bounds the memory of a response, whatever its length. */
 const WINDOW = 18
 
 const OPEN: Readonly<Record<Algorithm, () => Compressor>> = {
@@ -39,7 +39,7 @@ const FLUSH: Readonly<Record<Algorithm, number>> = {
   zstd: constants.ZSTD_e_flush,
 }
 
-/** `flushes`: what came so far is to leave whenever the backend pauses. */
+/** `flushes`: sends pending output whenever the backend pauses. */
 export function compress(algorithm: Algorithm, flow: BodyFlow, flushes: boolean): BodyTransformer {
   const stream = OPEN[algorithm]()
   let isDirty = false

@@ -7,7 +7,7 @@ import type { Cors } from './schema.ts'
 
 type Field = readonly [name: string, value: string]
 
-/** Whoever sets this policy is responsible for the headers: what the backend says of them is dropped. */
+/** This policy owns these headers: the values that the backend sets are removed. */
 const OWN: readonly string[] = [
   'access-control-allow-origin',
   'access-control-allow-credentials',
@@ -44,14 +44,14 @@ export function compileCors([{ value }]: Attachments<Cors>): Part {
   }
 }
 
-/** What becomes of a response. Equal cases are one edit, so that it is rendered once. */
+/** Compiles the edit of a response. Equal cases share one edit, so that it is rendered once. */
 function compileEdits(
   { allowCredentials, exposeHeaders }: Cors,
   isPublic: boolean,
   isAllowed: (origin: string) => boolean,
 ): (origin: string | undefined, after: HeaderEdit) => HeaderEdit {
   const exposed = listed(exposeHeaders, allowCredentials, undefined)
-  // Without it a cache would give one origin's response to another.
+  // Without Vary, a cache would serve one origin's response to another.
   const vary = isPublic ? [] : [VARY_BY_ORIGIN]
   const foreign = new HeaderEdit(OWN, vary)
   const allowed = (origin: string) =>
@@ -86,12 +86,12 @@ function compilePreflight(
   isAllowed: (origin: string) => boolean,
 ): (exchange: Exchange, origin: string, asked: string) => Reply {
   const { allowCredentials, allowMethods, allowHeaders, exposeHeaders, maxAge } = value
-  // Browsers look for it in the response proper; the Gateway API has it here, too.
+  // Browsers read it from the actual response; the Gateway API includes it here, too.
   const exposed = listed(exposeHeaders, allowCredentials, undefined)
-  // A browser takes a response without the headers as a refusal; there is nothing more to say.
-  const refused = preflightReply([VARY_OF_PREFLIGHT])
+  // A browser treats a response without the headers as a rejection; nothing else is needed.
+  const rejected = preflightReply([VARY_OF_PREFLIGHT])
   return ({ request }, origin, askedMethod) => {
-    if (!isAllowed(origin)) return refused
+    if (!isAllowed(origin)) return rejected
     const askedHeaders = request.headers.get('access-control-request-headers')
     return preflightReply([
       ['access-control-allow-origin', isPublic ? '*' : origin],
@@ -113,8 +113,8 @@ function preflightReply(fields: readonly Field[]): Reply {
 }
 
 /**
- * Gateway API: where credentials are allowed a wildcard is not one to a browser, so what was asked
- * for is named in its place; and what is not asked for cannot be named.
+ * Gateway API: browsers do not treat `*` as a wildcard if credentials are allowed, so the requested
+ * names are listed instead; names that were not requested cannot be listed.
  */
 function listed(names: readonly string[], withCredentials: boolean, asked: string | undefined) {
   if (!names.includes('*')) return names.join(', ')

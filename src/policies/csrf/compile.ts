@@ -1,11 +1,14 @@
 import type { Exchange } from '../../exchange/exchange.ts'
-import type { Refusal } from '../../exchange/refusal.ts'
+import type { Rejection } from '../../exchange/rejection.ts'
 import { reply } from '../../exchange/reply.ts'
 import type { Attachments, Part } from '../define.ts'
 import { compileOrigins, withoutImpliedPort } from '../origins.ts'
 import type { Csrf } from './schema.ts'
 
-/** RFC 9110 §9.2.1. Names of methods have a case: `get` is another method, and not known as safe. */
+/**
+ * RFC 9110 §9.2.1. Method names are case-sensitive: `get` is a different method, not known to be
+ * safe.
+ */
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
 const detail = 'a page of another site sent the request'
@@ -13,20 +16,20 @@ const REJECTED = { ...reply(403, 'csrf'), detail }
 
 export function compileCsrf([policy]: Attachments<Csrf>): Part {
   const isTrusted = compileOrigins(policy.value.additionalOrigins)
-  const refusal: Refusal = { by: policy, method: 'csrf', fault: 'cross-site', detail }
+  const rejection: Rejection = { by: policy, method: 'csrf', fault: 'cross-site', detail }
   return {
     step: (exchange) => {
       if (SAFE.has(exchange.request.method) || isOwnSite(exchange, isTrusted)) return undefined
-      exchange.refusal = refusal
+      exchange.rejection = rejection
       return REJECTED
     },
   }
 }
 
 /**
- * Fetch Metadata says it where there is any: no page can set it. Where there is none, as from old
- * browsers and on plain HTTP, the origin must be that of the request; the scheme is left out of
- * that comparison, since TLS may end before the gateway. Whoever sends neither is no browser.
+ * Uses Fetch Metadata if present, which pages cannot set. If it is absent, as from old browsers and
+ * over plain HTTP, Origin must match the host of the request; the scheme is not compared, since TLS
+ * may be terminated in front of the gateway. A client that sends neither is not a browser.
  */
 function isOwnSite({ request }: Exchange, isTrusted: (origin: string) => boolean): boolean {
   const { headers } = request

@@ -24,7 +24,7 @@ export function compileDelay([policy]: Attachments<Delay>, context: CompileConte
   }
 }
 
-/** Of a duration or a number of milliseconds; all else is no delay. */
+/** The value of a duration or a number of milliseconds; any other value is no delay. */
 function millisecondsOf(value: Value | undefined): number {
   if (typeof value === 'number') return value
   if (typeof value === 'bigint') return Number(value)
@@ -35,7 +35,7 @@ function millisecondsOf(value: Value | undefined): number {
 
 function pause(milliseconds: number): Promise<undefined> {
   return new Promise((resolve) => {
-    // A gateway that stops does not wait for it.
+    // A delay does not hold up the shutdown of the gateway.
     setTimeout(() => resolve(undefined), milliseconds).unref()
   })
 }

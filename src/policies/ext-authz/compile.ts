@@ -13,7 +13,7 @@ import { ResponseCache } from './response-cache.ts'
 import type { ExtAuthz } from './schema.ts'
 import { applyChanges, NO_CHANGES, type Verdict } from './verdict.ts'
 
-/** Every service that reaches the place must admit the request. */
+/** Every service that applies at the place must admit the request. */
 export function compileExtAuthz(policies: Attachments<ExtAuthz>, site: CompileContext): Part {
   const steps = policies.map((policy) => compileOne(policy, site))
   return { step: (exchange) => runSteps(steps, exchange) }
@@ -23,7 +23,7 @@ type AskVerdict = (exchange: Exchange, body: Body | undefined) => Promise<Verdic
 
 interface Body {
   readonly bytes: Uint8Array
-  /** Of the whole. */
+  /** Size of the whole body. */
   readonly size: number
 }
 
@@ -36,7 +36,7 @@ function compileOne(policy: ValidPolicy<ExtAuthz>, site: CompileContext): Step {
   const responses =
     cache && site.kept(policy, () => new ResponseCache(cache.ttl, cache.maxEntries), 'responses')
   const keyOf = compileKey(policy, site)
-  const unavailable = refusalOf(policy)
+  const unavailable = rejectionOf(policy)
   const { now } = site
   const remove = http?.includeResponseHeaders ?? []
   const unsaid = remove.length === 0 ? NO_CHANGES : { ...NO_CHANGES, remove }
@@ -48,12 +48,12 @@ function compileOne(policy: ValidPolicy<ExtAuthz>, site: CompileContext): Step {
         exchange.identify(originalOf(policy), 'extauthz', verdict.metadata)
         return undefined
       case 'denied':
-        return refuse(exchange, policy, 'denied', verdict.detail, verdict.reply)
+        return reject(exchange, policy, 'denied', verdict.detail, verdict.reply)
       case 'failed':
         if (unavailable !== undefined) {
-          return refuse(exchange, policy, 'unavailable', verdict.detail, unavailable)
+          return reject(exchange, policy, 'unavailable', verdict.detail, unavailable)
         }
-        // Nobody said anything, and a client must not say it in the name of the service.
+        // The service did not respond, and a client must not set headers in its name.
         applyChanges(exchange, unsaid)
         return undefined
     }
@@ -62,7 +62,7 @@ function compileOne(policy: ValidPolicy<ExtAuthz>, site: CompileContext): Step {
   return (exchange) => {
     const body = includeRequestBody && bodyOf(exchange, includeRequestBody)
     if (body === 'too-large') {
-      return refuse(
+      return reject(
         exchange,
         policy,
         'too-large',
@@ -82,26 +82,26 @@ function compileOne(policy: ValidPolicy<ExtAuthz>, site: CompileContext): Step {
 
 const TOO_LARGE = reply(413, 'external-authorization')
 
-function refuse(
+function reject(
   exchange: Exchange,
   by: ValidPolicy,
   fault: string,
   detail: string,
   response: Reply,
 ): Reply {
-  exchange.refusal = { by, method: 'external', fault, detail }
+  exchange.rejection = { by, method: 'external', fault, detail }
   return { ...response, detail: `${fault}: ${detail}` }
 }
 
-/** Undefined: who cannot be asked is passed over, because somebody wanted it so. */
-function refusalOf({ value }: ValidPolicy<ExtAuthz>): Reply | undefined {
+/** Undefined: the configuration allows requests while the service is unavailable. */
+function rejectionOf({ value }: ValidPolicy<ExtAuthz>): Reply | undefined {
   const { failureMode } = value
   if (failureMode === 'Allow') return undefined
   const status = failureMode === 'Deny' ? 403 : failureMode.denyWithStatus
   return reply(status, 'external-authorization')
 }
 
-/** Undefined where the request has none. */
+/** Undefined if the request has none. */
 function bodyOf(
   { request, bodyBeginning, codedBody }: Exchange,
   { maxRequestBytes, allowPartialMessage }: NonNullable<ExtAuthz['includeRequestBody']>,
@@ -146,17 +146,17 @@ function askByGrpc(policy: ValidPolicy<ExtAuthz>, ask: Ask, site: CompileContext
 }
 
 /**
- * Only with such a policy, and already when it is compiled: what protobuf needs takes longer to
- * load than a request may.
+ * Loaded only if there is such a policy, and when it is compiled: loading protobuf takes too long
+ * for the request path.
  */
 function loadGrpc(): Promise<typeof import('./grpc.ts')> {
   const loading = import('./grpc.ts')
-  // Whoever waits for it is told; nobody may wait.
+  // Callers that await it see the error; there may be no caller.
   loading.catch(() => {})
   return loading
 }
 
-/** Credentials are what such a service judges by; more is told where it is asked for. */
+/** Such a service decides by credentials; other headers are sent only if configured. */
 const FEW: readonly string[] = ['authorization', 'cookie']
 
 function askByHttp(
@@ -193,7 +193,9 @@ const OF_CONNECTION: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-/** Those of the request, as the client sent them; none named: all, with those of HTTP/2. */
+/**
+ * Headers of the request, as sent by the client; no names: all, including HTTP/2 pseudo-headers.
+ */
 function headersOf({ request }: Exchange, names: readonly string[]): readonly Header[] {
   const pseudo: Readonly<Record<string, string>> = {
     ':method': request.method,
@@ -209,7 +211,7 @@ function headersOf({ request }: Exchange, names: readonly string[]): readonly He
   })
 }
 
-/** Undefined where an expression has no value: then the response is for this request alone. */
+/** Undefined if an expression has no value: the response is then not cached. */
 function compileKey(policy: ValidPolicy<ExtAuthz>, site: CompileContext) {
   const parts = (policy.value.cache?.key ?? []).map((text, index) =>
     site.compile(text, { policy, field: `cache.key[${index}]`, result: 'any' })?.evaluate(),

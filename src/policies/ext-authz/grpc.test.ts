@@ -6,7 +6,7 @@ import { decodeEnvoy, encodeEnvoy } from '../../../test/proxy/envoy-messages.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import { type Asked, grpcQuestion, readGrpcResponse } from './grpc.ts'
 
-// Everything is written by one implementation of protobuf and read by another.
+// Every message is encoded by one protobuf implementation and decoded by another.
 
 const PEER = { address: { text: '203.0.113.9' }, port: 51410 }
 const EXCHANGE = {
@@ -71,7 +71,7 @@ const { value: json } = fc.letrec((tie) => ({
   object: fc.dictionary(fc.string(), tie('value'), { maxKeys: 3 }),
 }))
 
-/** google.protobuf.Value as an object of its fields. */
+/** google.protobuf.Value as an object with its fields. */
 function wrapped(value: unknown): object {
   if (typeof value === 'string') return { stringValue: value }
   if (typeof value === 'number') return { numberValue: value }
@@ -87,7 +87,7 @@ function struct(value: object): object {
   return { fields }
 }
 
-/** The same without what says nothing: an empty list or map is not on the wire. */
+/** The same without empty members: an empty list or map is not on the wire. */
 const plain = (value: unknown) =>
   JSON.parse(
     JSON.stringify(value, (_, inner) =>
@@ -105,7 +105,7 @@ const plain = (value: unknown) =>
 describe('metadata for a service', () => {
   it('is read as it was written', () => {
     const property = fc.property(fc.dictionary(fc.string(), json), (object) => {
-      // protobufjs has no member of this name.
+      // protobufjs does not support a member of this name.
       fc.pre(!JSON.stringify(object).includes('__proto__'))
       const { attributes } = asked({ metadata: { own: object as never } })
       const { own } = attributes.metadataContext.filterMetadata

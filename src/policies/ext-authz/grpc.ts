@@ -26,18 +26,18 @@ import { type Changes, denial, NO_CHANGES, unwritableHeader, type Verdict } from
 
 const METHOD_PATH = '/envoy.service.auth.v3.Authorization/Check'
 
-/** What is told besides the request itself. */
+/** What is sent in addition to the request itself. */
 export interface Asked {
   readonly headers: readonly Header[]
   readonly body: Uint8Array | undefined
-  /** The length of the whole body, where it is known. */
+  /** The length of the whole body, if known. */
   readonly size: number
   readonly packAsBytes: boolean
   readonly context: Readonly<Record<string, string>>
   readonly metadata: Readonly<Record<string, Json>>
 }
 
-/** envoy.service.auth.v3.CheckRequest as a unary call of gRPC. */
+/** envoy.service.auth.v3.CheckRequest as a unary gRPC call. */
 export function grpcQuestion(exchange: Exchange, asked: Asked, timeout: number): Question {
   const attributes = attributeContext(exchange, asked)
   const request = toBinary(CheckRequestSchema, create(CheckRequestSchema, { attributes }))
@@ -83,8 +83,8 @@ function attributeContext(
 }
 
 /**
- * A header has one character for each byte that the client sent. Bytes that are UTF-8 are sent as
- * they are, so that the service sees the text that was meant; others are taken for latin-1.
+ * A header has one character for each byte that the client sent. Valid UTF-8 is sent as such, so
+ * that the service sees the intended string; other bytes are interpreted as Latin-1.
  */
 function headerText(value: string): string {
   if (!/[\x80-\xff]/.test(value)) return value
@@ -92,12 +92,14 @@ function headerText(value: string): string {
   return isUtf8(sent) ? sent.toString('utf8') : value
 }
 
-/** A string of protobuf is UTF-8; what is not becomes replacement characters. */
+/** A protobuf string is UTF-8; invalid bytes become replacement characters. */
 function asText(body: Uint8Array): string {
   return new TextDecoder().decode(body)
 }
 
-/** Metadata is by filter, each an object; what is none stands in one under `value`. */
+/**
+ * Metadata has an object for each filter; any other value is wrapped in an object under `value`.
+ */
 function asObject(value: Json): Readonly<Record<string, Json>> {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   return isObject ? (value as Readonly<Record<string, Json>>) : { value }
@@ -121,11 +123,11 @@ export function readGrpcResponse(sent: ServiceResponse): Verdict {
   const { status: state, deniedResponse, okResponse, dynamicMetadata } = response
   const code = state?.code ?? 0
   if (code !== 0) return denied(deniedResponse, `code ${code}`)
-  // A denial beside the status OK: whichever of the two was meant, the request is not admitted.
+  // A denied response with status OK is contradictory, so the request is not admitted.
   if (deniedResponse !== undefined) return denied(deniedResponse, 'a denied response with code 0')
   const changes = changesOf(okResponse)
   const unwritable = unwritableHeader(changes)
-  // Without it the backend would take the client's own header of this name for the service's word.
+  // Without this header, the backend would trust the client's own header of the same name.
   if (unwritable !== undefined) return denied(undefined, `${unwritable} cannot be sent`)
   const metadata = (dynamicMetadata ?? okResponse?.dynamicMetadata ?? {}) as JsonObject
   return { kind: 'allowed', changes, metadata }
@@ -166,7 +168,7 @@ function changesOf(ok: OkHttpResponse | undefined): Changes {
 
 type Action = 'set' | 'add' | 'add-if-absent' | 'overwrite'
 
-/** Where neither field says otherwise, a header is replaced. */
+/** By default, a header is replaced. */
 function actionOf({ append, appendAction }: HeaderValueOption): Action {
   if (append === true) return 'add'
   switch (appendAction) {

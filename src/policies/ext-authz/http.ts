@@ -17,9 +17,9 @@ type Evaluate = (variables: Variables) => Value | undefined
 
 const MAX_RESPONSE = 65_536
 
-/** The service is asked by a plain request: 2xx admits, 5xx is no response, all else refuses. */
+/** The service is called with a plain request: 2xx admits, 5xx is a failure, all else denies. */
 export interface HttpAsking {
-  /** Undefined where an expression has no value: then nobody can be asked. */
+  /** Undefined if an expression has no value: the service cannot be called then. */
   question(exchange: Exchange, headers: readonly Header[], timeout: number): Question | undefined
   read(exchange: Exchange, response: ServiceResponse): Verdict
 }
@@ -86,13 +86,13 @@ export function compileHttp(
         return value === undefined ? [] : [[name.toLowerCase(), value]]
       })
       const { includeResponseHeaders: remove } = protocol
-      // The backend takes these for the word of the service: what a client sent must not stay.
+      // The backend trusts these headers as set by the service, so those of the client are removed.
       const changes = remove.length === 0 ? NO_CHANGES : { ...NO_CHANGES, set: wanted, remove }
       return { kind: 'allowed', changes, metadata: metadataOf(exchange, response) }
     },
   }
 
-  /** `response` is the response of the service while its expressions run. */
+  /** While its expressions run, `response` is the response of the service. */
   function metadataOf(exchange: Exchange, { status, headers, body }: ServiceResponse): JsonObject {
     if (metadata.length === 0) return {}
     const before = exchange.response
@@ -109,7 +109,7 @@ export function compileHttp(
 
 const NO_VALUE: Evaluate = () => undefined
 
-/** `response` is that of the service, whose body is there in any case. */
+/** `response` is the service's, whose body is always available. */
 const OF_SERVICE = { stage: 'response', hasOwnResponse: true } as const
 
 function sentTo(location: string) {

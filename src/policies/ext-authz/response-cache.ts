@@ -1,6 +1,6 @@
 import type { Verdict } from './verdict.ts'
 
-/** Responses by what they depend on, for a while. The longest unused is forgotten first. */
+/** Verdicts by key, for a limited time. Evicts the least recently used. */
 export class ResponseCache {
   readonly #ttl: number
   readonly #max: number
@@ -20,7 +20,7 @@ export class ResponseCache {
     return known.verdict
   }
 
-  /** A failure is no response: the next one asks again. */
+  /** Failures are not cached: the next request calls the service again. */
   set(key: string, verdict: Verdict, now: number): void {
     if (verdict.kind === 'failed') return
     this.#known.set(key, { verdict, until: now + this.#ttl })

@@ -115,13 +115,13 @@ export const extAuthz = orConditional(plainExtAuthz, entry)
 
 export type ExtAuthz = z.output<typeof plainExtAuthz>
 
-/** The service is shown the body: all of it, unless its beginning is enough. */
+/** How much of the body the service receives: all of it, unless its beginning is enough. */
 export function bodyShown({ includeRequestBody }: ExtAuthz): 'whole' | 'beginning' | undefined {
   if (includeRequestBody === undefined) return undefined
   return includeRequestBody.allowPartialMessage ? 'beginning' : 'whole'
 }
 
-/** Whether it admits requests, or some of them, while its service cannot be reached. */
+/** Whether requests, or some of them, are admitted while the service is unavailable. */
 export function failsOpen(value: unknown): boolean {
   return valuesOf(value).some(
     (one) => (one as { readonly failureMode?: unknown }).failureMode === 'Allow',

@@ -4,21 +4,21 @@ import { HeaderEdit, headerEdit } from '../../exchange/header-edit.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
 import { type Header, isFit, isFitName, unwritable } from '../service-headers.ts'
 
-/** What a service says of a request. */
+/** The verdict of a service about a request. */
 export type Verdict =
   | { readonly kind: 'allowed'; readonly changes: Changes; readonly metadata: JsonObject }
-  /** `detail`: its status, for the log and decision records. */
+  /** `detail`: the status, for the log and decision records. */
   | { readonly kind: 'denied'; readonly reply: Reply; readonly detail: string }
-  /** It could not be asked, or did not respond with what can be understood. */
+  /** The service could not be called, or its response is invalid. */
   | { readonly kind: 'failed'; readonly detail: string }
 
-/** What it wants to have changed in a request that it admits, and in the response to it. */
+/** Changes to a request that the service admits, and to the response. */
 export interface Changes {
   readonly set: readonly Header[]
   readonly add: readonly Header[]
-  /** Only where the request has none of the name. */
+  /** Only if the request has no header of this name. */
   readonly addIfAbsent: readonly Header[]
-  /** Only where the request has one of the name. */
+  /** Only if the request has a header of this name. */
   readonly overwrite: readonly Header[]
   readonly remove: readonly string[]
   readonly responseSet: readonly Header[]
@@ -39,7 +39,7 @@ export const NO_CHANGES: Changes = {
   queryRemove: [],
 }
 
-/** The first header of the changes that no message can have; those of `OWN` are left out. */
+/** The first changed header that cannot be sent; headers in `OWN` are ignored. */
 export function unwritableHeader(changes: Changes): string | undefined {
   const { set, add, addIfAbsent, overwrite, responseSet, responseAdd } = changes
   const all = [...set, ...add, ...addIfAbsent, ...overwrite, ...responseSet, ...responseAdd]
@@ -82,7 +82,7 @@ function changeQuery(exchange: Exchange, { querySet, queryRemove }: Changes): vo
   exchange.search = query.size === 0 ? '' : `?${query}`
 }
 
-/** A response for the client as the service wrote it; what could break out of its line is left out. */
+/** A response to the client as the service wrote it, without headers that could inject into it. */
 export function denial(status: number, headers: readonly Header[], body: Uint8Array): Reply {
   const fit = headers.filter(isFit)
   const isType = ([name]: Header) => name.toLowerCase() === 'content-type'

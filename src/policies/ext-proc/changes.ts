@@ -6,9 +6,9 @@ import type { ResponseDraft } from '../../exchange/response-draft.ts'
 import { type Header, isFit, isFitName } from '../service-headers.ts'
 import type { Changes, Reply, SetHeader } from './messages.ts'
 
-/* What a service changes in a message, and what it says in place of one. */
+/* Changes that a service makes to a message, and responses that it sends instead. */
 
-/** What could not be done, in a few words; undefined: all was. */
+/** A short description of a change that is not possible; undefined: all were applied. */
 export function changeRequest(exchange: Exchange, changes: Changes): string | undefined {
   for (const { name, value } of changes.set) {
     if (name === ':path') {
@@ -26,7 +26,7 @@ export function changeRequest(exchange: Exchange, changes: Changes): string | un
   return undefined
 }
 
-/** The same of a response. */
+/** The same for a response. */
 export function changeResponse(draft: ResponseDraft, changes: Changes): string | undefined {
   for (const { name, value } of changes.set) {
     if (!name.startsWith(':')) continue
@@ -54,7 +54,7 @@ function editOf({ set, remove }: Changes, headers: HeaderView) {
   })
 }
 
-/** What the client gets in place of what it asked for. */
+/** The response that the client gets instead. */
 export function immediateReply({
   status,
   headers,

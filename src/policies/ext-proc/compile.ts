@@ -18,16 +18,16 @@ export function compileExtProc([policy]: Attachments<unknown>, context: CompileC
     const evaluate = condition === undefined ? undefined : context.compile(condition, place)
     return {
       processor: compileOne(policy, value as ExtProc, field, context),
-      // One that does not compile makes the whole policy deny.
+      // An entry that does not compile makes the whole policy deny.
       evaluate: condition === undefined ? () => true : (evaluate?.evaluate() ?? (() => undefined)),
     }
   })
-  /** Who looks at a request that is under way, and at its response. */
+  /** The processing of each active request and of its response. */
   const active = new WeakMap<Exchange, Processing>()
 
   const step = (exchange: Exchange): Outcome | Promise<Outcome> => {
     const variables = variablesOf(exchange)
-    // In doubt it applies: a client could make a condition fail by leaving out what it reads.
+    // In doubt it applies: a client could make a condition fail by omitting what it reads.
     const found = processors.find(({ evaluate }) => evaluate(variables) !== false)
     if (found === undefined) return undefined
     const processing = new Processing(found.processor, exchange)
@@ -41,7 +41,7 @@ export function compileExtProc([policy]: Attachments<unknown>, context: CompileC
     grpc: true,
     open: (exchange, flow) => {
       const body = active.get(exchange)?.replacedBody
-      // What reads the body itself has read the new one.
+      // Backends that read the body themselves have already read the new one.
       if (body === undefined || READS_BODY.has(exchange.backend?.type)) return undefined
       return {
         write: () => true,
@@ -65,7 +65,7 @@ export function compileExtProc([policy]: Attachments<unknown>, context: CompileC
 
 const READS_BODY: ReadonlySet<unknown> = new Set(['ai', 'mcp'])
 
-/** The same for all entries: the schema sees to it. */
+/** The same for all entries, as the schema ensures. */
 function responseBodyOf(
   value: ExtProc | undefined,
   active: WeakMap<Exchange, Processing>,
@@ -105,7 +105,7 @@ function compileOne(
   context: CompileContext,
 ): Processor {
   const { target, failureMode, timeout, processingOptions } = value
-  // Only with such a policy: what protobuf needs takes longer to load than a request may.
+  // Loaded only if there is such a policy: loading protobuf takes too long for the request path.
   const loading = import('./messages.ts')
   loading.catch(() => {})
   const compiled = (

@@ -26,7 +26,7 @@ export type BodyMode = ExtProc['processingOptions']['requestBodyMode']
 
 type Attributes = Readonly<Record<string, Json>>
 
-/** What the first message says beside its part. */
+/** Contents of the first message in addition to its phase. */
 export interface Opening {
   readonly requestBody: BodyMode
   readonly responseBody: BodyMode
@@ -41,7 +41,7 @@ export interface Outgoing {
   readonly attributes?: Attributes
 }
 
-/** What a service says to one of them. */
+/** A reply of the service to one message. */
 export type Reply =
   | ({ readonly kind: 'continue'; readonly phase: Phase } & Changes)
   | ({ readonly kind: 'immediate'; readonly status: number } & ImmediateParts)
@@ -56,14 +56,14 @@ interface ImmediateParts {
 export interface Changes {
   readonly set: readonly SetHeader[]
   readonly remove: readonly string[]
-  /** Undefined: it stays as it is. */
+  /** Undefined: unchanged. */
   readonly body: NewBody | undefined
-  /** What follows of the body is not wanted. */
+  /** The rest of the body is not sent to the service. */
   readonly isReplaced: boolean
   readonly override: Override | undefined
 }
 
-/** A piece of a stream, or all of it. */
+/** A chunk of a stream, or the whole body. */
 export interface NewBody {
   readonly bytes: Uint8Array
   readonly isPiece: boolean
@@ -78,7 +78,7 @@ export interface SetHeader {
   readonly action: SetAction
 }
 
-/** What the service says of the phases to come; undefined: as it was. */
+/** Modes that the service sets for later phases; undefined: unchanged. */
 export interface Override {
   readonly responseHeaders: 'send' | 'skip' | undefined
   readonly requestBody: BodyMode | 'unknown'
@@ -94,7 +94,7 @@ const MODES: Readonly<Record<BodyMode, BodySendMode>> = {
 
 const NAMESPACE = 'envoy.filters.http.ext_proc'
 
-/** `opening`: of the first message of a stream. */
+/** `opening`: contents of the first message of a stream. */
 export function writeMessage(message: Outgoing, opening?: Opening): Uint8Array {
   const { attributes = {} } = message
   const init: MessageInitShape<typeof ProcessingRequestSchema> = {
@@ -141,7 +141,7 @@ export function readMessage(bytes: Uint8Array): Reply {
   const common = response.value.response
   const set = setHeadersIn(common?.headerMutation)
   const bad = unwritable(set.filter(isPlain).map(({ name, value }) => [name, value]))
-  // Without it the other side would take the client's own header of this name for the service's word.
+  // Without this header, the other side would trust the client's own header of the same name.
   if (bad !== undefined) return failed(`${bad} cannot be sent`)
   return {
     kind: 'continue',
@@ -158,7 +158,7 @@ function failed(detail: string): Reply {
   return { kind: 'failed', detail }
 }
 
-/** None of those that HTTP/2 has in place of a first line. */
+/** Whether the header is not an HTTP/2 pseudo-header. */
 function isPlain({ name }: SetHeader): boolean {
   return !name.startsWith(':')
 }
@@ -175,7 +175,7 @@ function immediate({ status, headers, body, details }: ImmediateResponse): Reply
 
 const ACTIONS: readonly SetAction[] = ['overwrite', 'addIfAbsent', 'overwrite', 'overwriteIfExists']
 
-/** Without an action the older `append` says it, which is false by default. */
+/** Without an action, the older `append` applies, which is false by default. */
 function setHeadersIn(mutation: HeaderMutation | undefined): readonly SetHeader[] {
   return (mutation?.setHeaders ?? []).map(({ header, append, appendAction }) => {
     const [name, value] = headerOf(header)

@@ -14,9 +14,9 @@ import { Session } from './session.ts'
 
 export type Computed = (exchange: Exchange) => Readonly<Record<string, Json>>
 
-/** A service, and what it gets; made once for each configuration. */
+/** A service and its settings; created once per configuration. */
 export interface Processor {
-  /** Undefined: there is nobody to ask. */
+  /** Undefined: there is no service to call. */
   readonly open: OpenStream | undefined
   readonly loading: Promise<typeof import('./messages.ts')>
   readonly isOpen: boolean
@@ -29,17 +29,17 @@ export interface Processor {
   readonly responseAttributes: Computed
 }
 
-/** Servers of gRPC take messages of some megabytes at most. */
+/** gRPC servers limit messages to a few megabytes. */
 const MAX_PIECE_BYTES = 65_536
 
-/** One request and its response with one service. */
+/** The processing of one request and its response by one service. */
 export class Processing {
-  /** The body in place of the client's; undefined: it stays. */
+  /** The body that replaces the client's; undefined: unchanged. */
   replacedBody: Uint8Array | undefined = undefined
   readonly #processor: Processor
   readonly #exchange: Exchange
   #session: Session | undefined
-  /** Nothing more is asked: it is done, or it failed and that is no matter. */
+  /** No more messages are sent: processing is complete, or failed open. */
   #isOver = false
   #requestBody: BodyMode
   #responseHeaders: 'send' | 'skip'
@@ -90,7 +90,7 @@ export class Processing {
       const attributes = requestAttributes(exchange)
       const headers = sentHeaders(exchange)
       session.send({ phase: 'requestHeaders', headers, endOfStream: !hasBody, attributes })
-      // A service may read all of it before it says anything.
+      // A service may read the whole body before it replies.
       if (this.#requestBody === 'fullDuplexStreamed') this.#sendPieces(session, pieces)
       const said = await this.#expect('requestHeaders')
       if ('status' in said || 'isFailed' in said) return this.#settled(said)
@@ -109,7 +109,7 @@ export class Processing {
     return this.#readBody(pieces, isWhole)
   }
 
-  /** What it makes of the body of the request. */
+  /** Collects the service's version of the request body. */
   async #readBody(pieces: readonly Uint8Array[], isWhole: boolean): Promise<Outcome> {
     const made: Uint8Array[] = []
     let isChanged = false
@@ -121,11 +121,11 @@ export class Processing {
       const { body } = said
       isChanged ||= body !== undefined
       made.push(body?.bytes ?? pieces[at] ?? new Uint8Array())
-      // What comes in pieces of its own says where it ends; else there is one for each.
+      // A streamed reply marks its own end; otherwise there is one reply per chunk.
       if (body?.isPiece === true ? body.endOfStream : at + 1 >= pieces.length) break
     }
     if (!isChanged) return this.#rest()
-    // The rest of it would follow what is in place of its beginning.
+    // The rest of the original would follow the replaced beginning.
     if (!isWhole) return this.failed('a partially buffered body cannot be changed')
     this.#replace(Buffer.concat(made))
     return this.#rest()
@@ -154,7 +154,7 @@ export class Processing {
     return undefined
   }
 
-  /** The whole body of the response. */
+  /** Processes the whole body of the response. */
   async responseBody(bytes: Uint8Array, draft: ResponseDraft | undefined): Promise<BodyOutcome> {
     const session = this.#session
     if (this.#isOver || session === undefined || draft === undefined || draft.isOwn)
@@ -169,20 +169,20 @@ export class Processing {
     return said.body?.bytes
   }
 
-  /** Whether the body of this response is sent as it comes. */
+  /** Whether the body of this response is sent chunk by chunk. */
   streamsResponse({ isOwn, hasBody }: ResponseDraft): boolean {
     if (this.#isOver || this.#hasResponseEnded || isOwn || !hasBody) return false
     return this.#responseBody === 'fullDuplexStreamed'
   }
 
-  /** Undefined: it goes on without the service. */
+  /** Undefined: continue without the service. */
   failed(detail: string): GatewayReply | undefined {
     this.stop()
     if (this.#processor.isOpen) return undefined
     return { ...reply(500, 'external-processing'), detail }
   }
 
-  /** The next word of the service, which must be about this. */
+  /** The next reply of the service, which must be for this phase. */
   async #expect(phase: Phase): Promise<Changes | GatewayReply | Failure> {
     const said = await (this.#session as Session).next()
     return settle(said, phase)
@@ -194,13 +194,13 @@ export class Processing {
     return said
   }
 
-  /** The request goes on; the service hears of the response, unless it does not want to. */
+  /** Continues the request; the stream ends if the service does not process the response. */
   #rest(): undefined {
     if (this.#responseHeaders === 'skip' && this.#responseBody === 'none') this.#session?.end()
     return undefined
   }
 
-  /** What it does not want is not sent; what it did not get so far, it cannot ask for. */
+  /** The service may skip a phase, but cannot request a mode that is not configured. */
   #override(wanted: Override | undefined): string | undefined {
     if (wanted === undefined || !this.#processor.options.allowModeOverride) return undefined
     const { requestBody, responseBody, responseHeaders } = wanted
@@ -217,14 +217,14 @@ export class Processing {
     return undefined
   }
 
-  /** Whoever reads the body after this reads the new one. */
+  /** Later readers of the body get the new one. */
   #replace(bytes: Uint8Array): void {
     this.replacedBody = bytes
     this.#exchange.request.body = bytes
     this.#exchange.codedBody = undefined
   }
 
-  /** Undefined: it is not looked at. */
+  /** Undefined: the body is not processed. */
   #bodyOf({ request, codedBody, bodyBeginning }: Exchange): Body | 'too-large' | undefined {
     if (this.#requestBody === 'none') return undefined
     const whole = codedBody ?? request.body

@@ -3,18 +3,18 @@ import { immediateReply } from './changes.ts'
 import type { Reply } from './messages.ts'
 import type { Processing } from './processing.ts'
 
-/** Bytes that a service may be behind before no more of the response is read. */
+/** Bytes without a reply from the service beyond which reading the response pauses. */
 const MAX_BEHIND = 16 << 20
 
-/** The body of a response through a service, piece by piece. */
+/** Sends the body of a response through a service, chunk by chunk. */
 export function responseStream(processing: Processing, flow: BodyFlow): BodyTransformer {
   const { session, timeout } = processing
-  /** What the service has and has said nothing of. */
+  /** Chunks that the service received and has not replied to. */
   let sent: Uint8Array[] = []
   let behind = 0
   let isPaused = false
   let hasEnded = false
-  /** It goes on without the service. */
+  /** Continue without the service. */
   let isOpen = false
   let isOver = false
   let timer: NodeJS.Timeout | undefined
@@ -30,10 +30,10 @@ export function responseStream(processing: Processing, flow: BodyFlow): BodyTran
   const fail = (detail: string) => {
     if (isOver || isOpen) return
     clearTimeout(timer)
-    const refused = processing.failed(detail)
-    if (refused !== undefined) {
+    const rejected = processing.failed(detail)
+    if (rejected !== undefined) {
       isOver = true
-      flow.fail(refused)
+      flow.fail(rejected)
       return
     }
     isOpen = true
@@ -44,7 +44,7 @@ export function responseStream(processing: Processing, flow: BodyFlow): BodyTran
     else proceed()
   }
 
-  // A service may read all of it before it says anything.
+  // A service may read the whole body before it replies.
   const wait = () => {
     clearTimeout(timer)
     if (hasEnded) timer = setTimeout(() => fail('timeout'), timeout)
@@ -73,7 +73,7 @@ export function responseStream(processing: Processing, flow: BodyFlow): BodyTran
     behind -= own.length
     const bytes = body === undefined ? own : body.bytes
     if (bytes.length > 0) flow.write(bytes)
-    // What comes in pieces of its own says where it ends; else there is one for each.
+    // A streamed reply marks its own end; otherwise there is one reply per chunk.
     if (body?.isPiece === true ? body.endOfStream : hasEnded && sent.length === 0) finish()
     else {
       wait()

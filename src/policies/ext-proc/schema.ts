@@ -80,7 +80,7 @@ export const extProc = orConditional(plainExtProc, entry).check(({ value, issues
   const modes = (value.conditional as readonly Entry<ExtProc>[]).map(
     (one) => one.value.processingOptions.responseBodyMode,
   )
-  // One place on the way back is made for all of them.
+  // All entries share one response body part.
   if (new Set(modes).size < 2) return
   const message = 'entries with different `responseBodyMode` are not supported'
   const hint = 'set the same `responseBodyMode` in each entry'
@@ -89,7 +89,7 @@ export const extProc = orConditional(plainExtProc, entry).check(({ value, issues
 
 export type ExtProc = z.output<typeof plainExtProc>
 
-/** What must be there of the body before it runs. */
+/** How much of the body must be buffered before the policy runs. */
 export function bodyProcessed({ processingOptions }: ExtProc): 'whole' | 'beginning' | undefined {
   const { requestBodyMode } = processingOptions
   if (requestBodyMode === 'none') return undefined

@@ -39,7 +39,7 @@ export class Session {
     this.#opening = undefined
   }
 
-  /** What the service says next. */
+  /** The next reply of the service. */
   next(): Promise<Reply> {
     const [known] = this.#replies.splice(0, 1)
     if (known !== undefined) return Promise.resolve(known)
@@ -54,13 +54,13 @@ export class Session {
     })
   }
 
-  /** All that it says from now on, as it comes. */
+  /** Delivers all further replies as they arrive. */
   listen(receive: (reply: Reply) => void): void {
     this.#receive = receive
     for (const reply of this.#replies.splice(0)) receive(reply)
   }
 
-  /** Nothing more is sent. */
+  /** Ends the gateway's side of the stream. */
   end(): void {
     this.#stream.end()
   }

@@ -110,7 +110,7 @@ export const frontendHttp = z
 
 export type FrontendHttp = z.output<typeof frontendHttp>
 
-/** Whether adjacent slashes are merged, by the policies that hold for the connections of a gateway. */
+/** Whether adjacent slashes are merged, by the policies for the connections of a gateway. */
 export function mergesSlashes(
   frontend: readonly { readonly kind: string; readonly value?: unknown }[],
 ): boolean {

@@ -13,8 +13,8 @@ import type { BedrockGuardrails } from './service-schemas.ts'
 const MAX_RESPONSE = 16 * 1024 * 1024
 
 /**
- * `ApplyGuardrail`, with one request for each text: of several at once a guardrail writes what it
- * made of them as one. What it masked comes back as the text; what it blocks says so.
+ * `ApplyGuardrail`, with one request per text: a guardrail joins its output for several texts into
+ * one. Masked content is returned as the text; blocked content is reported as such.
  */
 export function compileBedrockGuardrails(
   value: BedrockGuardrails,
@@ -40,7 +40,7 @@ export function compileBedrockGuardrails(
     const response = await ask(exchange, {
       method: 'POST',
       path,
-      // It is signed, whichever way the service is reached.
+      // The signature covers this name, whichever address the service has.
       authority: name,
       headers: [...own, ...signed],
       body,
@@ -85,9 +85,9 @@ function credentialsOf(
   return found === undefined ? openAwsCredentials(policy, context) : () => found
 }
 
-/** What a policy of the guardrail blocked; all else of an intervention is masked. */
+/** Rejects what a policy of the guardrail blocked; any other intervention masks. */
 function verdictOf(text: string): Applied {
-  const value = readJson(text, { duplicates: 'refuse' }) as Fields | undefined
+  const value = readJson(text, { duplicates: 'reject' }) as Fields | undefined
   const action = value?.['action']
   if (action === 'NONE') return { kind: 'passed' }
   if (action !== 'GUARDRAIL_INTERVENED') return failed('the response has no action')
@@ -103,7 +103,10 @@ function verdictOf(text: string): Applied {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Each thing that was found says what was done about it; one that says nothing was blocked. */
+/**
+ * Whether all actions that the findings report are masking; with no action, the text counts as
+ * blocked.
+ */
 function isAllMasked(assessments: readonly unknown[]): boolean {
   const actions: unknown[] = []
   const walk = (value: unknown): void => {

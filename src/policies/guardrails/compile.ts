@@ -7,7 +7,7 @@ import { compileModeration } from './moderation.ts'
 import type { Guard, Guardrails } from './schema.ts'
 import { compileWebhook } from './webhook.ts'
 
-/** Whoever makes the call reads and changes it: nobody else knows its language. */
+/** The code that makes the call applies the guards: no other part knows the protocol. */
 export function compileGuardrails(
   policies: Attachments<Guardrails>,
   context: CompileContext,
@@ -31,7 +31,7 @@ export function compileGuardrails(
   }
 }
 
-/** Undefined: it is no service. */
+/** Undefined: the guard is not a service. */
 function compileService(
   { webhook, openAIModeration, azureContentSafety, bedrockGuardrails }: Guard,
   policy: ValidPolicy,

@@ -5,14 +5,14 @@ import { sentAzureToken, sentKey } from '../service-credential.ts'
 import { type Judge, judgeTexts, serviceCaller } from './guard-service.ts'
 import type { ContentSafety } from './service-schemas.ts'
 
-/** Characters that one request may have; longer texts are sent piece by piece. */
+/** Max characters of one request; longer texts are split. */
 const MAX_TEXT = 10_000
-/** Pieces share this much, so that what is cut in two is seen whole in one of them. */
+/** Chunks overlap by this much, so that content at a split is complete in one of them. */
 const OVERLAP = 500
 
 const IMPLICIT = { kind: 'implicit' } as const
 
-/** Azure AI Content Safety: one request for each text, and for each thing that is looked for. */
+/** Azure AI Content Safety: one request for each text and each check. */
 export function compileContentSafety(
   { endpoint, analyzeText, detectJailbreak, policies, timeout }: ContentSafety,
   policy: ValidPolicy,
@@ -50,7 +50,7 @@ export function compileContentSafety(
   return judgeTexts(judge)
 }
 
-/** Cut between characters, not within a pair of surrogates. */
+/** Splits between characters, not within a surrogate pair. */
 function piecesOf(text: string): readonly string[] {
   const letters = [...text]
   if (letters.length <= MAX_TEXT) return [text]
@@ -62,7 +62,7 @@ function piecesOf(text: string): readonly string[] {
   return pieces
 }
 
-/** Undefined: it is no analysis. */
+/** Undefined: the body is not an analysis. */
 function harmOf(body: object, threshold: number): boolean | undefined {
   const { categoriesAnalysis: categories, blocklistsMatch: matches = [] } = body as {
     readonly categoriesAnalysis?: unknown

@@ -4,7 +4,7 @@ import type { Exchange } from '../../exchange/exchange.ts'
 import type { CallWebhook } from '../../exchange/webhook.ts'
 import type { FindHeader } from '../service-credential.ts'
 
-/* What guards that are services of others have in common: they say yes or no. */
+/* Shared parts of guards that are external services: they return a yes/no verdict. */
 
 interface Failed {
   readonly detail: string
@@ -18,7 +18,7 @@ export type Judge = (
 
 const MAX_RESPONSE = 1024 * 1024
 
-/** Texts without a letter in them are not sent: services reject them as empty. */
+/** Whitespace-only texts are not sent: services reject them as empty. */
 export function judgeTexts(judge: Judge): CallWebhook {
   return async (exchange, phase, messages) => {
     const texts = messages.map(({ content }) => content).filter((text) => text.trim() !== '')
@@ -34,7 +34,7 @@ type Call = (
   body: object,
 ) => Promise<{ readonly body: object } | Failed>
 
-/** Posts JSON and reads an object; anything else is a failure. */
+/** Posts JSON and expects an object; anything else is a failure. */
 export function serviceCaller(ask: Ask, credential: FindHeader, timeout: number): Call {
   return async (exchange, path, body) => {
     const header = await credential(exchange)
@@ -50,7 +50,7 @@ export function serviceCaller(ask: Ask, credential: FindHeader, timeout: number)
     })
     if ('failure' in response) return { detail: response.failure }
     if (response.status !== 200) return { detail: `status ${response.status}` }
-    const value = readJson(Buffer.from(response.body).toString('utf8'), { duplicates: 'refuse' })
+    const value = readJson(Buffer.from(response.body).toString('utf8'), { duplicates: 'reject' })
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
     return isObject ? { body: value } : { detail: 'the response is not a JSON object' }
   }

@@ -5,7 +5,7 @@ import { sentKey } from '../service-credential.ts'
 import { type Judge, judgeTexts, serviceCaller } from './guard-service.ts'
 import type { Moderation } from './service-schemas.ts'
 
-/** `POST /v1/moderations`, with all texts at once: a result for each of them. */
+/** `POST /v1/moderations`, with all texts at once: one result for each. */
 export function compileModeration(
   { model, host, policies, timeout }: Moderation,
   policy: ValidPolicy,

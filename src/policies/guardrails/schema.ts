@@ -105,7 +105,7 @@ const rejection = z
     issues.push(issue(value, '`message` and `body` are mutually exclusive', params, ['body']))
   })
 
-/** What a guard is; exactly one of them. */
+/** The kinds of guards; a guard has exactly one. */
 const KINDS = [
   'regex',
   'webhook',
@@ -150,7 +150,7 @@ export type Guardrails = z.output<typeof guardrails>
 export type Guard = z.output<typeof guard>
 export type Webhook = z.output<typeof webhook>
 
-/** The name of the first guard that is a service; undefined: all of them are rules. */
+/** The name of the first guard that is a service; undefined: all are regex rules. */
 export function calledService({ request = [], response = [] }: Guardrails): string | undefined {
   const services = KINDS.filter((kind) => kind !== 'regex')
   return services.find((kind) => [...request, ...response].some((one) => one[kind] !== undefined))

@@ -6,7 +6,7 @@ import { keyCredential } from '../sent-key.ts'
 import { issue } from '../shapes.ts'
 import { type HostTarget, host, parseHost } from '../target.ts'
 
-/* Guards that are services with an API of their own. */
+/* Guards that are services with their own API. */
 
 export const failureMode = () =>
   choice('Deny', 'Allow', 'failClosed', 'failOpen')
@@ -50,7 +50,7 @@ const version = (otherwise: string) =>
     .prefault(otherwise)
     .describe('The API version.')
 
-/** A name alone is reached by HTTPS. */
+/** A bare name is reached over HTTPS. */
 const resource = () =>
   scalar<HostTarget>({
     what: 'a resource host',

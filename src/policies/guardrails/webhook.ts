@@ -9,17 +9,16 @@ import { textOf } from '../value-text.ts'
 import type { Webhook } from './schema.ts'
 
 /*
- * The protocol that guardrail webhooks of other gateways speak, so that they work here:
+ * The protocol of guardrail webhooks for other gateways, which therefore work unchanged:
  *
  *   POST /request   {"body": {"messages": [{"role", "content"}]}}
  *   POST /response  {"body": {"choices": [{"message": {"role", "content"}}]}}
  *
- * The response is {"action": …}: without a `body` it passes, with an object of the same shape as
- * it was sent its texts take the place of the others, and with a string it is rejected, with
- * `status_code`. What is anything else is a failure.
+ * The response is {"action": …}. Without a `body`, the message passes. An object of the same shape
+ * replaces the texts. A string rejects the message, with `status_code`. Anything else is a failure.
  */
 
-/** Masked texts may be longer than the ones that were sent. */
+/** Masked texts may be longer than the originals. */
 const MAX_RESPONSE = 16 * 1024 * 1024
 
 export function compileWebhook(
@@ -65,7 +64,7 @@ export function compileWebhook(
   }
 }
 
-/** Whatever an expression makes of a request, it stays one line of a request. */
+/** Whatever an expression computes must not break out of the request line. */
 function pathOf(computed: string | undefined): string | undefined {
   return computed !== undefined && /^\/[!-~]*$/.test(computed) ? computed : undefined
 }
@@ -90,12 +89,12 @@ function readVerdict(
   count: number,
 ): WebhookVerdict {
   if (status !== 200) return failed(`status ${status}`)
-  const value = readJson(Buffer.from(body).toString('utf8'), { duplicates: 'refuse' })
+  const value = readJson(Buffer.from(body).toString('utf8'), { duplicates: 'reject' })
   const action = memberOf(value, 'action')
   if (!isObject(action)) return failed('the response has no action')
   const said = memberOf(action, 'body')
   if (said === undefined || said === null) {
-    // A status without a body would be a rejection that was misread as consent.
+    // A status without a body would be a rejection that is misread as consent.
     return memberOf(action, 'status_code') === undefined
       ? { kind: 'passed' }
       : failed('the response has a status but no body')
@@ -111,7 +110,7 @@ function readVerdict(
 function rejected(message: string, status: unknown): WebhookVerdict {
   if (status === undefined || status === null) return { kind: 'rejected', message }
   const number = Number(status)
-  // What a webhook rejects is never a success, whatever it says.
+  // A rejection never has a success status, whatever the webhook sends.
   const isError = Number.isInteger(number) && number >= 400 && number <= 599
   return isError ? { kind: 'rejected', status: number, message } : { kind: 'rejected', message }
 }

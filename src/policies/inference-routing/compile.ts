@@ -11,7 +11,7 @@ import type { InferenceRouting } from './schema.ts'
 
 const TOO_LARGE = reply(413, 'too-large')
 
-/** Whoever picks an endpoint needs no credential of a client. */
+/** An endpoint picker needs no client credentials. */
 const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie'])
 
 export function compileInferenceRouting(
@@ -21,16 +21,16 @@ export function compileInferenceRouting(
   const { endpointPicker, failureMode, timeout } = policy.value
   const ask = context.connect(endpointPicker, policy, '2')
   const isOpen = failureMode === 'FailOpen'
-  // Only with such a policy: what protobuf needs takes longer to load than a request may.
+  // Loaded only if there is such a policy: loading protobuf takes too long for the request path.
   const loading = import('./grpc.ts')
   loading.catch(() => {})
-  /** The bodies that pickers put in place of what came. */
+  /** Bodies that pickers replaced. */
   const bodies = new WeakMap<Exchange, Uint8Array>()
   const settle = (exchange: Exchange, picked: Picked): Reply | undefined => {
     if (picked.kind === 'responded') return responded(picked)
     if (picked.kind === 'failed') {
       if (!isOpen) return { ...reply(503, 'endpoint-picker'), detail: picked.detail }
-      // Nobody said anything, and a client must not say it in the name of the picker.
+      // The picker did not respond, and a client must not set the header in its name.
       exchange.requestEdit = exchange.requestEdit.with(headerEdit({ remove: [DESTINATION] }))
       return undefined
     }
@@ -84,7 +84,7 @@ function responded({
   }
 }
 
-/** Those that the backend would be sent. */
+/** Headers as they would be sent to the backend. */
 function headersOf(exchange: Exchange): readonly Header[] {
   return sentHeaders(exchange).filter(([name]) => name !== DESTINATION && !CREDENTIALS.has(name))
 }

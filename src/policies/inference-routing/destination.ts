@@ -1,2 +1,2 @@
-/** The header by which a picker names the endpoints, and no client does. */
+/** The header in which a picker names the endpoints; clients cannot set it. */
 export const DESTINATION = 'x-gateway-destination-endpoint'

@@ -16,23 +16,23 @@ import { DESTINATION } from './destination.ts'
 
 const METHOD_PATH = '/envoy.service.ext_proc.v3.ExternalProcessor/Process'
 
-/** Where the metadata of a response names the endpoints. */
+/** The namespace of the metadata in which a response names the endpoints. */
 const METADATA = 'envoy.lb'
 
-/** Servers of gRPC take messages of some megabytes at most. */
+/** gRPC servers limit messages to a few megabytes. */
 const MAX_CHUNK_BYTES = 65_536
-/** Beside the body, which a picker sends back. */
+/** In addition to the body, which a picker sends back. */
 const MAX_BYTES_BESIDE = 1 << 20
 
-/** What a picker says. */
+/** The result of a picker call. */
 export type Picked =
   | {
       readonly kind: 'picked'
-      /** As `ip:port`, the preferred first. */
+      /** In the form `ip:port`, in order of preference. */
       readonly endpoints: readonly string[]
       readonly set: readonly Header[]
       readonly remove: readonly string[]
-      /** Undefined: it stays as it is. */
+      /** Undefined: unchanged. */
       readonly body: Uint8Array | undefined
     }
   | {
@@ -45,8 +45,8 @@ export type Picked =
   | { readonly kind: 'failed'; readonly detail: string }
 
 /**
- * The whole request at once, as Envoy streams it: pickers read all of it before they pick, and
- * what becomes of the response is not reported to them.
+ * Sends the whole request at once, as Envoy streams it: pickers read all of it before they pick.
+ * The response is not reported to them.
  */
 export function pickerCall(
   headers: readonly Header[],
@@ -68,7 +68,7 @@ export function pickerCall(
     },
   ]
   for (let at = 0; body !== undefined && at <= body.length; at += MAX_CHUNK_BYTES) {
-    // The last one says so; of a body of exactly so many chunks it is empty.
+    // Marks the last chunk; after a body of exactly so many full chunks, an empty one follows.
     const chunk = body.subarray(at, at + MAX_CHUNK_BYTES)
     const endOfStream = at + MAX_CHUNK_BYTES > body.length
     messages.push({ request: { case: 'requestBody', value: { body: chunk, endOfStream } } })
@@ -97,7 +97,7 @@ export function readPick(sent: ServiceResponse): Picked {
   )
   const { set, remove } = headersIn(common.map(({ headerMutation }) => headerMutation))
   const bad = unwritable(set)
-  // Without it the backend would take the client's own header of this name for the picker's word.
+  // Without this header, the backend would trust the client's own header of the same name.
   if (bad !== undefined) return failed(`${bad} cannot be sent`)
   const named = set.find(([name]) => name.toLowerCase() === DESTINATION)?.[1]
   const text = named ?? responses.map(metadataOf).find((one) => one !== undefined) ?? ''
@@ -141,7 +141,7 @@ function metadataOf({ dynamicMetadata }: ProcessingResponse): string | undefined
   return typeof value === 'string' ? value : undefined
 }
 
-/** What a picker streams back is the body from then on; one that sends nothing leaves it. */
+/** A body that the picker streams back replaces the original; if there is none, it is unchanged. */
 function bodyIn(common: readonly CommonResponse[]): Uint8Array | undefined | 'incomplete' {
   const chunks: Uint8Array[] = []
   let isComplete: boolean | undefined

@@ -3,7 +3,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import { Cidr } from '../../cel/values/cidr.ts'
 import { ipFromSocket, parseIp } from '../../cel/values/ip.ts'
 
-/** Where no issuer can be: cloud metadata, this network, multicast, broadcast. */
+/** Addresses that no issuer can have: cloud metadata, this network, multicast, broadcast. */
 const NEVER = ranges(
   '0.0.0.0/8',
   '169.254.0.0/16',
@@ -15,7 +15,7 @@ const NEVER = ranges(
   'ff00::/8',
 )
 
-/** Where an issuer of the same organisation is. */
+/** Addresses that an issuer in the same organization may have. */
 const PRIVATE = ranges(
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -25,16 +25,19 @@ const PRIVATE = ranges(
   '198.18.0.0/15',
   '::1/128',
   'fc00::/7',
-  // The same in other clothes: translated and tunnelled IPv4.
+  // Embedded in IPv6: translated and tunneled IPv4.
   '64:ff9b::/96',
   '64:ff9b:1::/48',
   '2002::/16',
 )
 
-/** Names that nobody can register, so that what they resolve to is the operator's own. */
+/** Names that cannot be registered publicly, so the operator controls what they resolve to. */
 const INTERNAL_NAME = /^[^.]+$|\.(?:svc|local|localhost|internal|intranet|lan|home\.arpa)$/
 
-/** Whether a key set of this host may come from a private address: it was written to be there. */
+/**
+ * Whether a key set of this host may come from a private address, as IP literals and internal names
+ * intend.
+ */
 export function isInternalHost(hostname: string): boolean {
   const name = hostname.toLowerCase().replace(/^\[|\]$/g, '')
   return isIP(name) !== 0 || INTERNAL_NAME.test(name.replace(/\.$/, ''))
@@ -54,8 +57,8 @@ export type Resolve = (
 export const FORBIDDEN = 'ERR_FORBIDDEN_ADDRESS'
 
 /**
- * The look-up of a connection, so that what was judged is what is connected to: a name that is
- * resolved once to be judged and once to be used can be two different addresses.
+ * The DNS lookup of a connection, so that the checked address is the one that is used: a name that
+ * is resolved once for the check and again for the connection can yield two different addresses.
  */
 export function guardedLookup(mayBePrivate: boolean, resolve: Resolve = systemLookup) {
   const guarded: LookupFunction = (hostname, options, done) => {

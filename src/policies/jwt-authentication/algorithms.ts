@@ -1,12 +1,12 @@
 import { constants } from 'node:crypto'
 
-/** RFC 7518 §3.1, RFC 8037 and RFC 9864, without those that share a secret and without `none`. */
+/** RFC 7518 §3.1, RFC 8037 and RFC 9864, without symmetric algorithms and `none`. */
 export interface Algorithm {
   readonly name: string
   readonly keyType: 'RSA' | 'EC' | 'OKP'
-  /** The curves of the keys it takes; none for RSA. */
+  /** The curves of accepted keys; none for RSA. */
   readonly curves: readonly string[]
-  /** Undefined where the algorithm has its own. */
+  /** Undefined if the algorithm implies it. */
   readonly digest: string | undefined
   readonly padding: number | undefined
 }
@@ -56,12 +56,12 @@ const ALL: readonly Algorithm[] = [
   eddsa('Ed448', 'Ed448'),
 ]
 
-/** By the exact name: `NONE` and `rs256` are as unknown as `none`. */
+/** By exact name: `NONE` and `rs256` are as unknown as `none`. */
 export const ALGORITHMS: ReadonlyMap<string, Algorithm> = new Map(
   ALL.map((algorithm) => [algorithm.name, algorithm]),
 )
 
-/** Those that a key of this type and curve can verify. */
+/** The algorithms that a key of this type and curve can verify. */
 export function algorithmsFor(keyType: unknown, curve: unknown): readonly Algorithm[] {
   return ALL.filter(
     (one) =>

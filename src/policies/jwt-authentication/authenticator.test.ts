@@ -30,7 +30,7 @@ const DEPS: JwtDeps = {
   clock: { now: () => 0, random: () => 0, after: () => () => {} },
 }
 
-/** Policies as they are written, those of the gateway first. */
+/** Policies as configured, those of the gateway first. */
 function open(written: object | readonly object[], policyDeps: Partial<JwtDeps> = {}) {
   const all = (Array.isArray(written) ? written : [written]).flatMap((jwtAuthentication, index) =>
     policies({ jwtAuthentication }, 'route', 'traffic', `policy-${index}`),

@@ -4,15 +4,15 @@ import type { CompileContext } from '../define.ts'
 import { compileLocation, placeOf } from '../find-credential.ts'
 import { SYSTEM_DEPS, TokenChecker } from './checker.ts'
 import type { KeyFault } from './keys.ts'
-import { isRefusal, type Refusal } from './refusal.ts'
+import { isRejection, type Rejection } from './rejection.ts'
 import type { JwtAuthentication } from './schema.ts'
 import type { Verified } from './verify.ts'
 
-/** RFC 6750 §3: who sent no token is told no error. */
+/** RFC 6750 §3: a client that sent no token gets no error code. */
 const MISSING = 'Bearer realm="portcullis"'
 const BAD = 'Bearer realm="portcullis", error="invalid_token"'
 
-/** `field`: where in the policy its value stands; empty where it is the whole. */
+/** `field`: the path of the value in the policy; empty if it is the whole value. */
 export function openJwt(
   value: Omit<JwtAuthentication, 'mode'>,
   policy: ValidPolicy,
@@ -35,22 +35,25 @@ export function openJwt(
     authenticate(exchange) {
       const token = find(exchange)
       if (token === undefined) return undefined
-      // A token that was not believed here is not passed on either: the backend might.
+      // A rejected token is not forwarded either: the backend might accept it.
       if (!forward) remove(exchange)
       if (typeof token !== 'string') return token
       const outcome = checker.check(token)
-      const newer = isRefusal(outcome) ? outcome.source?.refetch() : undefined
+      const newer = isRejection(outcome) ? outcome.source?.refetch() : undefined
       if (newer === undefined) return foundOf(outcome)
       return newer.then(() => foundOf(checker.check(token)))
     },
   }
 }
 
-function foundOf(outcome: Verified | Refusal): Found {
-  return isRefusal(outcome) ? new BadCredential(outcome.fault, outcome.detail) : outcome.claims
+function foundOf(outcome: Verified | Rejection): Found {
+  return isRejection(outcome) ? new BadCredential(outcome.fault, outcome.detail) : outcome.claims
 }
 
-/** Tokens of such a key are refused, and the issuer may have others: so it is no error. */
+/**
+ * Tokens signed with such a key are rejected; the issuer may have other keys, so it is not an
+ * error.
+ */
 function faultOf({ origin }: ValidPolicy, issuer: string, { index, kid, problem }: KeyFault) {
   const name = kid === '' ? `key ${index + 1}` : `key \`${kid}\``
   return {

@@ -17,7 +17,7 @@ type Json = Readonly<Record<string, unknown>>
 
 const TIMEOUT = 10_000
 const MAX_BYTES = 262_144
-/** Milliseconds that its metadata is good for. */
+/** Milliseconds that the metadata stays fresh. */
 const FRESH = 300_000
 
 const CORS = [
@@ -27,12 +27,12 @@ const CORS = [
   { name: 'cache-control', value: 'no-store' },
 ]
 
-/** What lives across reloads: the metadata that was read last. */
+/** State that survives reloads: the metadata that was fetched last. */
 export class ServerMetadata {
   #kept: { readonly value: Json; readonly until: number } | undefined
   #asked: Promise<Json | string> | undefined
 
-  /** A string says why there is none. */
+  /** A string describes why there is none. */
   read(
     server: AuthorizationServer,
     exchange: Exchange,
@@ -61,7 +61,7 @@ async function fetchMetadata(
   if ('failure' in response) return response.failure
   const metadata = response.status === 200 ? jsonOf(response.body) : undefined
   if (metadata === undefined) return `status ${response.status}, no metadata`
-  // RFC 8414 §3.3: metadata of somebody else would send clients there.
+  // RFC 8414 §3.3: metadata of a different issuer would send clients there.
   const own = metadata['issuer']
   const isOwn = typeof own === 'string' && withoutSlash(own) === withoutSlash(issuer)
   return isOwn ? metadata : 'the metadata belongs to another issuer'
@@ -86,9 +86,9 @@ export interface ServerFrontDeps {
 }
 
 /**
- * The identity provider as MCP clients expect an authorization server to be. `base`: the resource
- * as clients reach it, by which they know the authorization server too. Undefined: the request is
- * for something else.
+ * Presents the identity provider as the authorization server that MCP clients expect. `base`: the
+ * URL of the resource for clients, which also identifies the authorization server. Undefined: the
+ * request is for something else.
  */
 export function serverFront(deps: ServerFrontDeps) {
   const { server, metadata, ask, now } = deps
@@ -115,9 +115,9 @@ export function serverFront(deps: ServerFrontDeps) {
 }
 
 interface Place {
-  /** What clients take for the issuer. */
+  /** The issuer as clients know it. */
   readonly issuer: string
-  /** What endpoints of the gateway are below. */
+  /** The base URL of the gateway's own endpoints. */
   readonly endpoints: string
 }
 
@@ -126,7 +126,7 @@ function placeOf({ origin, pathname }: URL): Place {
   return { issuer: `${origin}${path}`, endpoints: `${origin}${SERVER_METADATA}${path}` }
 }
 
-/** What the identity provider says of itself, and the gateway in its place. */
+/** Members of the provider's metadata that do not apply to the gateway. */
 const NOT_PASSED = ['signed_metadata', 'authorization_response_iss_parameter_supported']
 
 function metadataReply(server: AuthorizationServer, read: Json, place: Place): Reply {
@@ -143,7 +143,7 @@ function metadataReply(server: AuthorizationServer, read: Json, place: Place): R
     own['authorization_endpoint'] = `${place.endpoints}/${AUTHORIZE}`
     own['token_endpoint'] = `${place.endpoints}/${TOKEN}`
   }
-  // MCP clients go no further without it; all of these providers have it, and not all say so.
+  // MCP clients require it; all of these providers support it, but not all announce it.
   own['code_challenge_methods_supported'] ??= ['S256']
   if (server.clientId !== undefined || read['registration_endpoint'] !== undefined) {
     own['registration_endpoint'] = `${place.endpoints}/${REGISTRATION}`
@@ -152,7 +152,7 @@ function metadataReply(server: AuthorizationServer, read: Json, place: Place): R
   return jsonReply(200, own)
 }
 
-/** RFC 7591: the one client that is configured, or whatever the provider registers. */
+/** RFC 7591: returns the configured client, or registers one with the provider. */
 function register(
   { server, ask }: ServerFrontDeps,
   exchange: Exchange,
@@ -188,7 +188,7 @@ function authorize({ issuer }: AuthorizationServer, { request }: Exchange, read:
   return reply(302, 'redirect', '', headerEdit({ set }))
 }
 
-/** Grants that a user has agreed to; with others anyone could use the secret of the gateway. */
+/** Grants that a user has consented to; with others, anyone could use the gateway's secret. */
 const GRANTS: ReadonlySet<string> = new Set(['authorization_code', 'refresh_token'])
 
 function exchangeCode(
@@ -205,7 +205,7 @@ function exchangeCode(
   }
   const isOfGateway = form.getAll('client_id').join(' ') === server.clientId
   if (server.clientSecret !== undefined) {
-    // A code alone must be of no use to whoever got hold of it.
+    // A stolen code alone must be useless.
     const isProven = grant[0] === 'refresh_token' || form.getAll('code_verifier').length === 1
     if (!isOfGateway) return jsonReply(400, { error: 'invalid_client' })
     if (!isProven) return jsonReply(400, { error: 'invalid_grant' })
@@ -216,7 +216,7 @@ function exchangeCode(
   return forward(server, exchange, ask, read['token_endpoint'], type, body)
 }
 
-/** What the provider responds, as far as it is JSON. */
+/** Forwards the provider's response if it is JSON. */
 async function forward(
   { issuer }: AuthorizationServer,
   exchange: Exchange,
@@ -240,7 +240,7 @@ function passed({ status, body }: ServiceResponse): Reply {
   return isPassed ? jsonReply(status, read) : unavailable(`status ${status}`)
 }
 
-/** The gateway sends nothing to hosts that the configuration does not name. */
+/** The gateway never contacts hosts that the configuration does not name. */
 function endpointOf(issuer: string, written: unknown): URL | undefined {
   const url = typeof written === 'string' ? URL.parse(written) : null
   return url !== null && url.origin === new URL(issuer).origin ? url : undefined

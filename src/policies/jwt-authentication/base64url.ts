@@ -1,6 +1,6 @@
 /**
- * RFC 7515 §2: no padding, no other characters, and one spelling for the same bytes; a token that
- * can be written in two ways passes by lists of revoked ones.
+ * RFC 7515 §2: no padding, no other characters, and one spelling for the same bytes; a token with
+ * two spellings would bypass revocation lists.
  */
 export function decodeBase64url(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url')

@@ -4,30 +4,33 @@ import type { Verified } from './verify.ts'
 
 export interface CacheLimits {
   readonly entries: number
-  /** Of the claims, as far as they can be told. */
+  /** Approximate size of the claims. */
   readonly bytes: number
 }
 
 const LIMITS: CacheLimits = { entries: 50_000, bytes: 64 * 1024 * 1024 }
 
-/** What is remembered of a token: nothing that would be worth stealing. */
+/** The cache key of a token: worthless to an attacker. */
 export function digestOf(token: string): string {
   return hash('sha256', token, 'base64url')
 }
 
-/** What every look-up reads stands here itself: a step to another object is a step to memory. */
+/**
+ * Fields that every lookup reads are stored inline: following another reference costs a memory
+ * access.
+ */
 interface Entry {
   readonly verified: Verified
   readonly until: number
   readonly keys: VerificationKeys
   readonly source: KeySource
-  /** How many had been put to the end of the line before it was. */
+  /** The value of `#places` when the entry last moved to the end. */
   place: number
 }
 
 /**
- * Verified tokens by digest, until they expire or the keys change. The longest unused is forgotten
- * first; only the order among those of the younger half is not kept.
+ * Verified tokens by digest, until they expire or the keys change. Evicts the least recently used;
+ * the order is exact only for the older half.
  */
 export class TokenCache {
   hits = 0
@@ -59,7 +62,7 @@ export class TokenCache {
     }
     this.hits++
     if (this.#places - entry.place > tokens.size >> 1) {
-      // A Map keeps the order of insertion: what is put in again goes to its end.
+      // A Map keeps insertion order: an entry that is set again moves to the end.
       tokens.delete(digest)
       tokens.set(digest, entry)
       entry.place = ++this.#places
@@ -87,7 +90,7 @@ export class TokenCache {
   }
 }
 
-/** Digest, entry and objects; a parsed claim takes a few times its text. */
+/** Digest, entry and objects; a parsed claim takes several times the memory of its text. */
 function weightOf({ size }: Verified): number {
   return 512 + 4 * size
 }

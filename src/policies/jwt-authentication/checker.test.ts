@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { policySchema } from '../schema.ts'
 import { type JwtDeps, TokenChecker } from './checker.ts'
 import { ISSUER, keySetText, NOW, signerOf, tokenOf } from './fixtures/tokens.ts'
-import { isRefusal } from './refusal.ts'
+import { isRejection } from './rejection.ts'
 import type { JwtAuthentication } from './schema.ts'
 
 const SIGNER = signerOf('ES256')
@@ -23,7 +23,7 @@ describe('a policy at work', () => {
   it('verifies a token once', () => {
     const checker = open({ issuer: ISSUER, jwks: keySetText(SIGNER) })
     const first = checker.check(TOKEN)
-    assert.ok(!isRefusal(first))
+    assert.ok(!isRejection(first))
     assert.equal(checker.check(TOKEN), first)
     assert.deepEqual([checker.cache.hits, checker.cache.misses, checker.cache.size], [1, 1, 1])
   })
@@ -41,13 +41,13 @@ describe('a policy at work', () => {
     assert.deepEqual(looked, [false, true, true, true])
     assert.equal(checker.cache.hits, 1, 'later ones are not looked up by digest')
     const forged = `${TOKEN.slice(0, 40)}${TOKEN[40] === 'A' ? 'B' : 'A'}${TOKEN.slice(41)}`
-    assert.ok(isRefusal(checker.check(forged)), 'with the same end')
+    assert.ok(isRejection(checker.check(forged)), 'with the same end')
     assert.equal(checker.check(TOKEN), first)
     now += 10 * 365 * 86_400_000
-    assert.ok(isRefusal(checker.check(TOKEN)), 'when it has expired')
+    assert.ok(isRejection(checker.check(TOKEN)), 'when it has expired')
   })
 
-  it('remembers nothing that was refused, and does not read what is too large', () => {
+  it('remembers nothing that was rejected, and does not read what is too large', () => {
     const checker = open({ issuer: ISSUER, jwks: keySetText(SIGNER) })
     checker.check('x')
     checker.check('x'.repeat(20_000))
@@ -80,6 +80,6 @@ describe('a policy at work', () => {
     assert.deepEqual(keys?.status().kids, ['es256'])
     checker.close()
     assert.equal(keys?.refetch(), undefined)
-    assert.ok(!isRefusal(checker.check(TOKEN)), 'requests that began before are still served')
+    assert.ok(!isRejection(checker.check(TOKEN)), 'requests that began before are still served')
   })
 })

@@ -3,13 +3,13 @@ import { digestOf, TokenCache } from './cache.ts'
 import { type FetchKeys, keyFetcher } from './fetch-keys.ts'
 import { fixedKeys, type KeyFault, type KeySource, parseKeys } from './keys.ts'
 import { RecentTokens } from './recent.ts'
-import { isRefusal, type Refusal, refuse } from './refusal.ts'
+import { isRejection, type Rejection, reject } from './rejection.ts'
 import { type Refresh, type RemoteClock, RemoteKeys, SYSTEM_CLOCK } from './remote.ts'
 import type { JwtAuthentication } from './schema.ts'
 import { LARGEST_TOKEN } from './token.ts'
 import { type Providers, providersByIssuer, type Verified, verifyToken } from './verify.ts'
 
-/** What verification needs of the world. */
+/** External dependencies of verification. */
 export interface JwtDeps {
   /** Milliseconds since 1970. */
   readonly date: () => number
@@ -25,14 +25,16 @@ export const SYSTEM_DEPS: JwtDeps = {
   clock: SYSTEM_CLOCK,
 }
 
-/** What lives as long as a policy stays the same: its keys, and the tokens that they verified. */
+/**
+ * State that lives as long as a policy is unchanged: its keys, and the tokens that they verified.
+ */
 export class TokenChecker {
   readonly cache = new TokenCache()
-  /** By issuer, for whoever shows how old they are. */
+  /** By issuer, to report their age. */
   readonly remotes: readonly (readonly [issuer: string, keys: RemoteKeys])[]
-  /** Keys of the configuration that cannot be used. */
+  /** Configured keys that cannot be used. */
   readonly faults: readonly (readonly [issuer: string, fault: KeyFault])[]
-  /** Issuers of the configuration none of whose keys can be used. */
+  /** Configured issuers without any usable key. */
   readonly keyless: readonly string[]
   readonly #providers: Providers
   readonly #date: () => number
@@ -58,7 +60,7 @@ export class TokenChecker {
     this.#lookedUp = policyDeps.tokenLookedUp
   }
 
-  check(token: string): Verified | Refusal {
+  check(token: string): Verified | Rejection {
     if (token.length > LARGEST_TOKEN) return TOO_LARGE
     const now = this.#date()
     const recent = this.#recent.get(token, now)
@@ -74,7 +76,7 @@ export class TokenChecker {
       return known
     }
     const outcome = verifyToken(token, this.#providers, now)
-    if (!isRefusal(outcome)) this.cache.set(digest, outcome)
+    if (!isRejection(outcome)) this.cache.set(digest, outcome)
     return outcome
   }
 
@@ -93,15 +95,15 @@ export class TokenChecker {
     }
   }
 
-  /** What was verified stays so; no keys are fetched any more. */
+  /** Stops fetching keys; verified tokens stay valid. */
   close(): void {
     for (const [, keys] of this.remotes) keys.close()
   }
 }
 
-const TOO_LARGE = refuse('too-large', `longer than ${LARGEST_TOKEN} characters`)
+const TOO_LARGE = reject('too-large', `longer than ${LARGEST_TOKEN} characters`)
 
-/** `issuer`: what they are called in metrics. */
+/** `issuer`: the label in metrics. */
 export function openKeys(issuer: string, jwks: KeySet, policyDeps: JwtDeps): KeySource {
   if (jwks.kind === 'local') return fixedKeys(parseKeys(jwks.keys.text))
   const { url, cacheDuration } = jwks

@@ -9,10 +9,10 @@ import { type FetchLimits, keyFetcher } from './fetch-keys.ts'
 
 const KEYS = '{"keys":[]}'
 
-/** Every name is this machine. */
+/** Resolves every name to this machine. */
 const loopback: Resolve = (_, done) => done(null, [{ address: '127.0.0.1', family: 4 }])
 
-/** What each path responds with. */
+/** Responds according to the path. */
 const responses: RequestListener = ({ url = '', headers }, response) => {
   asked.push(url)
   const [, kind = '', detail = ''] = url.split('/')

@@ -13,7 +13,7 @@ export type Fetched =
   | { readonly kind: 'text'; readonly text: string; readonly maxAge: number | undefined }
   | { readonly kind: 'refused' | 'failed' | 'timeout'; readonly detail: string }
 
-/** Gets the text of a key set; never throws. */
+/** Fetches the text of a key set; never throws. */
 export type FetchKeys = (url: string) => Promise<Fetched>
 
 export interface FetchLimits {
@@ -21,15 +21,15 @@ export interface FetchLimits {
   readonly bytes: number
   readonly redirects: number
   readonly resolve?: Resolve
-  /** Certificates to trust instead of those of the system. */
+  /** Certificates to trust instead of the system's. */
   readonly ca?: string
 }
 
 const LIMITS: FetchLimits = { timeout: 5000, bytes: 1_048_576, redirects: 3 }
 
 /**
- * One GET, and such redirects as stay on the host that the configuration names. Whether the host
- * may be a private address is a matter of its name alone; see ./address-guard.ts.
+ * Sends one GET and follows redirects on the host that the configuration names. The name alone
+ * determines whether the host may have a private address; see ./address-guard.ts.
  */
 export function keyFetcher(limits: Partial<FetchLimits> = {}): FetchKeys {
   const all = { ...LIMITS, ...limits }
@@ -40,8 +40,8 @@ export function keyFetcher(limits: Partial<FetchLimits> = {}): FetchKeys {
       for (let left = all.redirects; ; left--) {
         const next = await fetchOnce(at, all, signal)
         if (!(next instanceof URL)) return next
-        if (!isSameHost(at, next)) return refused(`redirected to another host: ${next.host}`)
-        if (left === 0) return refused('too many redirects')
+        if (!isSameHost(at, next)) return rejected(`redirected to another host: ${next.host}`)
+        if (left === 0) return rejected('too many redirects')
         at = next
       }
     } catch (error) {
@@ -52,11 +52,11 @@ export function keyFetcher(limits: Partial<FetchLimits> = {}): FetchKeys {
   }
 }
 
-function refused(detail: string): Fetched {
+function rejected(detail: string): Fetched {
   return { kind: 'refused', detail }
 }
 
-/** http may become https; https never http. */
+/** A redirect may upgrade http to https; never the reverse. */
 function isSameHost(from: URL, to: URL): boolean {
   if (to.username !== '' || to.password !== '') return false
   if (from.protocol === to.protocol) return from.host === to.host
@@ -66,10 +66,10 @@ function isSameHost(from: URL, to: URL): boolean {
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 async function fetchOnce(url: URL, limits: FetchLimits, signal: AbortSignal) {
-  // Nobody looks up an address that was written as one, so that nobody would judge it either.
+  // A literal address is not resolved, so the guarded lookup does not check it.
   const literal = url.hostname.replace(/^\[|\]$/g, '')
   if (isIP(literal) !== 0 && isForbiddenAddress(literal, true)) {
-    return refused(`fetching keys from ${literal} is not allowed`)
+    return rejected(`fetching keys from ${literal} is not allowed`)
   }
   const response = await ask(url, limits, signal)
   try {
@@ -77,12 +77,12 @@ async function fetchOnce(url: URL, limits: FetchLimits, signal: AbortSignal) {
     if (REDIRECTS.has(statusCode) && headers.location !== undefined) {
       return URL.canParse(headers.location, url)
         ? new URL(headers.location, url)
-        : refused('redirected to an invalid URL')
+        : rejected('redirected to an invalid URL')
     }
     if (statusCode !== 200) return { kind: 'failed', detail: `status ${statusCode}` } as const
-    if (headers['content-encoding'] !== undefined) return refused('the response is compressed')
+    if (headers['content-encoding'] !== undefined) return rejected('the response is compressed')
     const text = await readText(response, limits.bytes)
-    if (text === undefined) return refused(`the response is larger than ${limits.bytes} bytes`)
+    if (text === undefined) return rejected(`the response is larger than ${limits.bytes} bytes`)
     return { kind: 'text', text, maxAge: maxAgeOf(headers['cache-control']) } as const
   } finally {
     response.destroy()
@@ -101,7 +101,7 @@ function ask(url: URL, limits: FetchLimits, signal: AbortSignal): Promise<Incomi
     const send = url.protocol === 'https:' ? requestSecure : requestPlain
     const asking = send(url, options, resolve)
     asking.on('error', reject)
-    // Keys that are on their way keep no process alive.
+    // A pending fetch does not keep the process alive.
     asking.on('socket', (socket) => socket.unref())
     asking.end()
   })
@@ -118,7 +118,7 @@ async function readText(response: IncomingMessage, max: number): Promise<string 
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Milliseconds. */
+/** In milliseconds. */
 function maxAgeOf(cacheControl: string | undefined): number | undefined {
   if (cacheControl === undefined) return undefined
   if (/(?:^|[\s,])no-(?:store|cache)(?:$|[\s,])/i.test(cacheControl)) return 0

@@ -1,7 +1,7 @@
 import type { SecretRef } from '../../model/secret.ts'
 import { type HostTarget, parseHost } from '../target.ts'
 
-/** Identity providers that MCP clients cannot use as they are. */
+/** Identity providers that MCP clients cannot use directly. */
 export const IDENTITY_PROVIDERS = [
   'Auth0',
   'Keycloak',
@@ -13,15 +13,17 @@ export const IDENTITY_PROVIDERS = [
 
 export type IdentityProvider = (typeof IDENTITY_PROVIDERS)[number]
 
-/** What has to be done for clients of one of them. */
+/** What the gateway adapts for clients of one provider. */
 interface Adaptation {
-  /** Where its metadata is, below the issuer. */
+  /** Path of its metadata, below the issuer. */
   readonly metadata: string
-  /** Where its keys are. */
+  /** URL of its keys. */
   keys(issuer: string): string
-  /** It chooses the audience of a token by `audience`, and does not know `resource` (RFC 8707). */
+  /**
+   * It chooses the audience of a token by `audience`, and does not support `resource` (RFC 8707).
+   */
   readonly takesAudience: boolean
-  /** It rejects `resource`, so that its endpoints are behind the gateway. */
+  /** It rejects `resource`, so the gateway serves its endpoints. */
   readonly rejectsResource: boolean
 }
 
@@ -42,22 +44,22 @@ export const ADAPTATIONS: Readonly<Record<IdentityProvider, Adaptation>> = {
   Okta: usual('/v1/keys', { metadata: OAUTH, takesAudience: true }),
   Descope: usual('/.well-known/jwks.json'),
   Authentik: usual('/jwks/'),
-  // Of version 2.0 the keys are beside the version, not below it.
+  // In version 2.0, the keys are next to the version, not below it.
   Entra: usual('', {
     keys: (issuer) => issuer.replace(/(\/v2\.0)?$/, '/discovery/v2.0/keys'),
     rejectsResource: true,
   }),
 }
 
-/** The authorization server, which the gateway presents to MCP clients. */
+/** The authorization server that the gateway presents to MCP clients. */
 export interface AuthorizationServer {
   readonly provider: IdentityProvider
-  /** As its own metadata and its tokens have it. */
+  /** As in its metadata and its tokens. */
   readonly issuer: string
   readonly target: HostTarget
   readonly metadataPath: string
   readonly audience: string
-  /** The one client for all, instead of registration. */
+  /** The shared client of all users, instead of registration. */
   readonly clientId?: string
   readonly clientSecret?: SecretRef
 }
@@ -66,7 +68,7 @@ export function withoutSlash(issuer: string): string {
   return issuer.replace(/\/+$/, '')
 }
 
-/** Undefined if the issuer is no URL at which it could be asked. */
+/** Undefined if the issuer is not a URL that can be called. */
 export function serverAt(
   provider: IdentityProvider,
   issuer: string,
@@ -80,15 +82,15 @@ export function serverAt(
   return { provider, issuer, target, metadataPath, audience }
 }
 
-/** What clients send bodies to, below the metadata. */
+/** The gateway's own endpoints, below the metadata. */
 export const REGISTRATION = 'client-registration'
 export const TOKEN = 'token'
 export const AUTHORIZE = 'authorize'
 
-/** RFC 8414 §3: where clients look, on the host of the resource itself. */
+/** RFC 8414 §3: where clients look, on the host of the resource. */
 export const SERVER_METADATA = OAUTH
 
-/** Paths at which the body is read. */
+/** Paths at which the gateway reads the body. */
 export function bodyPaths(resource: string | undefined): readonly string[] {
   const path = withoutSlash(URL.parse(resource ?? '')?.pathname ?? '')
   return [...new Set(['', '/mcp', path])].flatMap((own) =>

@@ -9,7 +9,7 @@ const EC = publicJwk(signerOf('ES256', 'e'))
 const ED = publicJwk(signerOf('EdDSA', 'o'))
 const { use: _, alg: __, ...bareRsa } = RSA
 
-/** `kid: algorithms`, or why not. */
+/** `kid: algorithms`, or the problem. */
 function said(...keys: readonly unknown[]): readonly string[] {
   const set = parseKeys(JSON.stringify({ keys }))
   assert.ok(set !== undefined)

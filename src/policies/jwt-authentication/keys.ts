@@ -6,31 +6,31 @@ import { ALGORITHMS, type Algorithm, algorithmsFor } from './algorithms.ts'
 import { decodeBase64url } from './base64url.ts'
 import { isRocaModulus } from './roca.ts'
 
-/** One key of an issuer, and all that it may verify. */
+/** One key of an issuer, and the algorithms that it may verify. */
 export interface VerificationKey {
   readonly kid: string
   readonly key: KeyObject
   readonly algorithms: readonly Algorithm[]
 }
 
-/** The keys that can be used, and why the others cannot. Never changes. */
+/** The usable keys, and why the others are not usable. Immutable. */
 export interface VerificationKeys {
   readonly byKid: ReadonlyMap<string, readonly VerificationKey[]>
   readonly faults: readonly KeyFault[]
 }
 
 export interface KeyFault {
-  /** Its place in the set. */
+  /** Index in the set. */
   readonly index: number
   readonly kid: string
   readonly problem: string
 }
 
-/** Where the keys of an issuer come from. */
+/** The source of an issuer's keys. */
 export interface KeySource {
-  /** Another object when the keys are others; undefined as long as there are none. */
+  /** A new object whenever the keys change; undefined as long as there are none. */
   readonly current: VerificationKeys | undefined
-  /** Asks for newer keys and waits no longer than a request can; undefined: not now. */
+  /** Fetches newer keys and waits no longer than a request can; undefined: not now. */
   refetch(): Promise<void> | undefined
 }
 
@@ -38,7 +38,7 @@ export function fixedKeys(keys: VerificationKeys | undefined): KeySource {
   return { current: keys, refetch: () => undefined }
 }
 
-/** A JSON Web Key Set; undefined where the text is none. */
+/** Parses a JSON Web Key Set; undefined if the string is not one. */
 export function parseKeys(text: string): VerificationKeys | undefined {
   const written = readKeySet(text)
   if (typeof written === 'string') return undefined
@@ -85,10 +85,10 @@ function overlap(one: VerificationKey, other: VerificationKey): boolean {
   return one.algorithms.some((algorithm) => other.algorithms.includes(algorithm))
 }
 
-/** What only the owner of the key may know; an issuer that shows it has lost the key. */
+/** Members known only to the owner of the key; an issuer that publishes them has lost the key. */
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
-/** A sentence where the key cannot be used. */
+/** A string describes why the key cannot be used. */
 function importKey(jwk: Value): VerificationKey | string {
   if (!isPlainObject(jwk)) return 'not a JSON object'
   const { kty, kid, use, key_ops: operations, alg, crv } = jwk
@@ -113,7 +113,7 @@ function importKey(jwk: Value): VerificationKey | string {
 }
 
 const SMALLEST_MODULUS = 2048
-/** Verification takes time that grows with its square. */
+/** Verification time grows with the square of the modulus. */
 const LARGEST_MODULUS = 8192
 const LARGEST_EXPONENT = 2n ** 32n
 

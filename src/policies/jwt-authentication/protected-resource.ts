@@ -6,17 +6,17 @@ import type { Outcome, Step } from '../../exchange/step.ts'
 import { SERVER_METADATA, withoutSlash } from './identity-providers.ts'
 import type { ResourceMetadata } from './schema.ts'
 
-/** RFC 9728 §3: before the path of the resource. */
+/** RFC 9728 §3: a prefix of the path of the resource. */
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
 const CHALLENGE = 'www-authenticate'
 
-/** Browsers read the metadata from any page: it says nothing that is secret. */
+/** Pages of any origin may read the metadata: it contains no secrets. */
 const PUBLIC = headerEdit({ set: [{ name: 'access-control-allow-origin', value: '*' }] })
 
 /**
- * What a resource server of OAuth owes its clients beside checking tokens: metadata that says which
- * authorization servers it believes, and challenges that say where the metadata is.
+ * What an OAuth resource server provides in addition to checking tokens: metadata that names the
+ * trusted authorization servers, and challenges that link to the metadata.
  */
 export function protectedResource(
   metadata: ResourceMetadata,
@@ -48,7 +48,7 @@ export function protectedResource(
   }
 }
 
-/** Serves what is for the authorization server; undefined: it is for something else. */
+/** Serves requests for the authorization server; undefined: the request is for something else. */
 export type ServerFront = (exchange: Exchange, resource: URL) => Reply | Promise<Reply> | undefined
 
 /** The path of the resource, in a request for the metadata of its authorization server. */
@@ -62,7 +62,7 @@ function isBelow({ method, path }: RequestAttributes, place: string): boolean {
   return path === place || path.startsWith(`${place}/`)
 }
 
-/** A browser asks whether it may read metadata: clients of MCP name their revision in a header. */
+/** Browsers send a preflight for the metadata: MCP clients name their revision in a header. */
 function isPreflight({ method, path, headers }: RequestAttributes): boolean {
   if (method !== 'OPTIONS' || headers.get('access-control-request-method') !== 'GET') return false
   const asked = { method: 'GET', path } as RequestAttributes
@@ -83,7 +83,7 @@ const PREFLIGHT: Reply = reply(
   }),
 )
 
-/** The authorization server speaks for itself; the gateway says where. */
+/** Redirects to the metadata of the authorization server. */
 function serverMetadataReply(metadata: ResourceMetadata, issuers: readonly string[]): Reply {
   const [first = ''] = metadata.authorizationServers ?? issuers
   const url = URL.parse(first)
@@ -97,7 +97,7 @@ function serverMetadataReply(metadata: ResourceMetadata, issuers: readonly strin
   return reply(307, 'redirect', '', headerEdit({ set }))
 }
 
-/** As the configuration says; else as the client reached it. */
+/** As configured; by default as the client addressed it. */
 function resourceOf({ resource }: ResourceMetadata, request: RequestAttributes, path: string) {
   if (resource !== undefined && URL.canParse(resource)) return new URL(resource)
   const host = request.headers.get('host') ?? request.host
@@ -109,7 +109,7 @@ function metadataUrl(metadata: ResourceMetadata, request: RequestAttributes): st
   return `${origin}${WELL_KNOWN}${pathname === '/' ? '' : pathname}`
 }
 
-/** Without issuers the gateway itself is what clients take for the authorization server. */
+/** Without issuers, the gateway itself is the authorization server for clients. */
 function metadataReply(
   metadata: ResourceMetadata,
   issuers: readonly string[] | undefined,

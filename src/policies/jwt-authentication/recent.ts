@@ -1,8 +1,8 @@
 import type { Verified } from './verify.ts'
 
-/** A power of two. */
+/** Must be a power of two. */
 const PLACES = 64
-/** Signatures are random, and their last characters are enough to tell most tokens apart. */
+/** Signatures are random, so their last characters distinguish most tokens. */
 const TAIL = 4
 
 interface Recent {
@@ -11,8 +11,8 @@ interface Recent {
 }
 
 /**
- * The few tokens that come again and again, as they are: to compare one costs a tenth of its
- * digest. No more of them are kept than requests under way have in memory anyway.
+ * The few most recently repeated tokens, as strings: comparing one costs a tenth of hashing it.
+ * There are no more of them than active requests have in memory anyway.
  */
 export class RecentTokens {
   readonly #places: (Recent | undefined)[] = new Array(PLACES).fill(undefined)
@@ -27,9 +27,9 @@ export class RecentTokens {
     return undefined
   }
 
-  /** For one that was seen before: what comes once is of no use here. */
+  /** Only for tokens seen before: a token that occurs once gains nothing. */
   set(token: string, verified: Verified): void {
-    // A copy: a part of a head would keep the whole of it.
+    // A copy: a slice would retain the whole head.
     const own = Buffer.from(token, 'latin1').toString('latin1')
     this.#places[placeOf(token)] = { token: own, verified }
   }

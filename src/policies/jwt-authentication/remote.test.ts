@@ -7,7 +7,7 @@ import { type Refresh, type RemoteClock, RemoteKeys } from './remote.ts'
 const A = keySetText(signerOf('ES256', 'a'))
 const B = keySetText(signerOf('ES256', 'b', 'b'))
 
-/** Time that passes when the test says so. */
+/** A clock that the test advances. */
 class TestClock implements RemoteClock {
   time = 0
   readonly #timers = new Map<object, { readonly at: number; readonly run: () => void }>()
@@ -41,7 +41,7 @@ class TestClock implements RemoteClock {
 
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** An issuer that responses what the test says, or waits until it does. */
+/** An issuer that responds as the test specifies, or waits until it does. */
 function setUp(response: Fetched | 'wait' = text(A), cacheDuration = 900_000) {
   const clock = new TestClock()
   const seen: string[] = []
@@ -75,7 +75,7 @@ function text(body: string, maxAge?: number): Fetched {
 
 const DOWN: Fetched = { kind: 'failed', detail: 'connection refused' }
 
-/** Fetches within so many milliseconds, the first one included. */
+/** The number of fetches within so many milliseconds, including the first. */
 async function fetchesOf(
   response: Fetched,
   cacheDuration: number,

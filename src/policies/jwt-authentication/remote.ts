@@ -2,28 +2,28 @@ import type { Fetched, FetchKeys } from './fetch-keys.ts'
 import { type KeySource, parseKeys, type VerificationKeys } from './keys.ts'
 
 export interface RemoteClock {
-  /** Monotonic milliseconds. */
+  /** Monotonic time in milliseconds. */
   now(): number
   /** From 0 to less than 1. */
   random(): number
-  /** Runs it later, and keeps no process alive for it; returns how to take it back. */
+  /** Runs it later, without keeping the process alive; returns a function that cancels it. */
   after(milliseconds: number, run: () => void): () => void
 }
 
 export interface RemoteOptions {
   readonly url: string
-  /** Milliseconds that keys are fresh, if the issuer does not say less. */
+  /** Milliseconds that keys are fresh, unless the issuer sends a shorter time. */
   readonly cacheDuration: number
-  /** Milliseconds between two fetches for unknown kids. */
+  /** Min milliseconds between two fetches for unknown kids. */
   readonly refetchInterval?: number
-  /** Milliseconds that a request waits for keys. */
+  /** Max milliseconds that a request waits for keys. */
   readonly longestWait?: number
   readonly fetch: FetchKeys
   readonly clock: RemoteClock
   readonly observe?: (refresh: Refresh) => void
 }
 
-/** The words of `portcullis_jwks_refreshes_total`. */
+/** Label values of `portcullis_jwks_refreshes_total`. */
 export interface Refresh {
   readonly outcome: 'changed' | 'unchanged' | 'refused' | 'failed' | 'timeout'
   readonly trigger: 'start' | 'interval' | 'unknown-key'
@@ -34,30 +34,30 @@ export interface RemoteStatus {
   /** Milliseconds since keys were last fetched; undefined: never. */
   readonly age: number | undefined
   readonly last: Refresh | undefined
-  /** Fetches in a row that brought no keys. */
+  /** Consecutive fetches without keys. */
   readonly failures: number
   readonly kids: readonly string[]
 }
 
 const REFETCH_INTERVAL = 30_000
 const LONGEST_WAIT = 3000
-/** However little the configuration says: an issuer is no target. */
+/** The min, whatever the configuration says, so that the issuer is not flooded. */
 const SHORTEST_CACHE = 1000
-/** However little an issuer says that its keys are good for. */
+/** The min, whatever lifetime the issuer sends. */
 const SHORTEST_FRESHNESS = 30_000
 const FIRST_RETRY = 1000
 const LONGEST_RETRY = 60_000
 
 /**
- * The keys that an issuer publishes: fetched at once and then again before they are old, one
- * request at a time. While the issuer is down the last ones stay good. It ends when nobody holds
- * it any more, as its timer does not.
+ * The keys that an issuer publishes: fetched at once and refreshed before they expire, one request
+ * at a time. While the issuer is unavailable, the last keys stay valid. Refreshing ends when the
+ * object is garbage-collected, since its timer does not retain it.
  */
 export class RemoteKeys implements KeySource {
   current: VerificationKeys | undefined = undefined
   readonly #options: RemoteOptions
   #text = ''
-  /** What requests wait for. */
+  /** The fetch that requests wait for. */
   #flight: Promise<void> | undefined = undefined
   #fetchedAt: number | undefined = undefined
   #askedAt = Number.NEGATIVE_INFINITY
@@ -71,7 +71,7 @@ export class RemoteKeys implements KeySource {
     this.#refresh('start')
   }
 
-  /** For a kid that is not among the keys. Whoever comes while keys are fetched waits for them. */
+  /** Called for an unknown kid. Requests that arrive during a fetch wait for it. */
   refetch(): Promise<void> | undefined {
     if (this.#flight !== undefined) return this.#flight
     const { clock, refetchInterval = REFETCH_INTERVAL } = this.#options
@@ -112,7 +112,7 @@ export class RemoteKeys implements KeySource {
     return waiting.promise
   }
 
-  /** Returns when to fetch again. */
+  /** Returns the delay until the next fetch. */
   async #fetch(trigger: Refresh['trigger']): Promise<number> {
     const { url, fetch, clock, observe } = this.#options
     const cacheDuration = Math.max(SHORTEST_CACHE, this.#options.cacheDuration)
@@ -132,7 +132,7 @@ export class RemoteKeys implements KeySource {
       return jitter(Math.min(wait, cacheDuration), clock)
     }
     const isNew = this.current === undefined || fetched.text !== this.#text
-    // The same text keeps the same keys, and with them the tokens that were verified by them.
+    // If the text is unchanged, keeps the keys and thereby the tokens that they verified.
     if (isNew) {
       this.current = keys
       this.#text = fetched.text
@@ -142,7 +142,7 @@ export class RemoteKeys implements KeySource {
     const detail = keys.faults.map(({ kid, problem }) => `key ${kid}: ${problem}`).join('; ')
     this.#last = { outcome: isNew ? 'changed' : 'unchanged', trigger, detail }
     observe?.(this.#last)
-    // What the operator says holds; what an issuer says, above the shortest.
+    // The operator's value is the max; an issuer's lifetime applies above the min.
     const { maxAge = cacheDuration } = fetched
     return jitter(Math.min(cacheDuration, Math.max(SHORTEST_FRESHNESS, maxAge)), clock)
   }
@@ -153,7 +153,7 @@ export class RemoteKeys implements KeySource {
   }
 }
 
-/** A timer that holds its keys weakly: those of a configuration that is gone stop by themselves. */
+/** The timer holds its keys weakly: those of a replaced configuration stop refreshing. */
 function refreshLater(keys: RemoteKeys, clock: RemoteClock, delay: number): () => void {
   const held = new WeakRef(keys)
   return clock.after(delay, () => {
@@ -162,7 +162,7 @@ function refreshLater(keys: RemoteKeys, clock: RemoteClock, delay: number): () =
   })
 }
 
-/** Between four fifths and the whole, so that gateways do not come all at once. */
+/** Between 80% and 100%, so that gateways do not fetch at the same time. */
 function jitter(milliseconds: number, clock: RemoteClock): number {
   return milliseconds * (0.8 + 0.2 * clock.random())
 }
@@ -171,7 +171,7 @@ export const SYSTEM_CLOCK: RemoteClock = {
   now: () => performance.now(),
   random: Math.random,
   after(milliseconds, run) {
-    // A longer time than timers can count would be over at once.
+    // A delay beyond the range of timers would expire at once.
     const timer = setTimeout(run, Math.min(milliseconds, 2 ** 31 - 1)).unref()
     return () => clearTimeout(timer)
   },

@@ -12,9 +12,9 @@ const POWERS = PRIMES.map((prime) => {
 })
 
 /**
- * CVE-2017-15361: a library for smart cards made primes of the form k·M + (65537^a mod M), M the
- * product of small primes, which can be factored. Such a modulus is a power of 65537 modulo every
- * one of them; another is so about once in 2^27.
+ * CVE-2017-15361: a smart card library generated primes of the form k·M + (65537^a mod M), with M
+ * the product of small primes, which can be factored. Such a modulus is a power of 65537 modulo
+ * every one of them; for other moduli this happens about once in 2^27.
  */
 export function isRocaModulus(modulus: bigint): boolean {
   return POWERS.every(({ prime, powers }) => powers.has(Number(modulus % prime)))

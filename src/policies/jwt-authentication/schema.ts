@@ -13,7 +13,7 @@ import {
   withoutSlash,
 } from './identity-providers.ts'
 
-/** The end of the year 9999; dates in tokens beyond it are milliseconds by mistake. */
+/** The end of the year 9999; later dates in tokens are milliseconds by mistake. */
 export const LAST_DATE = 253_402_300_799
 
 const issuer = () => z.string().min(1).max(2048).describe('The required `iss` of tokens.')
@@ -79,7 +79,7 @@ const resourceMetadata = aliased(
 
 export type ResourceMetadata = z.output<typeof resourceMetadata>
 
-/** `auth0: {}`, as other gateways have it. */
+/** `auth0: {}`, the syntax of other gateways. */
 const providerObject = oneOfKeys(
   z.strictObject(
     Object.fromEntries(
@@ -99,7 +99,7 @@ const providerObject = oneOfKeys(
 
 const identityProvider = () => z.union([choice(...IDENTITY_PROVIDERS), providerObject])
 
-/** Where an issuer usually publishes its keys. */
+/** The URL where an issuer usually publishes its keys. */
 function keysOf(issuer: string | undefined, provider?: IdentityProvider): KeySet | undefined {
   if (issuer === undefined || !/^https?:\/\//.test(issuer)) return undefined
   const own = withoutSlash(issuer)
@@ -127,7 +127,7 @@ export const jwtAuthentication = z
       .max(64)
       .optional()
       .describe('The accepted issuers. The issuer of a token selects the entry.'),
-    // One provider may be written without the list.
+    // A single provider may be written without the list.
     issuer: issuer().optional(),
     jwks: keySet().optional(),
     audiences: audiences().optional(),
@@ -270,7 +270,7 @@ function adaptationProblem(
     : undefined
 }
 
-/** Paths at which the body of a request is for the authorization server. */
+/** Paths at which request bodies are for the authorization server. */
 export function pathsOfBody({
   authorizationServer: server,
   resourceMetadata: metadata,

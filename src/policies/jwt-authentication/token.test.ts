@@ -16,7 +16,7 @@ import {
   type Text,
   tokenOf,
 } from './fixtures/tokens.ts'
-import { isRefusal, TOKEN_FAULTS } from './refusal.ts'
+import { isRejection, TOKEN_FAULTS } from './rejection.ts'
 import { LARGEST_TOKEN, parseToken } from './token.ts'
 import { verifyToken } from './verify.ts'
 
@@ -27,7 +27,7 @@ const ALL = providersOf([RS256, ES256])
 
 function verdict(token: string): string {
   const outcome = verifyToken(token, ALL, NOW)
-  return isRefusal(outcome) ? outcome.fault : 'ok'
+  return isRejection(outcome) ? outcome.fault : 'ok'
 }
 
 const GOOD = tokenOf(ES256)
@@ -222,7 +222,7 @@ describe('the compact form', () => {
   it('bytes have one spelling: unused bits are zero', () => {
     const last = TAIL.at(-1) as string
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-    // 64 bytes leave four bits unused in the last letter.
+    // 64 bytes leave four unused bits in the last letter.
     const twin = letters[letters.indexOf(last) + 1] as string
     assert.deepEqual(
       Buffer.from(`${TAIL.slice(0, -1)}${twin}`, 'base64url'),
@@ -245,7 +245,7 @@ describe('the compact form', () => {
     assert.equal(verdict(padded(length + 4)), 'too-large')
     assert.equal(verdict('x'.repeat(10_000_000)), 'too-large')
     const said = parseToken(GOOD, GOOD.length - 1)
-    assert.ok(isRefusal(said) && said.fault === 'too-large')
+    assert.ok(isRejection(said) && said.fault === 'too-large')
   })
 })
 

@@ -4,69 +4,69 @@ import { isPlainObject } from '../../cel/values/kind.ts'
 import type { JsonObject } from '../../cel/values/value.ts'
 import { ALGORITHMS, type Algorithm } from './algorithms.ts'
 import { decodeBase64url } from './base64url.ts'
-import { quote, type Refusal, refuse } from './refusal.ts'
+import { quote, type Rejection, reject } from './rejection.ts'
 
-/** Characters; what is longer is not looked at. */
+/** In characters; longer tokens are not parsed. */
 export const LARGEST_TOKEN = 16_384
 
-/** A signed token as it was sent: nothing of it is to be believed yet. */
+/** A signed token as sent: nothing in it is trusted yet. */
 export interface CompactJws {
   readonly algorithm: Algorithm
   readonly kid: string
   readonly payload: Buffer
-  /** What the signature is of. */
+  /** The bytes that the signature covers. */
   readonly signed: Buffer
   readonly signature: Buffer
 }
 
 /**
- * RFC 7515 §7.1, the compact form alone. `jwk`, `jku`, `x5u` and `x5c` in the header are not
- * looked at: a token does not choose the key that it is verified with, only which of ours.
+ * RFC 7515 §7.1, compact serialization only. `jwk`, `jku`, `x5u` and `x5c` in the header are
+ * ignored: a token does not choose the key that verifies it, only which of the configured ones.
  */
-export function parseToken(text: string, largest = LARGEST_TOKEN): CompactJws | Refusal {
+export function parseToken(text: string, largest = LARGEST_TOKEN): CompactJws | Rejection {
   if (text.length > largest) {
-    return refuse('too-large', `${text.length} characters exceed the limit of ${largest}`)
+    return reject('too-large', `${text.length} characters exceed the limit of ${largest}`)
   }
   const first = text.indexOf('.')
   const second = text.indexOf('.', first + 1)
   if (first === -1 || second === -1 || text.includes('.', second + 1)) {
-    return refuse('malformed', 'expected three parts separated by dots')
+    return reject('malformed', 'expected three parts separated by dots')
   }
   const header = readObject(decodeBase64url(text.slice(0, first)))
   if (header === undefined)
-    return refuse('malformed', 'the header is not a base64url-encoded JSON object')
+    return reject('malformed', 'the header is not a base64url-encoded JSON object')
   const payload = decodeBase64url(text.slice(first + 1, second))
-  if (payload === undefined) return refuse('malformed', 'the payload is not base64url')
+  if (payload === undefined) return reject('malformed', 'the payload is not base64url')
   const signature = decodeBase64url(text.slice(second + 1))
-  if (signature === undefined) return refuse('malformed', 'the signature is not base64url')
+  if (signature === undefined) return reject('malformed', 'the signature is not base64url')
 
   const { alg, kid, crit, b64, typ } = header
   const algorithm = typeof alg === 'string' ? ALGORITHMS.get(alg) : undefined
-  if (algorithm === undefined) return refuse('unsupported-alg', `alg is ${quote(alg)}`)
-  // RFC 7515 §4.1.11: extensions that must be understood. There is none that we understand.
-  if (crit !== undefined) return refuse('unsupported-critical', `crit is ${quote(crit)}`)
-  // RFC 7797 has b64 always in crit; without it two readers would verify different bytes.
+  if (algorithm === undefined) return reject('unsupported-alg', `alg is ${quote(alg)}`)
+  // RFC 7515 §4.1.11: critical extensions must be understood, and the gateway supports none.
+  if (crit !== undefined) return reject('unsupported-critical', `crit is ${quote(crit)}`)
+  // RFC 7797 requires b64 in crit; without it, two verifiers would verify different bytes.
   if (b64 !== undefined && b64 !== true) {
-    return refuse('unsupported-critical', `b64 is ${quote(b64)}`)
+    return reject('unsupported-critical', `b64 is ${quote(b64)}`)
   }
-  // `JWT`, `at+jwt`, whatever an issuer writes; RFC 7515 §4.1.9 wants a string.
+  // `JWT`, `at+jwt` or any other value; RFC 7515 §4.1.9 requires a string.
   if (typ !== undefined && typeof typ !== 'string') {
-    return refuse('malformed', `typ is ${quote(typ)}`)
+    return reject('malformed', `typ is ${quote(typ)}`)
   }
-  if (kid === undefined || kid === '') return refuse('missing-kid', 'the header has no kid')
-  if (typeof kid !== 'string') return refuse('malformed', `kid is ${quote(kid)}`)
-  if (signature.length === 0) return refuse('malformed', 'the signature is empty')
+  if (kid === undefined || kid === '') return reject('missing-kid', 'the header has no kid')
+  if (typeof kid !== 'string') return reject('malformed', `kid is ${quote(kid)}`)
+  if (signature.length === 0) return reject('malformed', 'the signature is empty')
   const signed = Buffer.from(text.slice(0, second), 'latin1')
   return { algorithm, kid, payload, signed, signature }
 }
 
-/** The claims of a payload, with no member named twice; undefined where it is no JSON object. */
+/** The claims of a payload, without duplicate members; undefined if it is not a JSON object. */
 export function readClaims(payload: Buffer): JsonObject | undefined {
   return readObject(payload)
 }
 
 function readObject(bytes: Buffer | undefined): JsonObject | undefined {
   if (bytes === undefined || !isUtf8(bytes)) return undefined
-  const value = readJson(bytes.toString('utf8'), { duplicates: 'refuse' })
+  const value = readJson(bytes.toString('utf8'), { duplicates: 'reject' })
   return value !== undefined && isPlainObject(value) ? value : undefined
 }

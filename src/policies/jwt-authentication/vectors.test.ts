@@ -3,13 +3,13 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { parseKeys } from './keys.ts'
-import { isRefusal } from './refusal.ts'
+import { isRejection } from './rejection.ts'
 import { parseToken } from './token.ts'
 import { verifySignature } from './verify.ts'
 
 const FOLDER = join(import.meta.dirname, '../../../../shared/data/jose')
 
-/** Wycheproof and the RFC's own examples, where they are there. */
+/** The Wycheproof vectors and the RFC's own examples, if available. */
 const readVectors = (name: string): unknown => JSON.parse(readFileSync(join(FOLDER, name), 'utf8'))
 
 type Jwk = Readonly<Record<string, unknown>>
@@ -26,12 +26,12 @@ interface Group {
   }[]
 }
 
-/** Payloads of vectors are no claims: what is checked is the form and the signature. */
+/** Payloads of vectors are not claims: only the form and the signature are checked. */
 function verdict(token: unknown, key: Jwk): string {
   const keys = parseKeys(JSON.stringify('keys' in key ? key : { keys: [key] }))
   if (keys === undefined) return 'no keys'
   const jws = parseToken(typeof token === 'string' ? token : JSON.stringify(token))
-  if (isRefusal(jws)) return jws.fault
+  if (isRejection(jws)) return jws.fault
   return verifySignature(jws, keys)?.fault ?? 'valid'
 }
 
@@ -40,10 +40,10 @@ const ES521 = 'the key names ES521, which no registry knows; RFC 7518 says ES512
 const PS384 = 'the key is for PS256 alone and the token is PS384'
 
 /**
- * Vectors that are valid and refused here, with why. There is none the other way round: what the
- * vectors call invalid is refused, each.
+ * Valid vectors that are rejected here, with the reason. There are none in the other direction:
+ * every vector marked invalid is rejected.
  */
-const REFUSED_HERE: Readonly<Record<string, Readonly<Record<number, string>>>> = {
+const REJECTED_HERE: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   'json_web_signature_test.json': {
     1: HMAC,
     346: PS384,
@@ -65,7 +65,7 @@ const REFUSED_HERE: Readonly<Record<string, Readonly<Record<number, string>>>> =
 
 const skip = existsSync(FOLDER) ? false : `there is no ${FOLDER}`
 
-for (const [file, refusedHere] of Object.entries(REFUSED_HERE)) {
+for (const [file, rejectedHere] of Object.entries(REJECTED_HERE)) {
   describe(`Wycheproof ${file}`, { skip }, () => {
     const { testGroups } = (skip === false ? readVectors(file) : { testGroups: [] }) as {
       readonly testGroups: readonly Group[]
@@ -74,7 +74,7 @@ for (const [file, refusedHere] of Object.entries(REFUSED_HERE)) {
       it(`${group.comment}, from ${group.tests[0]?.tcId}`, () => {
         for (const { tcId, comment, jws, result } of group.tests) {
           const isTaken = verdict(jws, group.public ?? group.private) === 'valid'
-          const isExpected = result === 'valid' && refusedHere[tcId] === undefined
+          const isExpected = result === 'valid' && rejectedHere[tcId] === undefined
           const why = `${tcId} ${comment}: ${verdict(jws, group.public ?? group.private)}`
           assert.equal(isTaken, isExpected, why)
         }
@@ -85,7 +85,7 @@ for (const [file, refusedHere] of Object.entries(REFUSED_HERE)) {
       const valid = testGroups.flatMap(({ tests }) =>
         tests.filter(({ result }) => result === 'valid').map(({ tcId }) => tcId),
       )
-      for (const id of Object.keys(refusedHere)) assert.ok(valid.includes(Number(id)), id)
+      for (const id of Object.keys(rejectedHere)) assert.ok(valid.includes(Number(id)), id)
     })
   })
 }
@@ -101,7 +101,7 @@ describe('RFC 7520', { skip }, () => {
     ['4_2.rsa-pss_signature.json', 'valid'],
     ['4_3.ecdsa_signature.json', 'valid'],
     ['4_4.hmac-sha2_integrity_protection.json', 'unsupported-alg'],
-    // The payload is elsewhere, and a token without one is another token.
+    // The payload is detached, and a token without it is a different token.
     ['4_5.signature_with_detached_content.json', 'unsupported-alg'],
   ] as const) {
     it(`${file}: ${said}`, () => {
@@ -114,8 +114,8 @@ describe('RFC 7520', { skip }, () => {
 })
 
 describe('RFC 7515 and RFC 8037', () => {
-  // The examples have no kid, which is asked for here; so their own signatures are checked with
-  // the header that they sign, and the kid is what they lack.
+  // The examples lack a kid, which is required here; so their own signatures are verified over the
+  // header that they sign, and only the kid is missing.
   const payload =
     'eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ'
   const EXAMPLES: readonly [name: string, token: string, key: Jwk][] = [
@@ -144,7 +144,7 @@ describe('RFC 7515 and RFC 8037', () => {
       const { alg } = JSON.parse(Buffer.from(head, 'base64url').toString())
       const named = Buffer.from(JSON.stringify({ alg, kid: 'k' })).toString('base64url')
       const jws = parseToken(`${named}.${body}.${tail}`)
-      assert.ok(!isRefusal(jws))
+      assert.ok(!isRejection(jws))
       assert.equal(verifySignature(jws, keys)?.fault, 'bad-signature')
       const signed = Buffer.from(`${head}.${body}`)
       assert.equal(verifySignature({ ...jws, signed }, keys), undefined)

@@ -16,17 +16,17 @@ import {
   tokenOf,
 } from './fixtures/tokens.ts'
 import { fixedKeys, parseKeys } from './keys.ts'
-import { isRefusal } from './refusal.ts'
+import { isRejection } from './rejection.ts'
 import { type Provider, providersByIssuer, verifyToken } from './verify.ts'
 
 const SIGNERS = ALL_ALGORITHMS.map((alg) => signerOf(alg))
 const ES256 = signerOf('ES256')
 const ALL = providersOf(SIGNERS)
 
-/** `ok`, or the word. */
+/** `ok`, or the fault. */
 function verdict(token: string, providers = ALL, now = NOW): string {
   const outcome = verifyToken(token, providers, now)
-  return isRefusal(outcome) ? outcome.fault : 'ok'
+  return isRejection(outcome) ? outcome.fault : 'ok'
 }
 
 describe('a token of each algorithm', () => {
@@ -34,7 +34,7 @@ describe('a token of each algorithm', () => {
     it(`${signer.alg} is taken, and not when it was changed`, () => {
       const token = tokenOf(signer, { roles: ['a', 'b'], nested: { deep: [1, 2.5, null] } })
       const outcome = verifyToken(token, ALL, NOW)
-      assert.ok(!isRefusal(outcome))
+      assert.ok(!isRejection(outcome))
       assert.deepEqual(outcome.claims, {
         ...GOOD_CLAIMS,
         roles: ['a', 'b'],
@@ -88,7 +88,7 @@ describe('a token of each algorithm', () => {
 
 describe('the claims of a token that is genuine', () => {
   const day = 86_400
-  /** Without what is given here, a token has iss, sub and exp. Text is the whole payload. */
+  /** By default, a token has iss, sub and exp. A string is the whole payload. */
   const CLAIMS: readonly [what: string, claims: string | Record<string, unknown>, said: string][] =
     [
       ['exp in an hour', {}, 'ok'],
@@ -243,7 +243,7 @@ describe('what a provider asks for', () => {
   it('says more in the log: by how much, what was there and what is trusted', () => {
     const detail = (claims: Record<string, unknown>, audiences: readonly string[] = []) => {
       const outcome = verifyToken(tokenOf(ES256, claims), providersOf([ES256], { audiences }), NOW)
-      return isRefusal(outcome) ? outcome.detail : ''
+      return isRejection(outcome) ? outcome.detail : ''
     }
     assert.equal(detail({ exp: SECONDS - 90 }), '90 s ago')
     assert.equal(detail({ aud: ['a', 'b'] }, ['c']), 'aud is ["a","b"]; trusted: "c"')

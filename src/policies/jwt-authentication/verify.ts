@@ -2,33 +2,33 @@ import { constants, verify } from 'node:crypto'
 import type { JsonObject, Value } from '../../cel/values/value.ts'
 import { freeze } from '../../model/freeze.ts'
 import type { KeySource, VerificationKey, VerificationKeys } from './keys.ts'
-import { isRefusal, quote, type Refusal, refuse } from './refusal.ts'
+import { isRejection, quote, type Rejection, reject } from './rejection.ts'
 import { LAST_DATE } from './schema.ts'
 import { type CompactJws, parseToken, readClaims } from './token.ts'
 
-/** An issuer whose tokens are taken, and what they must have. */
+/** A trusted issuer, and what its tokens require. */
 export interface Provider {
   readonly issuer: string
-  /** None: any. */
+  /** Empty: any. */
   readonly audiences: readonly string[]
   readonly requiredClaims: readonly string[]
-  /** Milliseconds that clocks may differ. */
+  /** Max clock difference in milliseconds. */
   readonly leeway: number
   readonly keys: KeySource
 }
 
-/** The issuer of a token picks the provider; one that is listed twice is tried in order. */
+/** The issuer of a token selects the provider; if it is listed twice, both are tried in order. */
 export type Providers = ReadonlyMap<string, readonly Provider[]>
 
 export interface Verified {
   /** One object for all requests with this token. */
   readonly claims: JsonObject
-  /** Milliseconds since 1970: from then on it has expired, leeway included. */
+  /** Milliseconds since 1970 when it expires, leeway included. */
   readonly until: number
-  /** It holds as long as these are the keys of this source. */
+  /** Valid as long as these are the current keys of this source. */
   readonly keys: VerificationKeys
   readonly source: KeySource
-  /** Of the payload. */
+  /** Size of the payload. */
   readonly size: number
 }
 
@@ -36,25 +36,25 @@ export function providersByIssuer(providers: readonly Provider[]): Providers {
   return Map.groupBy(providers, ({ issuer }) => issuer)
 }
 
-/** `now` is milliseconds since 1970. */
-export function verifyToken(text: string, providers: Providers, now: number): Verified | Refusal {
+/** `now` is in milliseconds since 1970. */
+export function verifyToken(text: string, providers: Providers, now: number): Verified | Rejection {
   const jws = parseToken(text)
-  if (isRefusal(jws)) return jws
+  if (isRejection(jws)) return jws
   const claims = readClaims(jws.payload)
-  if (claims === undefined) return refuse('malformed', 'the payload is not a JSON object')
+  if (claims === undefined) return reject('malformed', 'the payload is not a JSON object')
   const { iss } = claims
-  if (iss === undefined) return refuse('missing-claim', 'iss is missing')
-  if (typeof iss !== 'string') return refuse('bad-claim', `iss is ${quote(iss)}`)
-  let refusal: Refusal | undefined
+  if (iss === undefined) return reject('missing-claim', 'iss is missing')
+  if (typeof iss !== 'string') return reject('bad-claim', `iss is ${quote(iss)}`)
+  let rejection: Rejection | undefined
   for (const provider of providers.get(iss) ?? []) {
     const outcome = verifyFor(provider, jws, claims, now)
-    if (!isRefusal(outcome)) return outcome
-    // Of several, who knows the key has the last word.
-    if (refusal === undefined || refusal.source !== undefined) refusal = outcome
+    if (!isRejection(outcome)) return outcome
+    // If several reject, the rejection of one that knows the key takes precedence.
+    if (rejection === undefined || rejection.source !== undefined) rejection = outcome
   }
-  if (refusal !== undefined) return refusal
+  if (rejection !== undefined) return rejection
   const known = [...providers.keys()].map(quote).join(', ')
-  return refuse('issuer-mismatch', `iss is ${quote(iss)}; trusted: ${known}`)
+  return reject('issuer-mismatch', `iss is ${quote(iss)}; trusted: ${known}`)
 }
 
 function verifyFor(
@@ -62,11 +62,11 @@ function verifyFor(
   jws: CompactJws,
   claims: JsonObject,
   now: number,
-): Verified | Refusal {
+): Verified | Rejection {
   const source = provider.keys
   const keys = source.current
   if (keys === undefined) {
-    return refuse(
+    return reject(
       'keys-unavailable',
       `the keys of ${quote(provider.issuer)} have not been fetched yet`,
       source,
@@ -78,95 +78,100 @@ function verifyFor(
   return { claims: freeze(claims), until, keys, source, size: jws.payload.length }
 }
 
-/** The key of that kid decides which algorithms are fine; the token may only name one of them. */
+/** The key with that kid determines the valid algorithms; the token can only name one of them. */
 export function verifySignature(
   { algorithm, kid, signed, signature }: CompactJws,
   { byKid }: VerificationKeys,
   source?: KeySource,
-): Refusal | undefined {
+): Rejection | undefined {
   const named = byKid.get(kid)
-  if (named === undefined) return refuse('unknown-kid', `no key with kid ${quote(kid)}`, source)
+  if (named === undefined) return reject('unknown-kid', `no key with kid ${quote(kid)}`, source)
   const key = named.find(({ algorithms }) => algorithms.includes(algorithm))
   if (key === undefined) {
-    return refuse('alg-mismatch', `alg ${algorithm.name} does not match key ${quote(kid)}`)
+    return reject('alg-mismatch', `alg ${algorithm.name} does not match key ${quote(kid)}`)
   }
   const isGenuine = verify(algorithm.digest, signed, inputOf(key, algorithm), signature)
-  return isGenuine ? undefined : refuse('bad-signature', `does not verify with key ${quote(kid)}`)
+  return isGenuine ? undefined : reject('bad-signature', `does not verify with key ${quote(kid)}`)
 }
 
 function inputOf({ key }: VerificationKey, { keyType, padding }: CompactJws['algorithm']) {
   if (keyType === 'OKP') return key
-  // RFC 7518 §3.4: R and S side by side, not in DER.
+  // RFC 7518 §3.4: R and S are concatenated, not in DER.
   if (keyType === 'EC') return { key, dsaEncoding: 'ieee-p1363' as const }
   if (padding !== constants.RSA_PKCS1_PSS_PADDING) return key
   // §3.5: the salt is as long as the digest.
   return { key, padding, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
 }
 
-/** Of a token whose signature is good. */
+/** Checks the claims of a token whose signature is valid. */
 function checkClaims(
   claims: JsonObject,
   { audiences, requiredClaims, leeway }: Omit<Provider, 'keys'>,
   now: number,
-): Refusal | undefined {
-  if (claims['exp'] === undefined) return refuse('missing-claim', 'exp is missing')
+): Rejection | undefined {
+  if (claims['exp'] === undefined) return reject('missing-claim', 'exp is missing')
   const fault = checkDates(claims) ?? checkTimes(claims, leeway, now) ?? checkOrder(claims)
   if (fault !== undefined) return fault
   const missing = requiredClaims.find((name) => !Object.hasOwn(claims, name))
-  if (missing !== undefined) return refuse('missing-claim', `${missing} is missing`)
+  if (missing !== undefined) return reject('missing-claim', `${missing} is missing`)
   return checkAudience(claims['aud'], audiences)
 }
 
-/** Why no time at all is one at which a token with these claims is good. */
-export function malformedClaim(claims: JsonObject): Refusal | undefined {
+/** Why a token with these claims is never valid, at any time. */
+export function malformedClaim(claims: JsonObject): Rejection | undefined {
   return checkDates(claims) ?? checkOrder(claims) ?? checkAudience(claims['aud'], [])
 }
 
-function checkDates({ exp, nbf, iat }: JsonObject): Refusal | undefined {
+function checkDates({ exp, nbf, iat }: JsonObject): Rejection | undefined {
   for (const [name, date] of [
     ['exp', exp],
     ['nbf', nbf],
     ['iat', iat],
   ] as const) {
     if (date !== undefined && !isNumericDate(date)) {
-      return refuse('bad-claim', `${name} is ${quote(date)}, not a time in seconds`)
+      return reject('bad-claim', `${name} is ${quote(date)}, not a time in seconds`)
     }
   }
   return undefined
 }
 
-/** Of claims whose dates are numbers. */
+/** The dates of the claims must be numbers. */
 export function checkTimes(
   { exp, nbf }: JsonObject,
   leeway: number,
   now: number,
-): Refusal | undefined {
+): Rejection | undefined {
   const expired = exp === undefined ? -1 : now - ((exp as number) * 1000 + leeway)
-  if (expired >= 0) return refuse('expired', `${seconds(expired)} ago`)
+  if (expired >= 0) return reject('expired', `${seconds(expired)} ago`)
   const early = ((nbf as number | undefined) ?? 0) * 1000 - leeway - now
-  return early > 0 ? refuse('not-yet-valid', `valid in ${seconds(early)}`) : undefined
+  return early > 0 ? reject('not-yet-valid', `valid in ${seconds(early)}`) : undefined
 }
 
-/** A clock that is ahead is no reason to refuse; a token that ends before it began is none. */
-function checkOrder({ exp, iat }: JsonObject): Refusal | undefined {
+/**
+ * iat may be in the future, since clocks differ; but a token must not expire before it was issued.
+ */
+function checkOrder({ exp, iat }: JsonObject): Rejection | undefined {
   if (iat === undefined || exp === undefined || (iat as number) <= (exp as number)) return undefined
-  return refuse('bad-claim', 'iat is after exp')
+  return reject('bad-claim', 'iat is after exp')
 }
 
-/** RFC 7519 §2: seconds since 1970, with a fraction if need be. Never a string or Infinity. */
+/** RFC 7519 §2: seconds since 1970, optionally with a fraction. Never a string or Infinity. */
 function isNumericDate(value: Value): value is number {
   return typeof value === 'number' && value >= 0 && value <= LAST_DATE
 }
 
-/** RFC 7519 §4.1.3: one string, or a list of them. */
-function checkAudience(aud: Value | undefined, audiences: readonly string[]): Refusal | undefined {
+/** RFC 7519 §4.1.3: one string, or a list of strings. */
+function checkAudience(
+  aud: Value | undefined,
+  audiences: readonly string[],
+): Rejection | undefined {
   const list = typeof aud === 'string' ? [aud] : aud === undefined ? [] : aud
   if (!Array.isArray(list) || !list.every((one) => typeof one === 'string')) {
-    return refuse('bad-claim', `aud is ${quote(aud)}`)
+    return reject('bad-claim', `aud is ${quote(aud)}`)
   }
   if (audiences.length === 0 || list.some((one) => audiences.includes(one))) return undefined
   const trusted = audiences.map(quote).join(', ')
-  return refuse('audience-mismatch', `aud is ${quote(aud)}; trusted: ${trusted}`)
+  return reject('audience-mismatch', `aud is ${quote(aud)}; trusted: ${trusted}`)
 }
 
 function seconds(milliseconds: number): string {

@@ -2,22 +2,22 @@ import type { Quotas } from '../../exchange/quota.ts'
 import { hashText } from '../../model/hash.ts'
 import type { RateLimit } from './schema.ts'
 
-/** Full at first; `refill` more at the end of every `interval`, never above `capacity`. */
+/** Full at first; gains `refill` at the end of every `interval`, never above `capacity`. */
 export interface Bucket {
   left: number
-  /** When it was filled last. */
+  /** When it was last refilled. */
   filledAt: number
 }
 
 /** The buckets of all limits of a policy. */
 export class PolicyBuckets {
   readonly limits: readonly Buckets[]
-  /** What each limit is called among all processes that share it. */
+  /** The name of each limit among all processes that share it. */
   readonly quotas: readonly string[]
   readonly #policy: string
   readonly #shared: Quotas | undefined
 
-  /** `key`: of the policy, the same in every process. `shared`: who keeps the buckets then. */
+  /** `key`: of the policy, the same in every process. `shared`: then holds the buckets. */
   constructor(policy: string, limits: readonly RateLimit[], key = '', shared?: Quotas) {
     this.#policy = policy
     this.#shared = shared
@@ -26,7 +26,7 @@ export class PolicyBuckets {
     this.quotas = shared === undefined ? [] : limits.map((_, i) => `rate ${name} ${i}`)
   }
 
-  /** How many keys the policy has, for the gauge. */
+  /** The number of keys of the policy, for the gauge. */
   limitedKeys(): readonly [policy: string, count: number] {
     const shared = this.#shared
     const sizes = shared
@@ -36,7 +36,7 @@ export class PolicyBuckets {
   }
 }
 
-/** One bucket for each key; the longest unused is forgotten first, and is full when it returns. */
+/** One bucket per key; evicts the least recently used, which is full when it returns. */
 export class Buckets {
   readonly limit: RateLimit
   readonly #buckets = new Map<string, Bucket>()
@@ -49,7 +49,7 @@ export class Buckets {
     return this.#buckets.size
   }
 
-  /** The bucket of the key as it is now. */
+  /** The bucket of the key, refilled up to now. */
   at(key: string, now: number): Bucket {
     const { capacity, refill, interval, maxKeys } = this.limit
     const buckets = this.#buckets
@@ -60,7 +60,7 @@ export class Buckets {
       buckets.set(key, bucket)
       return bucket
     }
-    // A Map keeps the order of insertion: what is put in again goes to its end.
+    // A Map keeps insertion order: an entry that is set again moves to the end.
     if (buckets.size > 1) {
       buckets.delete(key)
       buckets.set(key, known)

@@ -1,5 +1,5 @@
 import type { Exchange } from '../../exchange/exchange.ts'
-import type { QuotaRefusal, Quotas } from '../../exchange/quota.ts'
+import type { QuotaRejection, Quotas } from '../../exchange/quota.ts'
 import type { Reply } from '../../exchange/reply.ts'
 import type { Step } from '../../exchange/step.ts'
 import { type Attachments, type CompileContext, type Part, variablesOf } from '../define.ts'
@@ -47,7 +47,7 @@ function ownStep(counted: readonly Counted[], now: () => number): Step {
     const variables = variablesOf(exchange)
     const time = now()
     const taken: Bucket[] = []
-    let refusal: Reply | undefined
+    let rejection: Reply | undefined
     let longest = -1
     for (const { buckets, keyOf } of counted) {
       const bucket = buckets.at(keyOf(variables), time)
@@ -57,10 +57,10 @@ function ownStep(counted: readonly Counted[], now: () => number): Step {
       const wait = Math.max(0, bucket.filledAt + limit.interval - time)
       if (wait <= longest) continue
       longest = wait
-      refusal = tooMany(limit, wait)
+      rejection = tooMany(limit, wait)
     }
-    if (refusal !== undefined) return refusal
-    // All or nothing: what one limit refuses does not use up the others.
+    if (rejection !== undefined) return rejection
+    // All or nothing: a rejection by one limit does not use up the others.
     for (const bucket of taken) bucket.left--
     return undefined
   }
@@ -72,12 +72,12 @@ interface Counted {
   readonly quota: string
 }
 
-/** The same where other processes take from the same buckets: whoever owns them says what is left. */
+/** The same with buckets that several processes share: their owner decides. */
 function sharedStep(counted: readonly Counted[], quotas: Quotas): Step {
-  const replyTo = (refusal: QuotaRefusal | undefined): Reply | undefined => {
-    if (refusal === undefined) return undefined
-    if (refusal.isAway) return AWAY
-    return tooMany((counted[refusal.asked] as Counted).buckets.limit, refusal.wait)
+  const replyTo = (rejection: QuotaRejection | undefined): Reply | undefined => {
+    if (rejection === undefined) return undefined
+    if (rejection.isAway) return AWAY
+    return tooMany((counted[rejection.asked] as Counted).buckets.limit, rejection.wait)
   }
   return (exchange) => {
     const variables = variablesOf(exchange)

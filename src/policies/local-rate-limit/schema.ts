@@ -3,7 +3,7 @@ import { conditionOf, orConditional, toEntry } from '../conditional.ts'
 import { choice, duration, expression } from '../scalars.ts'
 import { issue } from '../shapes.ts'
 
-/** A bucket of `capacity`, filled with `refill` every `interval` milliseconds. */
+/** A bucket with `capacity`, which gains `refill` every `interval` milliseconds. */
 export interface RateLimit {
   readonly type: 'requests' | 'tokens'
   readonly key?: string
@@ -58,7 +58,7 @@ type Written = z.output<z.ZodObject<typeof SHAPE>>
 function checkForm({ value, issues }: z.core.ParsePayload<Written>): void {
   const { requests, tokens, unit, maxTokens, fillInterval } = value
   const isBucket = maxTokens !== undefined || fillInterval !== undefined
-  const refuse = (message: string, hint: string, path: string[] = []) =>
+  const reject = (message: string, hint: string, path: string[] = []) =>
     issues.push(
       issue(value, message, { rule: path.length === 0 ? 'missing' : 'excludes', hint }, path),
     )
@@ -68,16 +68,16 @@ function checkForm({ value, issues }: z.core.ParsePayload<Written>): void {
       (key) => value[key] !== undefined,
     )
     if (other !== undefined)
-      refuse(`\`${other}\` cannot be used in the token bucket form`, form, [other])
-    if (maxTokens === undefined) refuse('`maxTokens` is missing', form)
-    if (fillInterval === undefined) refuse('`fillInterval` is missing', form)
+      reject(`\`${other}\` cannot be used in the token bucket form`, form, [other])
+    if (maxTokens === undefined) reject('`maxTokens` is missing', form)
+    if (fillInterval === undefined) reject('`fillInterval` is missing', form)
   } else {
-    if (requests === undefined && tokens === undefined) refuse('`requests` is missing', form)
+    if (requests === undefined && tokens === undefined) reject('`requests` is missing', form)
     else if (requests !== undefined && tokens !== undefined) {
       const hint = 'use two separate limits'
-      refuse('`requests` and `tokens` are mutually exclusive', hint, ['tokens'])
+      reject('`requests` and `tokens` are mutually exclusive', hint, ['tokens'])
     }
-    if (unit === undefined) refuse('`unit` is missing', form)
+    if (unit === undefined) reject('`unit` is missing', form)
   }
 }
 

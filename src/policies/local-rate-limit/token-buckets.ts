@@ -6,17 +6,17 @@ import { AWAY, tooMany } from './rejections.ts'
 import type { RateLimit } from './schema.ts'
 
 /*
- * Limits in tokens of models. What a call will cost is not known before, so that an estimate is
- * taken, and what it was is settled after: calls at the same time cannot all take what is left. A
- * bucket may come to owe some, which it fills again first.
+ * Limits in model tokens. The usage of a call is unknown in advance, so an estimate is taken first
+ * and the actual usage is settled after: concurrent calls cannot all take the same remainder. A
+ * bucket may go negative, and is refilled from there.
  */
 
-/** One call may ask for more than a bucket holds: then it needs a full one. */
+/** A call may need more than the capacity: it then takes a full bucket. */
 function amountOf(estimate: number, { capacity }: RateLimit): number {
   return Math.min(Math.max(1, Math.ceil(estimate)), capacity)
 }
 
-/** Of a process that serves alone. */
+/** For a process that serves alone. */
 export function ownTokens(buckets: Buckets, key: string, now: () => number): UsageLimit {
   const { limit } = buckets
   let taken = 0
@@ -42,7 +42,7 @@ export function ownTokens(buckets: Buckets, key: string, now: () => number): Usa
   }
 }
 
-/** Milliseconds until so many more are there. */
+/** Milliseconds until the missing amount is available. */
 function waitFor(
   { refill, interval }: RateLimit,
   missing: number,
@@ -53,7 +53,7 @@ function waitFor(
   return Math.max(0, filledAt + fills * interval - now)
 }
 
-/** Of one among several: the process that owns the buckets knows what is left. */
+/** For one of several processes: the one that owns the buckets tracks the remainder. */
 export function sharedTokens(
   limit: RateLimit,
   quota: string,
@@ -67,9 +67,9 @@ export function sharedTokens(
     take(estimate) {
       const amount = amountOf(estimate, limit)
       const outcome = quotas.take([{ quota, limit, key, amount }])
-      const settle = (refusal: Awaited<typeof outcome>): Reply | undefined => {
-        if (refusal === undefined) taken = amount
-        else return refusal.isAway ? AWAY : tooMany(limit, refusal.wait)
+      const settle = (rejection: Awaited<typeof outcome>): Reply | undefined => {
+        if (rejection === undefined) taken = amount
+        else return rejection.isAway ? AWAY : tooMany(limit, rejection.wait)
         return undefined
       }
       return outcome instanceof Promise ? outcome.then(settle) : settle(outcome)

@@ -3,7 +3,7 @@ import { compileDecision } from '../authorization-decision.ts'
 import type { Authorization } from '../authorization-rules.ts'
 import type { Attachments, CompileContext } from '../define.ts'
 
-/** The same set, order and record as of other rules, of which each may read `mcp`. */
+/** The same set, evaluation order and record as for other rules; each rule may read `mcp`. */
 export function compileMcpAuthorization(
   policies: Attachments<Authorization>,
   context: CompileContext,

@@ -5,12 +5,12 @@ import type { Authorization } from '../authorization-rules.ts'
 import { type Attachments, type CompileContext, variablesOf } from '../define.ts'
 
 /**
- * What of a message is not known: `arguments`, in a list of tools; `part`, in a message that names
+ * What is unknown about a message: `arguments`, in a list of tools; `part`, in a message that names
  * no tool, prompt or resource.
  */
 export type Unknown = 'nothing' | 'arguments' | 'part'
 
-/** Whether the rules can still come to allow. */
+/** Whether the rules may still allow the message. */
 export type McpVisibility = (exchange: Exchange, unknown: Unknown) => boolean
 
 const UNKNOWN = {
@@ -28,7 +28,9 @@ interface VisibilityRule extends Readonly<Record<Unknown, Possibility>> {
   readonly scope: Scope | undefined
 }
 
-/** Rules in audit mode hide nothing, and neither do those that a token with more scopes passes. */
+/**
+ * Rules in audit mode hide nothing, and neither do rules that a token with more scopes would pass.
+ */
 export function compileVisibility(
   policies: Attachments<Authorization>,
   context: CompileContext,
@@ -37,7 +39,7 @@ export function compileVisibility(
     if (policy.value.mode === 'Audit') return []
     const scope = context.scopeOf(policy)
     return policy.value.rules.flatMap(({ action, expression: text, field, origin, scopes }) => {
-      // A client must see what it may ask for more scopes for.
+      // A client must see items for which it can request more scopes.
       if (scopes !== undefined) return []
       const place = { policy, field, origin, stage: 'mcp', result: 'rule' } as const
       const expression = context.compileRule(text, place)
@@ -59,7 +61,8 @@ export function compileVisibility(
       exchange.enter(rule.scope)
       return rule[unknown][question](variablesOf(exchange))
     }
-    // Rules that cost more than a request may spend hide what they can no longer look at.
+    // If rules exceed the cost limit of a request, items that they can no longer evaluate are
+    // hidden.
     excess.wasMet = false
     for (const deny of denies) if (holds(deny, 'mustBeTrue') || excess.wasMet) return false
     for (const require of requires) if (!holds(require, 'mayBeTrue')) return false

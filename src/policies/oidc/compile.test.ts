@@ -18,7 +18,7 @@ const OIDC = {
   redirectUri: 'https://app.example/oauth2/callback',
 }
 
-/** Whoever has a cookie of the client is who the cookie says. */
+/** A session cookie of the client names the user. */
 const open: OpenSignIn = ({ name }) => ({
   begin: async (returnTo) => ({ location: `https://login.example/?${returnTo}`, cookies: ['f=1'] }),
   finish: async (query) => ({ location: `/after${query}`, cookies: ['s=1', 't=2'] }),

@@ -8,19 +8,22 @@ import { type Reply, reply } from '../../exchange/reply.ts'
 import { type Outcome, runSteps, type Step } from '../../exchange/step.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { secretText } from '../../model/secret.ts'
-import { BadCredential, MISSING, refuse, UNAVAILABLE, unauthorized } from '../authenticator.ts'
+import { BadCredential, MISSING, reject, UNAVAILABLE, unauthorized } from '../authenticator.ts'
 import type { Attachments, CompileContext, Part } from '../define.ts'
 import { cookiesOf } from '../find-credential.ts'
 import { type Oidc, signInPaths } from './schema.ts'
 import type { SignedIn, SignIn, SignInOutcome } from './sign-in.ts'
 
-/** Every one of them that reaches the place must be content. */
+/** Every one of the policies that apply at the place must accept the request. */
 export function compileOidc(policies: Attachments<Oidc>, context: CompileContext): Part {
   const steps = policies.map((policy) => compileOne(policy, context))
   return { step: (exchange) => runSteps(steps, exchange) }
 }
 
-/** Not a scheme of RFC 9110, which wants a challenge with every 401; no browser asks for a password. */
+/**
+ * Not a registered scheme, but RFC 9110 requires a challenge with every 401; browsers do not prompt
+ * for a password.
+ */
 const UNAUTHORIZED = unauthorized(['Cookie realm="portcullis"'], false)
 const FOREIGN = {
   ...reply(403, 'authentication'),
@@ -35,7 +38,7 @@ function compileOne(policy: ValidPolicy<Oidc>, context: CompileContext): Step {
   const signIn = open(policy, context)
   if (signIn === undefined) {
     const why = new BadCredential(UNAVAILABLE, 'the key for session cookies is missing')
-    return (exchange) => refuse(exchange, policy, 'oidc', why, UNAUTHORIZED)
+    return (exchange) => reject(exchange, policy, 'oidc', why, UNAUTHORIZED)
   }
   const { hostname } = new URL(redirectUri)
 
@@ -45,7 +48,7 @@ function compileOne(policy: ValidPolicy<Oidc>, context: CompileContext): Step {
       return mode === 'Optional' ? undefined : withoutSession(exchange)
     }
     if (found.cookies.length > 0) {
-      // What is denied after this needs them, too: the old ones may be used up.
+      // Responses to requests that are denied later need them, too: the old ones may be used up.
       exchange.responseEdit = setCookies(found.cookies).with(exchange.responseEdit)
     }
     exchange.identify(policy, 'jwt', claims)
@@ -54,16 +57,16 @@ function compileOne(policy: ValidPolicy<Oidc>, context: CompileContext): Step {
 
   const withoutSession = (exchange: Exchange): Outcome | Promise<Outcome> => {
     const { request } = exchange
-    if (!isNavigation(request)) return refuse(exchange, policy, 'oidc', MISSING, UNAUTHORIZED)
-    // Cookies belong to a host: the way back would find none of them.
+    if (!isNavigation(request)) return reject(exchange, policy, 'oidc', MISSING, UNAUTHORIZED)
+    // Cookies belong to a host: the callback would not receive them.
     if (hostnameOf(request) !== hostname) {
       const why = new BadCredential('missing', `the host of \`redirectUri\` is ${hostname}`)
-      return refuse(exchange, policy, 'oidc', why, UNAUTHORIZED)
+      return reject(exchange, policy, 'oidc', why, UNAUTHORIZED)
     }
     const begun = signIn.begin(request.pathAndQuery, request.headers.get('cookie'))
     return begun.then((outcome) => {
       const own = replyTo(exchange, policy, outcome)
-      if (exchange.refusal === undefined) refuse(exchange, policy, 'oidc', MISSING, own)
+      if (exchange.rejection === undefined) reject(exchange, policy, 'oidc', MISSING, own)
       return own
     })
   }
@@ -112,7 +115,7 @@ function compileOne(policy: ValidPolicy<Oidc>, context: CompileContext): Step {
 function open(policy: ValidPolicy<Oidc>, context: CompileContext): SignIn | undefined {
   const { issuer, clientId, clientSecret, cookieSecret, redirectUri, scopes } = policy.value
   const { signIn } = context.policyDeps
-  // Where nothing is served, nobody signs in.
+  // If no pages are served, no user can sign in.
   if (signIn === undefined) return undefined
   const opened = context.kept(policy, () => ({
     signIn: signIn({
@@ -146,12 +149,12 @@ function digestOf(text: string): string {
 }
 
 function claimsOf(payload: string): JsonObject | undefined {
-  const claims = readJson(payload, { duplicates: 'refuse' })
+  const claims = readJson(payload, { duplicates: 'reject' })
   const isObject = typeof claims === 'object' && claims !== null && !Array.isArray(claims)
   return isObject ? (claims as JsonObject) : undefined
 }
 
-/** Whether a person waits for a page: a script would be sent to one that it cannot read. */
+/** Whether a user navigates to a page: a script could not read the page of a redirect. */
 function isNavigation({ method, headers }: RequestAttributes): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false
   const mode = headers.get('sec-fetch-mode')
@@ -163,8 +166,8 @@ function isNavigation({ method, headers }: RequestAttributes): boolean {
 }
 
 /**
- * Whether a page of another origin sent the request: it could sign somebody out, and then in as
- * another. Programs send none of these headers, and are no page.
+ * Whether a page of another origin sent the request: it could sign a user out, and then in as
+ * another user. Clients that are not browsers send none of these headers, and are allowed.
  */
 function isForeign(request: RequestAttributes): boolean {
   const { headers } = request
@@ -191,7 +194,7 @@ function logoutTokenOf({ request }: Exchange): string | undefined {
   return tokens.length === 1 ? tokens[0] : undefined
 }
 
-/** Addresses of a sign-in have codes in them: they are stored nowhere, and sent to no other site. */
+/** Sign-in URLs contain codes: they must not be stored, or sent to other sites. */
 const GUARDED = headerEdit({
   set: [
     { name: 'cache-control', value: 'no-store' },
@@ -205,7 +208,7 @@ function replyTo(exchange: Exchange, policy: ValidPolicy, outcome: SignInOutcome
     const { status, message, detail } = outcome
     const own = reply(status, 'authentication', `${message}\n`, GUARDED)
     const fault = status >= 500 ? UNAVAILABLE : 'denied'
-    exchange.refusal = { by: policy, method: 'oidc', fault, detail }
+    exchange.rejection = { by: policy, method: 'oidc', fault, detail }
     return { ...own, detail: `${fault}: ${detail}` }
   }
   const { location, cookies } = outcome
@@ -217,12 +220,12 @@ function setCookies(cookies: readonly string[]): HeaderEdit {
   return headerEdit({ add: cookies.map((value) => ({ name: 'set-cookie', value })) })
 }
 
-/** Of any policy: whoever has them has the session. */
+/** Session cookies of any policy: anyone who has them has the session. */
 const OWN_COOKIE = /(?:^|;)\s*(?:__Host-)?portcullis-oidc-/
 const OWN_NAME = /^(?:__Host-)?portcullis-oidc-/
 const NO_COOKIES = headerEdit({ remove: ['cookie'] })
 
-/** Keeps sessions from backends. */
+/** Removes session cookies from forwarded requests. */
 function withhold(exchange: Exchange): void {
   const pairs = cookiesOf(exchange)
     .split(';')

@@ -49,7 +49,7 @@ const shape = {
 }
 
 export const oidc = aliased(shape, { redirectURI: 'redirectUri' })
-  // Without it a provider sends no ID token.
+  // Without this scope, a provider sends no ID token.
   .transform(({ scopes, ...rest }) => ({
     ...rest,
     scopes: scopes.includes('openid') ? scopes : ['openid', ...scopes],
@@ -60,7 +60,7 @@ export const oidc = aliased(shape, { redirectURI: 'redirectUri' })
 
 export type Oidc = z.output<typeof oidc>
 
-/** The pages of a policy: where it sends browsers back to, and what is beside that. */
+/** The pages of a policy: the callback of the provider, and its siblings. */
 export interface SignInPaths {
   readonly callback: string
   readonly login: string
@@ -79,7 +79,7 @@ export function signInPaths({ redirectUri }: Pick<Oidc, 'redirectUri'>): SignInP
   }
 }
 
-/** The one page whose requests have a body to read. */
+/** The only page that reads request bodies. */
 export function pathOfBody(value: Oidc): string {
   return signInPaths(value).backchannelLogout
 }

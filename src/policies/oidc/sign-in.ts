@@ -1,4 +1,4 @@
-/** One client of an OpenID provider, as a policy names it. */
+/** One client of an OpenID provider, as configured in a policy. */
 export interface SignInSettings {
   readonly issuer: string
   readonly clientId: string
@@ -7,14 +7,14 @@ export interface SignInSettings {
   readonly scopes: readonly string[]
   /** Undefined: that of the process. */
   readonly cookieSecret: string | undefined
-  /** What its cookies are called: the same for all policies that share sessions. */
+  /** The name prefix of its cookies, shared by all policies that share sessions. */
   readonly name: string
 }
 
-/** Sessions of people in browsers; `cookies` is the header Cookie of the request. */
+/** Browser sessions of users; `cookies` is the Cookie header of the request. */
 export interface SignIn {
   begin(returnTo: string, cookies: string | undefined): Promise<SignInOutcome>
-  /** `query`: with its question mark. */
+  /** `query`: including the question mark. */
   finish(query: string, cookies: string | undefined): Promise<SignInOutcome>
   /** Undefined: there is no session. */
   read(cookies: string | undefined): Promise<SignedIn | undefined>
@@ -25,7 +25,7 @@ export interface SignIn {
 export interface SignedIn {
   /** The claims of the ID token, as JSON. */
   readonly payload: string
-  /** To be sent with the response: the session was renewed. */
+  /** Cookies to set in the response: the session was renewed. */
   readonly cookies: readonly string[]
 }
 
@@ -34,7 +34,7 @@ export interface SignInRedirect {
   readonly cookies: readonly string[]
 }
 
-/** `message` is for the browser, `detail` for the log alone. */
+/** `message` is for the browser, `detail` for the log only. */
 export interface SignInProblem {
   readonly status: number
   readonly message: string
@@ -43,5 +43,5 @@ export interface SignInProblem {
 
 export type SignInOutcome = SignInRedirect | SignInProblem
 
-/** Undefined: there is no usable key for cookies. */
+/** Undefined: there is no usable cookie key. */
 export type OpenSignIn = (settings: SignInSettings) => SignIn | undefined

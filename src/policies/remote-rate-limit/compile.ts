@@ -50,7 +50,7 @@ export function compileRemoteRateLimit(
 function compileAsk(policy: ValidPolicy<RemoteRateLimit>, context: CompileContext): Ask {
   const { target, domain, timeout } = policy.value
   const connected = context.connect(target, policy, '2')
-  // Only with such a policy: what protobuf needs takes longer to load than a request may.
+  // Loaded only if there is such a policy: loading protobuf takes too long for the request path.
   const loading = import('./grpc.ts')
   loading.catch(() => {})
   return async (exchange, counted) => {
@@ -92,25 +92,25 @@ type CostAfter = ((variables: Variables) => unknown) | undefined
 
 interface CompiledDescriptor {
   readonly count: (variables: Variables) => Counted
-  /** Of what is counted after the response; undefined: its tokens. */
+  /** The cost of what is counted after the response; undefined: its tokens. */
   readonly costAfter: CostAfter
 }
 
 const MAX_COST = 0xffff_ffff
 
-/** `uint` and `double` are objects where `int` is a number. */
+/** `uint` and `double` are objects, while `int` is a number. */
 function plain(value: unknown): unknown {
   return value instanceof Uint || value instanceof Double ? value.value : value
 }
 
-/** What is no such number counts as one request does. */
+/** Any value that is not such a number counts as one request. */
 function wholeNumber(value: unknown): number {
   const number = typeof value === 'bigint' ? Number(value) : value
   if (typeof number !== 'number' || !(number >= 0)) return 1
   return Math.min(MAX_COST, Math.ceil(number))
 }
 
-/** Asks whether there is room without taking any, and reports afterwards what was used. */
+/** Checks for remaining capacity without taking any, and reports the actual usage afterwards. */
 function tokenLimit(
   exchange: Exchange,
   counted: readonly (Counted & { readonly costAfter: CostAfter })[],

@@ -17,7 +17,7 @@ export interface Counted {
   readonly cost: number
 }
 
-/** What the service says. */
+/** The verdict of the service. */
 export type Verdict =
   | { readonly kind: 'within' | 'over'; readonly said: Said }
   | { readonly kind: 'failed'; readonly detail: string }
@@ -26,17 +26,17 @@ export interface Said {
   readonly requestHeaders: readonly Header[]
   readonly responseHeaders: readonly Header[]
   readonly body: Uint8Array
-  /** Of the limit that is used up for longest, if the service tells. */
+  /** The limit that takes longest to reset, if the service reports it. */
   readonly limit?: number
-  /** Seconds. */
+  /** In seconds. */
   readonly reset?: number
 }
 
-/** envoy.service.ratelimit.v3.RateLimitRequest as a unary call of gRPC. */
+/** envoy.service.ratelimit.v3.RateLimitRequest as a unary gRPC call. */
 export function limitCall(domain: string, counted: readonly Counted[], timeout: number): Question {
   const [first] = counted
   const isSame = first !== undefined && counted.every(({ cost }) => cost === first.cost)
-  // One number for all is what every version of the protocol has; there, 0 would count as 1.
+  // All protocol versions have one number for all descriptors; in it, 0 would count as 1.
   const isShared = isSame && first.cost > 0
   const descriptors = counted.map(({ entries, cost }) => ({
     entries: [...entries],
@@ -57,7 +57,7 @@ export function readLimitResponse(sent: ServiceResponse): Verdict {
   const requestHeaders = response.requestHeadersToAdd.map(headerOf)
   const responseHeaders = response.responseHeadersToAdd.map(headerOf)
   const bad = unwritable([...requestHeaders, ...responseHeaders])
-  // Without it the backend would take the client's own header of this name for the service's word.
+  // Without this header, the backend would trust the client's own header of the same name.
   if (bad !== undefined) return { kind: 'failed', detail: `${bad} cannot be sent` }
   const said = { requestHeaders, responseHeaders, body: rawBody, ...longest(statuses) }
   if (overallCode === Code.OK) return { kind: 'within', said }

@@ -17,7 +17,7 @@ export function compileRequestRedirect([{ value }]: Attachments<RequestRedirect>
       const { request } = exchange
       const base = baseOf(exchange, scheme, authority)
       const path = pathOf(exchange)
-      // RFC 3986 §4.2: without a host of its own, what begins with two slashes names one.
+      // RFC 3986 §4.2: without an authority, a path that begins with two slashes would name a host.
       const local = base === '' && path.startsWith('//') ? `/.${path}` : path
       const location = `${base}${local}${request.search}`
       const headers = headerEdit({ set: [{ name: 'location', value: location }] })
@@ -27,9 +27,9 @@ export function compileRequestRedirect([{ value }]: Attachments<RequestRedirect>
 }
 
 /**
- * Gateway API, HTTPRequestRedirectFilter.port: without a port of its own a redirect takes the
- * well-known one of its scheme, without a scheme the port of the listener; a port that the scheme
- * implies is not written.
+ * Gateway API, HTTPRequestRedirectFilter.port: without a port, a redirect uses the well-known port
+ * of its scheme, or without a scheme the port of the listener; a port that the scheme implies is
+ * omitted.
  */
 function baseOf(
   { request, destination }: Exchange,
@@ -38,7 +38,7 @@ function baseOf(
 ): string {
   const fixed = typeof authority === 'object' ? authority : {}
   const host = fixed.host ?? request.host
-  // Only HTTP/1.0 has requests without a host; RFC 9110 §10.2.2 lets Location be relative.
+  // Only HTTP/1.0 has requests without a host; RFC 9110 §10.2.2 allows a relative Location.
   if (host === '') return ''
   const scheme = newScheme ?? request.scheme
   const implied = WELL_KNOWN[scheme]

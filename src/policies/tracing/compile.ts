@@ -8,16 +8,16 @@ import type { CompileContext } from '../define.ts'
 import { compileLogExpressions, type LogExpressions } from '../log-expressions.ts'
 import type { Tracing } from './schema.ts'
 
-/** A share of 1, or what says it of each request. */
+/** A share from 0 to 1, or a function that computes it per request. */
 export type Share = number | ((variables: Variables) => number)
 
-/** Which requests of a listener are traced, what spans say, and who is told. */
+/** Which requests of a listener are traced, the content of spans, and the collector. */
 export interface TracingPolicy extends LogExpressions {
   readonly target: Target
   readonly protocol: 'grpc' | 'http'
-  /** Of OTLP over HTTP. */
+  /** For OTLP over HTTP. */
   readonly path: string
-  /** Of each request to the collector. */
+  /** Sent with each request to the collector. */
   readonly headers: Readonly<Record<string, string>>
   readonly randomSampling: Share
   readonly clientSampling: Share
@@ -26,7 +26,7 @@ export interface TracingPolicy extends LogExpressions {
   readonly removed: readonly string[]
 }
 
-/** `hidden`: headers whose values are never written. */
+/** `hidden`: headers whose values are never recorded. */
 export function compileTracing(
   policy: ValidPolicy<Tracing>,
   context: CompileContext,
@@ -67,7 +67,7 @@ function compileShare(
   return (variables) => shareOf(evaluate?.(variables))
 }
 
-/** What has no value, or is neither a number nor a boolean, is not traced. */
+/** A missing value, or one that is neither a number nor a boolean, means not traced. */
 function shareOf(value: Value | undefined): number {
   if (typeof value === 'boolean') return value ? 1 : 0
   return isDouble(value) ? doubleValue(value) : 0

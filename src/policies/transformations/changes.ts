@@ -10,13 +10,13 @@ import { type CompileContext, variablesOf } from '../define.ts'
 import { isFieldValue, textOf } from '../value-text.ts'
 import type { Changes, Field } from './schema.ts'
 
-/** Changes of a request or a response, ready to run. */
+/** The compiled changes to a request or a response. */
 export interface Message {
   changeRequest(exchange: Exchange): void
   changeResponse(exchange: Exchange, draft: ResponseDraft): void
-  /** The headers alone. */
+  /** Changes the headers only. */
   changeHead(exchange: Exchange, head: ResponseDraft): void
-  /** Undefined where the body stays as it is. */
+  /** Undefined if the body is unchanged. */
   readonly bodyOf: ((exchange: Exchange) => Uint8Array | undefined) | undefined
   /** An expression reads the body of the response. */
   readonly readsBody: boolean
@@ -29,7 +29,7 @@ interface Named {
   readonly evaluate: Evaluate
 }
 
-/** What says something about bytes that are no longer those. */
+/** Headers that describe the original bytes. */
 const ABOUT_THE_BYTES = [
   'content-encoding',
   'content-md5',
@@ -75,7 +75,7 @@ export function compileChanges(
   const headers = written.filter((one) => !isPseudo(one))
   const removed = new HeaderEdit(remove, [])
 
-  /** All of them see the message as it was before. */
+  /** All expressions see the message before any of the changes. */
   const editOf = (exchange: Exchange, about: readonly string[]): HeaderEdit => {
     const forgotten = new HeaderEdit(newBody === undefined ? [] : about, [])
     const more = added.map((one) => further(one, exchange))
@@ -97,7 +97,7 @@ export function compileChanges(
       const edit = editOf(exchange, isChanged ? ABOUT_THE_RESPONSE : [])
       const status = pseudo.map(({ evaluate }) => Number(evaluate(exchange) ?? Number.NaN))
       draft.change(edit)
-      // What is made of it is a whole.
+      // The new body is complete, not a range.
       if (isChanged && newBody !== undefined && draft.status === 206) draft.status = 200
       for (const code of status) {
         if (Number.isInteger(code) && code >= 200 && code <= 599) draft.status = code
@@ -113,13 +113,13 @@ function isResponseBody({ variable, fields }: { variable: string; fields: readon
   return variable === 'response' && (fields[0] === undefined || fields[0] === 'body')
 }
 
-/** RFC 9110 §5.5; null and what cannot be sent count as an error. */
+/** RFC 9110 §5.5; null and values that cannot be sent count as errors. */
 function textFor(value: Value | undefined): string | undefined {
   const text = textUnlessNull(value)
   return text !== undefined && isFieldValue(text) ? text : undefined
 }
 
-/** Undefined also where an optional holds nothing. */
+/** Also undefined for an empty optional. */
 function textUnlessNull(value: Value | undefined): string | undefined {
   const text = textOf(value)
   return text === 'null' && typeof value === 'object' && !(value instanceof Uint8Array)
@@ -132,13 +132,13 @@ function replaced({ name, evaluate }: Named, exchange: Exchange): HeaderEdit {
   return new HeaderEdit([name], text === undefined ? [] : [[name, text]])
 }
 
-/** Where there is nothing to add, what the client wrote there goes too: it is not to be believed. */
+/** If there is no value to add, removes the client's own header: it must not be trusted. */
 function further({ name, evaluate }: Named, exchange: Exchange): HeaderEdit {
   const text = textFor(evaluate(exchange))
   return text === undefined ? new HeaderEdit([name], []) : new HeaderEdit([], [[name, text]])
 }
 
-/** A line that cannot be written stays as it is. */
+/** Leaves a value unchanged if the new one is invalid. */
 function changeLine(exchange: Exchange, { name, evaluate }: Named): void {
   const text = textUnlessNull(evaluate(exchange))
   if (text === undefined) return
@@ -156,7 +156,7 @@ function changeLine(exchange: Exchange, { name, evaluate }: Named): void {
 
 const EMPTY = new Uint8Array()
 
-/** What fails leaves nothing, rather than what was to be replaced. */
+/** An error results in an empty body, rather than in the original. */
 function bytesOf(value: Value | undefined): Uint8Array {
   if (value instanceof Uint8Array) return value
   const text = textUnlessNull(value)

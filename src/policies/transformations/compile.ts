@@ -8,7 +8,7 @@ import { type Attachments, type CompileContext, type Part, variablesOf } from '.
 import { compileChanges, type Message } from './changes.ts'
 import type { Transformations, Variant } from './schema.ts'
 
-/** One entry, ready to run. */
+/** One compiled entry. */
 interface Running {
   readonly applies: ((variables: Variables) => boolean) | undefined
   readonly request: Message | undefined
@@ -29,7 +29,8 @@ export function compileTransformations(
     step: (exchange) => {
       const one = decide(exchange)
       const { response } = one ?? {}
-      // A part of what is changed would be another part, and might not be what is looked for.
+      // A range of the changed body would be a different range, and an expression might miss its
+      // match.
       if (response?.readsBody || response?.bodyOf)
         exchange.requestEdit = exchange.requestEdit.with(response.readsBody ? AS_IT_IS : ALL_OF_IT)
       one?.request?.changeRequest(exchange)
@@ -56,7 +57,7 @@ export function compileTransformations(
 }
 
 const ALL_OF_IT = headerEdit({ remove: ['range', 'if-range'] })
-/** Nor compressed, so that it need not be decompressed to be read. */
+/** Also requests no compression, so that the body can be read without decompressing it. */
 const AS_IT_IS = ALL_OF_IT.with(
   headerEdit({ set: [{ name: 'accept-encoding', value: 'identity' }] }),
 )
@@ -89,7 +90,7 @@ function compileVariant(
   }
 }
 
-/** A condition that fails is not true, as in a rule. */
+/** A condition that fails counts as not true, as in a rule. */
 function compileCondition(
   text: string,
   policy: ValidPolicy,
@@ -101,15 +102,15 @@ function compileCondition(
 }
 
 interface Chooser {
-  /** The first entry that applies to the request as it is now. */
+  /** The first entry that applies to the request in its current state. */
   decide(exchange: Exchange): Running | undefined
-  /** The one that was decided on, also for what comes later; if none was, as `decide`. */
+  /** The entry that was decided on, for later phases; if there is none yet, like `decide`. */
   choose(exchange: Exchange): Running | undefined
 }
 
 /**
- * The step of a policy decides, for each provider that is tried anew; its response and bodies are
- * those of the entry that the request met last.
+ * The step of a policy decides, again for each provider that is tried; response and bodies use the
+ * entry that the request matched last.
  */
 function chooser(running: readonly Running[]): Chooser {
   const [first] = running

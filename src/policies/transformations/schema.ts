@@ -6,7 +6,7 @@ import { issue } from '../shapes.ts'
 
 type Stage = 'transform' | 'response'
 
-/** What is not a header, and yet written as one (RFC 9113 §8.3). */
+/** Pseudo-headers, which are written like headers (RFC 9113 §8.3). */
 const PSEUDO: Readonly<Record<Stage, readonly string[]>> = {
   transform: [':path', ':authority'],
   response: [':status'],
@@ -95,7 +95,7 @@ const entry = z.strictObject({
   ...SHAPE,
 })
 
-/** One of `request` and `response`, or `conditional` with several of such pairs. */
+/** Either `request` and `response`, or `conditional` with several such pairs. */
 export const transformations = z
   .strictObject({
     ...SHAPE,
@@ -134,7 +134,7 @@ export interface Transformations {
   readonly variants: readonly Variant[]
 }
 
-/** The Model has no keys without a value. */
+/** A Model has no keys with undefined values. */
 function withoutUndefined(written: z.output<typeof entry>): Variant {
   const known = Object.entries(written).flatMap(([key, value]) =>
     value === undefined ? [] : [[key, key === 'condition' ? value : defined(value as Changes)]],

@@ -18,7 +18,7 @@ export function compileUrlRewrite([{ value }]: Attachments<UrlRewrite>): Part {
   }
 }
 
-/** Undefined where the backend's own name is to be used, if it has one: the default. */
+/** Undefined: use the backend's own name if it has one, which is the default. */
 function compileHost(
   authority: Authority | undefined,
 ): ((exchange: Exchange) => string) | undefined {

@@ -11,7 +11,7 @@ function read(verb: string, path: string, body: unknown, search = '') {
 
 describe('what agents may read in another way than rules', () => {
   for (const [what, ...call] of [
-    // A server that cuts parameters off the path serves it as a call over REST.
+    // A server that strips path parameters treats it as a call over REST.
     ['parameters in a path', 'POST', '/message:send;a=b', { ...CALL, message: { parts: [] } }],
     ['encoded parameters in a path', 'POST', '/message:send%3Ba', { ...CALL, message: {} }],
     ['parameters of a task', 'GET', '/tasks/t;a=b', undefined],

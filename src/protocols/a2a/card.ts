@@ -1,10 +1,10 @@
 import { editJson, type JsonPath } from '../json-text.ts'
 
-/** How paths of the agent become paths of the gateway. */
+/** How paths of the agent map to paths of the gateway. */
 export interface CardAddress {
-  /** The gateway as clients reach it: `https://gateway.example`. */
+  /** The gateway's base URL for clients: `https://gateway.example`. */
   readonly base: string
-  /** What the agent's paths begin with, and what clients write in place of it. */
+  /** The prefix of the agent's paths, and the prefix that clients use instead. */
   readonly from: string
   readonly to: string
 }
@@ -21,9 +21,10 @@ interface Written {
 }
 
 /**
- * The card as clients of the gateway read it. Its addresses are those of the gateway; bindings that
- * the gateway does not carry are left out, and so are signatures, which are of another card.
- * `within`: where in the text the card is; `isKept`: which members of it. Undefined: it is none.
+ * Rewrites the card for clients of the gateway. Its addresses become those of the gateway; bindings
+ * that the gateway does not support are removed, and so are signatures, which belong to the
+ * original card. `within` is the path of the card in the text; `isKept` selects its members.
+ * Returns undefined if there is no card.
  */
 export function rewriteCard(
   text: string,
@@ -63,7 +64,7 @@ function cardIn(text: string, within: JsonPath): Written | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
 }
 
-/** Of 0.3, if the first one is of a binding that is left out: another that clients can use. */
+/** For 0.3, if the first interface has a removed binding: another one that clients can use. */
 function firstInterface(card: Written): { readonly url?: string; readonly transport?: unknown } {
   if (!isGrpc({ transport: card.preferredTransport })) return {}
   const other = card.additionalInterfaces?.find((one) => !isGrpc(one))
@@ -84,7 +85,7 @@ function mapped(raw: string, { base, from, to }: CardAddress) {
   return { text: JSON.stringify(`${base}${own === '/' ? '' : own}` || base) } as const
 }
 
-/** What is different at the start of two paths that lead to the same. */
+/** Returns the differing prefixes of two paths that lead to the same resource. */
 export function differentStart(
   client: string,
   agent: string,

@@ -6,7 +6,7 @@ import { isCardPath, restCallOf } from './methods.ts'
 const INVALID_REQUEST = -32600
 const INTERNAL = -32603
 
-/** `google.rpc.Code`, which the REST binding has beside the status of HTTP. */
+/** `google.rpc.Code`, which the REST binding sends in addition to the HTTP status. */
 const STATUSES: Readonly<Record<number, string | undefined>> = {
   400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',
@@ -19,7 +19,7 @@ const STATUSES: Readonly<Record<number, string | undefined>> = {
   504: 'DEADLINE_EXCEEDED',
 }
 
-/** Errors of the gateway as agents have them, in the binding that the client uses. */
+/** Formats errors of the gateway as agents do, in the binding that the client uses. */
 export const a2aErrorFormat: ErrorFormat = (request, { status, message }) => {
   const { method, path, body, id } = request
   const said = message ?? gatewayMessage(status, 'server')

@@ -5,36 +5,36 @@ import { isCardPath, methodOf, restCallOf } from './methods.ts'
 
 export type Binding = 'JSONRPC' | 'HTTP+JSON'
 
-/** What is sent to an agent. */
+/** A request to an agent. */
 export interface A2aRequest {
   readonly verb: string
-  /** As the agent gets it. */
+  /** The path that the agent receives. */
   readonly path: string
-  /** With its question mark, or empty. */
+  /** Includes the question mark, or is empty. */
   readonly search: string
   readonly body: Uint8Array | undefined
   header(name: string): string | undefined
 }
 
 export interface A2aMessage {
-  /** `a2a` in expressions; without `method` for what is no call. */
+  /** `a2a` in expressions; without `method` if the request is not a call. */
   readonly attributes: JsonObject
   readonly binding: Binding
-  /** The response is a card: of the agent, or in the result of a call. */
+  /** Set if the response is a card: as the body, or in the result of a call. */
   readonly card?: 'body' | 'result'
 }
 
-/** What the agent might read in another way than the rules. */
+/** A request that the agent might read differently from the rules. */
 export interface A2aRejection {
   readonly rejected: string
   readonly status: number
 }
 
 const ENCODED_SLASH = /%(?:2f|5c)/i
-/** Some servers cut off what follows, and find another call in the path. */
+/** Some servers strip path parameters and find another call in the path. */
 const PATH_PARAMETERS = /;|%3b/i
 
-/** What reading a body may cost (cel/values/fuel.ts). */
+/** The fuel limit for reading a body (cel/values/fuel.ts). */
 const READING_FUEL = 1_000_000
 
 export function readA2a(request: A2aRequest): A2aMessage | A2aRejection {
@@ -44,7 +44,7 @@ export function readA2a(request: A2aRequest): A2aMessage | A2aRejection {
   }
   const path = decoded(request.path)
   if (path === undefined) return { rejected: 'The path cannot be decoded.', status: 400 }
-  // Whether it separates parts of the path is up to who reads it.
+  // Whether it separates path segments depends on the server.
   if (ENCODED_SLASH.test(request.path)) return rejection('The path has an encoded slash.')
   if (PATH_PARAMETERS.test(request.path)) return rejection('The path has parameters.')
   const isRead = verb === 'GET' || verb === 'HEAD'
@@ -90,7 +90,7 @@ const NO_BODY: ReadBody = { fields: undefined }
 
 function parse(body: Uint8Array): ReadBody | A2aRejection {
   const allowance = { left: READING_FUEL }
-  const value = readJson(Buffer.from(body).toString('utf8'), { duplicates: 'refuse', allowance })
+  const value = readJson(Buffer.from(body).toString('utf8'), { duplicates: 'reject', allowance })
   if (allowance.left < 0) return rejection('The body has too many fields.', 413)
   if (Array.isArray(value)) return rejection('Batches are not supported.')
   if (!isObject(value)) return rejection('The body is not a JSON object or has a duplicate field.')
@@ -105,7 +105,7 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Methods whose `id` is that of a task, as they are written: in 1.0 others have ids of their own. */
+/** Methods, as clients write them, whose `id` is a task ID. Other methods of 1.0 use other IDs. */
 const OF_TASK: ReadonlySet<string> = new Set([
   'GetTask',
   'CancelTask',
@@ -118,7 +118,7 @@ const OF_TASK: ReadonlySet<string> = new Set([
   'tasks/pushNotificationConfig/delete',
 ])
 
-/** What rules read of the parameters, in the spellings that agents take. */
+/** Reads the parameters that rules can use, in every spelling that agents accept. */
 function paramsOf(
   method: string,
   params: JsonObject,
@@ -160,18 +160,18 @@ function spellings(fields: JsonObject, ...names: readonly string[]): (Value | un
   return names.map((name) => fields[name])
 }
 
-/** `tasks/ID/pushNotificationConfigs/…`, as drafts of 1.0 have it. */
+/** `tasks/ID/pushNotificationConfigs/…`, as in drafts of 1.0. */
 function taskOfName(name: Value | undefined): string | undefined {
   return typeof name === 'string' ? /^(?:.*\/)?tasks\/([^/]+)/.exec(name)?.[1] : undefined
 }
 
-/** Empty: none is named. Undefined: more than one is. */
+/** Empty if none is named; undefined if more than one is. */
 function only(values: readonly (Value | undefined)[]): string | undefined {
   const named = new Set(values.filter((value) => typeof value === 'string' && value !== ''))
   return named.size > 1 ? undefined : (([...named][0] as string | undefined) ?? '')
 }
 
-/** Every `url` of the parameters but for those of the message itself, which are content. */
+/** Collects every `url` of the parameters except those of the message itself, which are content. */
 function collectUrls(value: Value | undefined, found: string[]): void {
   if (Array.isArray(value)) for (const item of value) collectUrls(item as Value, found)
   if (!isObject(value)) return
@@ -193,14 +193,14 @@ function queryValue(search: string, name: string): string {
   return search === '' ? '' : (new URLSearchParams(search).get(name) ?? '')
 }
 
-/** What looking for the id may cost: a body that is rejected for its size is not read twice. */
+/** The fuel limit for finding the ID: a body that was rejected for its size is not read twice. */
 const ID_FUEL = 200_000
 
-/** The id of a call as its client wrote it, for an error that belongs to it. */
+/** Returns the ID of a call as the client wrote it, for the error response to that call. */
 export function callIdOf(body: Uint8Array | undefined): string {
   if (body === undefined || body.length === 0) return 'null'
   const text = Buffer.from(body).toString('utf8')
-  const value = readJson(text, { duplicates: 'refuse', allowance: { left: ID_FUEL } })
+  const value = readJson(text, { duplicates: 'reject', allowance: { left: ID_FUEL } })
   if (!isObject(value)) return 'null'
   const id = jsonMembers(text).get('id')
   return id !== undefined && /^["\d-]/.test(id) ? id : 'null'

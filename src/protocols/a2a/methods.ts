@@ -1,4 +1,4 @@
-/** Names of methods in A2A 0.3, by those of 1.0. */
+/** Maps A2A 0.3 method names to those of 1.0. */
 const LEGACY: Readonly<Record<string, string>> = {
   'message/send': 'SendMessage',
   'message/stream': 'SendStreamingMessage',
@@ -13,7 +13,7 @@ const LEGACY: Readonly<Record<string, string>> = {
   'agent/getAuthenticatedExtendedCard': 'GetExtendedAgentCard',
 }
 
-/** One name for what is the same in all revisions; what is not known stays as it is written. */
+/** Returns one name for the same method in all revisions; unknown names stay as written. */
 export function methodOf(written: string): string {
   return Object.hasOwn(LEGACY, written) ? (LEGACY[written] as string) : written
 }
@@ -31,7 +31,7 @@ interface RestPattern {
 
 const rest = (verbs: string, path: string, method: string): RestPattern => ({
   verbs,
-  // Servers of the field do not mind the case of letters or a slash at the end.
+  // Common servers ignore case and a trailing slash.
   path: new RegExp(`/${path}/?$`, 'i'),
   method,
 })
@@ -39,7 +39,7 @@ const rest = (verbs: string, path: string, method: string): RestPattern => ({
 const TASK = 'tasks/([^/]+?)'
 const CONFIGS = 'pushNotificationConfigs'
 
-/** In the order in which they are tried: the most specific first. */
+/** In matching order: the most specific first. */
 const REST: readonly RestPattern[] = [
   rest('POST', 'message:send', 'SendMessage'),
   rest('POST', 'message:stream', 'SendStreamingMessage'),
@@ -56,12 +56,12 @@ const REST: readonly RestPattern[] = [
 
 const CARD = /\/\.well-known\/agent(?:-card)?\.json\/?$/i
 
-/** A request for the card that says what the agent is. `path`: decoded. */
+/** True for a request for the agent card. `path` is decoded. */
 export function isCardPath(path: string): boolean {
   return CARD.test(path)
 }
 
-/** `path`: decoded. Undefined: it is none of them. */
+/** `path` is decoded. Returns undefined if it is not a REST call. */
 export function restCallOf(verb: string, path: string): RestCall | undefined {
   const own = verb === 'HEAD' ? 'GET' : verb
   for (const { verbs, path: pattern, method } of REST) {

@@ -10,7 +10,7 @@ export interface CardSignature {
 
 type Members = Readonly<Record<string, unknown>>
 
-/** What is signed, in every form that signers write, and by whom. */
+/** The signed payload, in every form that signers produce, and its signatures. */
 export interface SignedCard {
   readonly payloads: readonly SignedPayload[]
   readonly signatures: readonly CardSignature[]
@@ -18,11 +18,11 @@ export interface SignedCard {
 
 export interface SignedPayload {
   readonly text: string
-  /** Whether it covers every member of the card; else those of A2A 1.0 (`isOf1_0`). */
+  /** True if it covers every member of the card, otherwise only those of A2A 1.0 (`isOf1_0`). */
   readonly isWhole: boolean
 }
 
-/** Members of a card in A2A 1.0; cards that serve older clients have others beside them. */
+/** Members of a card in A2A 1.0; cards that also serve older clients have additional ones. */
 const MEMBERS_OF_1_0: ReadonlySet<string> = new Set([
   'name',
   'description',
@@ -44,11 +44,11 @@ export function isOf1_0(member: string): boolean {
 }
 
 /**
- * Undefined: it is no card, or one that two readers may understand differently, since a member of
- * it is named twice.
+ * Returns undefined if the text is not a card, or if a duplicate member makes it ambiguous to
+ * readers.
  */
 export function readSignedCard(text: string, within: JsonPath): SignedCard | undefined {
-  if (readJson(text, { duplicates: 'refuse' }) === undefined) return undefined
+  if (readJson(text, { duplicates: 'reject' }) === undefined) return undefined
   const card = cardIn(text, within)
   if (card === undefined) return undefined
   const { signatures, ...rest } = card
@@ -56,7 +56,7 @@ export function readSignedCard(text: string, within: JsonPath): SignedCard | und
   return { payloads: payloadsOf(rest), signatures: written.filter(isSignature) }
 }
 
-/** What has to be signed so that clients of every kind find a signature that they can verify. */
+/** Returns the payloads to sign so that clients of every kind find a signature they can verify. */
 export function payloadsToSign(text: string, within: JsonPath): readonly string[] | undefined {
   const card = cardIn(text, within)
   if (card === undefined) return undefined
@@ -80,8 +80,9 @@ export function withSignatures(
 }
 
 /**
- * RFC 8785 of all members (A2A 1.0 §8.4.1); without those that are empty, and without those that
- * 1.0 does not have, as signers that go by the protocol's own types leave them out.
+ * The RFC 8785 form of all members (A2A 1.0 §8.4.1); the same without empty members; and also
+ * without members that 1.0 does not define, since signers that use the protocol's own types omit
+ * them.
  */
 function payloadsOf(card: Members): readonly SignedPayload[] {
   const known = Object.fromEntries(Object.entries(card).filter(([name]) => isOf1_0(name)))
@@ -93,7 +94,7 @@ function payloadsOf(card: Members): readonly SignedPayload[] {
   ]
 }
 
-/** Undefined for what is empty itself. */
+/** Returns undefined for an empty value. */
 function withoutEmpty(value: unknown): unknown {
   if (value === '' || value === null) return undefined
   if (typeof value !== 'object') return value

@@ -16,7 +16,7 @@ describe('the task that a call is about', () => {
     ['tasks/cancel', { id: 't' }, 't'],
     ['tasks/resubscribe', { id: 't' }, 't'],
     ['tasks/pushNotificationConfig/set', { taskId: 't', pushNotificationConfig: { id: 'c' } }, 't'],
-    // In 0.3 `id` is that of the task here, too; in 1.0 it is that of the configuration.
+    // In 0.3, this `id` is also a task ID; in 1.0, it is the ID of the configuration.
     ['tasks/pushNotificationConfig/get', { id: 't', pushNotificationConfigId: 'c' }, 't'],
     ['tasks/pushNotificationConfig/list', { id: 't' }, 't'],
     ['tasks/pushNotificationConfig/delete', { id: 't', pushNotificationConfigId: 'c' }, 't'],

@@ -1,7 +1,7 @@
 import type { DialectName } from './dialect.ts'
 import { list } from './reading.ts'
 
-/* Messages that the configuration adds to a call, in the words of the client's dialect. */
+/* Adds configured messages to a call, in the client's dialect. */
 
 export interface AddedPrompt {
   readonly role: 'system' | 'user' | 'assistant'
@@ -15,7 +15,7 @@ export interface AddedPrompts {
 
 type Body = Readonly<Record<string, unknown>>
 
-/** The members of the request that become others; undefined: this dialect has no messages. */
+/** Returns the request members that change; undefined if this dialect has no messages. */
 export function addPrompts(
   dialect: DialectName,
   body: Body,
@@ -46,7 +46,7 @@ function inputItems(input: unknown): readonly unknown[] {
 
 type Write = (texts: readonly string[], given: unknown, atEnd: readonly string[]) => unknown
 
-/** System prompts have a member of their own. */
+/** For dialects with a separate member for system prompts. */
 function withSystem(
   body: Body,
   prepend: readonly AddedPrompt[],

@@ -1,12 +1,12 @@
 import type { Dialect, StreamReader } from './dialect.ts'
 import type { Part, StreamEvent } from './neutral.ts'
 
-/* What a model wrote to its client, without reasoning and calls of tools: for logs and spans. */
+/* Extracts the text that a model wrote, without reasoning and tool calls, for logs and spans. */
 
-/** Characters that are kept of it; what follows is left out. */
+/** The max number of characters to keep; the rest is dropped. */
 const MAX_COMPLETION = 1 << 18
 
-/** Of a whole response that passes as it is: one text for each choice; undefined: none is found. */
+/** For a whole response that is passed through: one text per choice; undefined if none is found. */
 export function completionOf(dialect: Dialect, bytes: Uint8Array): readonly string[] | undefined {
   if (dialect.choicesOf !== undefined) return bounded(dialect.choicesOf(bytes))
   const read = dialect.provider?.readResponse(bytes, '')
@@ -18,7 +18,7 @@ export function textsOf(parts: readonly Part[]): readonly string[] | undefined {
   return bounded([texts.join('')])
 }
 
-/** The same of a stream, event by event. */
+/** The same for a stream, event by event. */
 export class CompletionText {
   readonly #blocks = new Set<number>()
   #text = ''
@@ -34,7 +34,7 @@ export class CompletionText {
   }
 }
 
-/** The same of a stream whose bytes pass. */
+/** The same for a stream whose bytes are passed through. */
 export class CompletionTap {
   readonly #reader: StreamReader | undefined
   readonly #text = new CompletionText()

@@ -1,4 +1,4 @@
-/** The members of a request that have what is talked about, in any dialect. */
+/** The request members that contain the conversation, in any dialect. */
 export const CONTENT_MEMBERS: readonly string[] = [
   'messages',
   'input',

@@ -3,7 +3,7 @@ import { type Fields, glanceAtBody, readBody, reading, reject, str } from './rea
 import { type EdgeNames, readEdges } from './response-edges.ts'
 import type { Usage } from './usage.ts'
 
-/** Of a request whose body is a JSON object, whatever else is in it. */
+/** Describes a request whose body is a JSON object, whatever else it contains. */
 export function describeJson(
   bytes: Uint8Array,
   endpoint: Endpoint,
@@ -21,7 +21,7 @@ export function describeJson(
   })
 }
 
-/** Of a whole response; `usage` reads the member that has it. */
+/** Summarizes a whole response; `usage` reads the member that has the usage. */
 export function summarize(
   bytes: Uint8Array,
   names: EdgeNames,

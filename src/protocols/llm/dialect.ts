@@ -13,32 +13,32 @@ export type DialectName =
   | 'rerank'
   | 'other'
 
-/** One vendor's language: its endpoints, its bodies and streams, its errors, its way to count. */
+/** One vendor's language: its endpoints, bodies, streams and errors, and how it counts tokens. */
 export interface Dialect {
   readonly name: DialectName
-  /** Which call a client makes by this method and path, without the query; undefined: none. */
+  /** Returns the call that a client makes with this method and path (without the query), if any. */
   recognize(method: string, path: string): Endpoint | undefined
-  /** Where a call goes below the provider's base path when bytes pass. */
+  /** Returns the path below the provider's base path for a call that is passed through. */
   pathOf(endpoint: Endpoint, model: string): string
-  /** What rules and logs read of a request; for dialects that are only passed on, too. */
+  /** Reads what rules and logs use of a request; also for dialects that are only passed through. */
   describe(bytes: Uint8Array, endpoint: Endpoint, parsed?: ParsedBody): Read<RequestSummary>
-  /** Tokens of a whole response; undefined: it names none. */
+  /** Reads the tokens of a whole response; `usage` is undefined if it reports none. */
   usageOf(bytes: Uint8Array): ResponseSummary
-  /** The same for a stream that passes by. It never changes or holds a byte. */
+  /** The same for a stream that passes through. It never changes or holds back a byte. */
   tap(): StreamTap
-  /** What the model wrote, for each choice; absent: a response has one, which `provider` reads. */
+  /** Returns the model's text per choice. If absent, a response has one, which `provider` reads. */
   choicesOf?(bytes: Uint8Array): readonly string[]
-  /** What the gateway says itself, and an error of another vendor. */
+  /** Writes an error of the gateway or of another vendor. */
   writeError(error: LlmError): WireError
-  /** After the status has been sent; nothing may follow it. */
+  /** Writes an error after the status has been sent; nothing may follow it. */
   writeStreamError(error: LlmError): Uint8Array
-  /** Absent: clients of this dialect reach only providers that speak it. */
+  /** If absent, clients of this dialect reach only providers that speak it. */
   readonly client?: ClientHalf
-  /** Absent: providers of this dialect are reached only by clients that speak it. */
+  /** If absent, providers of this dialect are reached only by clients that speak it. */
   readonly provider?: ProviderHalf
 }
 
-/** `state`: what a provider has stored for a client is read or changed. */
+/** `state`: the call reads or changes what a provider has stored for a client. */
 export type Operation =
   | 'generate'
   | 'countTokens'
@@ -52,13 +52,13 @@ export type Operation =
 export interface Endpoint {
   readonly dialect: DialectName
   readonly operation: Operation
-  /** Where the path names the model. */
+  /** Set if the path names the model. */
   readonly model?: string
-  /** Where the path says whether to stream. */
+  /** Set if the path says whether to stream. */
   readonly stream?: boolean
-  /** The word in the path, for dialects that have one. */
+  /** The name of the call in the path, for dialects that have one. */
   readonly call?: string
-  /** What a path names that is stored; absent with `state`: nothing that is known. */
+  /** The stored object that the path names; with `state`, absent if it is unknown. */
   readonly state?: StatePath
 }
 
@@ -66,10 +66,10 @@ export type Read<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: LlmError }
 
-/** What somebody has parsed of the same bytes, as `parseJson` would have. */
+/** A body that a caller has already parsed, as `parseJson` would parse the same bytes. */
 export type ParsedBody = Readonly<Record<string, unknown>>
 
-/** Cheap to make: nothing is translated. `body` is the parsed request, with every field. */
+/** Cheap to create: nothing is translated. `body` is the parsed request, with every field. */
 export interface RequestSummary {
   readonly model: string
   readonly stream: boolean
@@ -80,33 +80,33 @@ export interface ResponseSummary {
   readonly model?: string | undefined
   readonly id?: string | undefined
   readonly usage?: Usage | undefined
-  /** What the model wrote; undefined: nothing, or nobody wants to know. */
+  /** The text that the model wrote; undefined if there is none or it is not needed. */
   readonly completion?: readonly string[] | undefined
 }
 
 export interface StreamTap extends ResponseSummary {
-  /** Something that the model wrote has passed, so that the time to the first token is known. */
+  /** True once model output has passed, which determines the time to the first token. */
   readonly hasOutput: boolean
-  /** The provider's last event has passed. */
+  /** True once the provider's last event has passed. */
   readonly isComplete: boolean
   /** An error inside the stream. */
   readonly error?: LlmError | undefined
-  /** Whole events in which there is nothing to be learned: they need not be pushed. */
+  /** True for whole events that carry nothing of interest: they need not be pushed. */
   isIdle?(bytes: Uint8Array): boolean
   push(bytes: Uint8Array): void
   end(): void
 }
 
-/** What a dialect needs so that clients who speak it can be served by another. */
+/** What a dialect needs so that clients that speak it can be served by providers of another. */
 export interface ClientHalf {
   readRequest(bytes: Uint8Array, context: ReadContext): Read<NeutralRequest>
   writeResponse(response: NeutralResponse, request: NeutralRequest): WireResponse
   writeStream(request: NeutralRequest): StreamWriter
 }
 
-/** What a dialect needs so that its providers can serve clients who speak another. */
+/** What a dialect needs so that its providers can serve clients that speak another. */
 export interface ProviderHalf {
-  /** How long a tool's name may be; longer ones are shortened on the way and restored. */
+  /** The max length of a tool name; longer names are shortened in requests and restored later. */
   readonly maxToolName: number
   writeRequest(request: NeutralRequest, options: WriteOptions): Read<WireRequest>
   readResponse(bytes: Uint8Array, maker: string): Read<NeutralResponse>
@@ -117,30 +117,33 @@ export interface ProviderHalf {
 export type HeaderLookup = (name: string) => string | undefined
 
 export interface ReadContext {
-  /** Absent: the bytes are parsed. */
+  /** If absent, the bytes are parsed. */
   readonly parsed?: ParsedBody | undefined
-  /** Who made a signature that bears no mark of ours: the provider that speaks this dialect. */
+  /** The maker of signatures without our mark: the provider that speaks this dialect. */
   readonly maker: string
-  /** Seconds since 1970. */
+  /** In seconds since 1970. */
   readonly now: number
 }
 
 export interface WriteOptions {
-  /** The model as the provider calls it. */
+  /** The provider's name for the model. */
   readonly model: string
   readonly stream: boolean
-  /** Its own signatures may go back to it, and no others. */
+  /** Only this maker's signatures are sent back to it. */
   readonly maker: string
-  /** The most that the model can write, where the catalog knows; some dialects must send a limit. */
+  /** The model's max output tokens, if the catalog knows them; some dialects require a limit. */
   readonly maxOutputTokens?: number | undefined
 }
 
 export interface WireRequest {
-  /** Below the provider's base path, with its query: `/chat/completions`, `/models/m:generateContent`. */
+  /**
+   * Below the provider's base path, with its query: `/chat/completions`,
+   * `/models/m:generateContent`.
+   */
   readonly path: string
   readonly headers: readonly Header[]
   readonly body: Uint8Array
-  /** What the provider cannot be told, by the client's names. */
+  /** Fields that cannot be sent to the provider, by the client's names. */
   readonly dropped: readonly string[]
 }
 
@@ -150,16 +153,16 @@ export interface WireResponse {
   readonly dropped: readonly string[]
 }
 
-/** Bytes of a provider's stream in, events out. Bytes may be split anywhere. */
+/** Turns the bytes of a provider's stream, which may be split anywhere, into events. */
 export interface StreamReader {
-  /** What came that no event can say. */
+  /** Received fields that no event can express. */
   readonly dropped: readonly string[]
   push(bytes: Uint8Array): readonly StreamEvent[]
-  /** The body is over. Whatever was not finished by then is an error event. */
+  /** Ends the body. Anything unfinished becomes an error event. */
   end(): readonly StreamEvent[]
 }
 
-/** Events in, bytes of the client's dialect out. */
+/** Turns events into bytes of the client's dialect. */
 export interface StreamWriter {
   readonly headers: readonly Header[]
   readonly dropped: readonly string[]

@@ -1,6 +1,6 @@
 import type { Reply } from '../../exchange/reply.ts'
 
-/** What went wrong, in no vendor's words; each dialect writes it in its own shape. */
+/** Vendor-neutral error types; each dialect writes them in its own format. */
 export type LlmErrorType =
   | 'invalidRequest'
   | 'authentication'
@@ -15,20 +15,20 @@ export type LlmErrorType =
   | 'server'
 
 export interface LlmError {
-  /** The HTTP status; inside a stream it only chooses the words. */
+  /** The HTTP status; inside a stream, it only selects the wording. */
   readonly status: number
   readonly type: LlmErrorType
   readonly message: string
-  /** A stable word for programs, as OpenAI's `code`: `model_not_found`, `context_length_exceeded`. */
+  /** A stable code for programs, as OpenAI's: `model_not_found`, `context_length_exceeded`. */
   readonly code?: string | undefined
-  /** The field of the request that is at fault. */
+  /** The request field at fault. */
   readonly param?: string | undefined
-  /** Milliseconds; becomes `retry-after` and `retry-after-ms`. */
+  /** In milliseconds; sent as `retry-after` and `retry-after-ms`. */
   readonly retryAfterMs?: number | undefined
-  /** False: `x-should-retry: false`, since SDKs retry by themselves. */
+  /** If false, `x-should-retry: false` is sent, since SDKs retry by themselves. */
   readonly shouldRetry?: boolean | undefined
   readonly requestId?: string | undefined
-  /** What the user wrote for clients, in place of the shape of a dialect. */
+  /** A response that the user configured, in place of the dialect's format. */
   readonly written?: Pick<Reply, 'body' | 'contentType' | 'headers'> | undefined
 }
 
@@ -40,7 +40,7 @@ export interface WireError {
   readonly body: Uint8Array
 }
 
-/** The type that a status stands for where the provider says nothing better. */
+/** Returns the type for a status, used if the provider sends nothing more specific. */
 export function typeOfStatus(status: number): LlmErrorType {
   const known = TYPES_BY_STATUS[status]
   if (known !== undefined) return known
@@ -61,7 +61,7 @@ const TYPES_BY_STATUS: Readonly<Record<number, LlmErrorType | undefined>> = {
   529: 'overloaded',
 }
 
-/** The headers that SDKs act on, the same for every dialect. */
+/** Returns the headers that SDKs act on, the same for every dialect. */
 export function errorHeaders(error: LlmError): Header[] {
   const headers: Header[] = [['content-type', 'application/json']]
   const { retryAfterMs } = error

@@ -11,7 +11,7 @@ function read(bytes: Uint8Array, size = bytes.length) {
   const reader = new EventStreamReader()
   const messages = []
   for (let at = 0; at < bytes.length; at += size) {
-    // A buffer that is filled again: what is kept must be a copy.
+    // The buffer is reused: retained data must be a copy.
     const lent = Buffer.from(bytes.subarray(at, at + size))
     for (const { headers, payload } of reader.push(lent)) {
       messages.push({ headers, payload: Buffer.from(payload) })

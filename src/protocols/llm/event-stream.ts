@@ -2,25 +2,25 @@ import { copyBytes, joinBytes } from './json.ts'
 
 /** One message of AWS's binary event streams (`application/vnd.amazon.eventstream`). */
 export interface EventStreamMessage {
-  /** Only those with text; the others have no use here. */
+  /** Only string headers; the others are not used here. */
   readonly headers: ReadonlyMap<string, string>
-  /** A view: it must be read before the bytes that it came in are used again. */
+  /** A view: valid only until the bytes that it is part of are reused. */
   readonly payload: Uint8Array
 }
 
-/** Messages are pieces of text; nothing that is longer is read at once. */
+/** Messages are pieces of text; a longer message is an error. */
 const MAX_MESSAGE = 1024 * 1024
-/** Length of all, length of the headers, and the checksum of these two. */
+/** The total length, the length of the headers, and the checksum of both. */
 const PRELUDE = 12
 const CHECKSUM = 4
 const ENCODER = new TextEncoder()
 const DECODER = new TextDecoder('utf-8')
 
-/** Messages from bytes that may be split anywhere. A wrong checksum or length ends it. */
+/** Reads messages from bytes that may be split anywhere. A wrong checksum or length ends it. */
 export class EventStreamReader {
   problem: string | undefined
   #rest: Uint8Array = new Uint8Array(0)
-  /** Pieces of a message that is not whole, so that a long one is put together once. */
+  /** Pieces of an incomplete message, so that a long one is joined only once. */
   #pieces: Uint8Array[] = []
   #size = 0
   #wanted = PRELUDE
@@ -57,7 +57,7 @@ export class EventStreamReader {
     return messages
   }
 
-  /** Undefined while the prelude is not whole, or where it is wrong. */
+  /** Returns undefined while the prelude is incomplete, or if it is invalid. */
   #lengthOf(bytes: Uint8Array): number | undefined {
     if (bytes.length < PRELUDE || this.problem !== undefined) return undefined
     const view = viewOf(bytes)
@@ -91,7 +91,7 @@ export class EventStreamReader {
   }
 }
 
-/** Lengths of values by their type: bool ×2, byte, short, int, long, (bytes, string), time, UUID. */
+/** Lengths of values by type: bool ×2, byte, short, int, long, (bytes, string), time, UUID. */
 const LENGTHS: readonly number[] = [0, 0, 1, 2, 4, 8, -1, -1, 8, 16]
 const STRING = 7
 
@@ -119,7 +119,7 @@ function readHeaders(bytes: Uint8Array): ReadonlyMap<string, string> | undefined
   return headers
 }
 
-/** One message, with headers of strings. */
+/** Writes one message with string headers. */
 export function writeEventStream({ headers, payload }: EventStreamMessage): Uint8Array {
   const fields: Uint8Array[] = []
   for (const [name, value] of headers) {
@@ -152,7 +152,7 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
   return value >>> 0
 })
 
-/** CRC-32 as in zlib, which browsers do not have. */
+/** CRC-32 as in zlib, which is not available in browsers. */
 function crc32(bytes: Uint8Array): number {
   let crc = 0xffffffff
   for (let at = 0; at < bytes.length; at++) {

@@ -93,7 +93,7 @@ describe('the fields of a form', () => {
   })
 })
 
-/** What two parsers may read differently. */
+/** Forms that two parsers may read differently. */
 const AMBIGUOUS: Readonly<Record<string, string | readonly [form: string, type: string]>> = {
   'two models': MODEL + field('model', 'gpt-y') + END,
   'the same model twice': MODEL + MODEL + END,
@@ -236,12 +236,12 @@ describe('a form that parsers may read differently', () => {
   })
 })
 
-/** The models that other parsers find: that of Node.js, and one that forgives nearly everything. */
+/** The models that other parsers find: Node.js's own, and one that accepts nearly everything. */
 async function readByOthers(text: string): Promise<readonly (readonly string[])[]> {
   const headers = { 'content-type': TYPE }
   const theirs = await new Response(Buffer.from(text, 'latin1'), { headers }).formData().then(
     (form) => [form.getAll('model') as readonly string[]],
-    // It rejects some that we read.
+    // It rejects some forms that the gateway accepts.
     () => [],
   )
   const lenient = text.split(/(?:^|[\r\n]+)--xYz/).flatMap((part) => {

@@ -4,15 +4,15 @@ import { joinBytes } from './json.ts'
 import { reading, reject } from './reading.ts'
 
 /*
- * Forms (multipart/form-data, RFC 7578) with a model in them. Parsers of forms differ in what they
- * forgive, so that one of them could read another model than rules did: anything but the plain form
- * that clients write is rejected.
+ * Forms (multipart/form-data, RFC 7578) with a model in them. Form parsers differ in what they
+ * tolerate, so one of them could read a different model than the rules did: anything except the
+ * plain form that clients write is rejected.
  */
 
-/** What rules read of a form: its fields, without files. */
+/** The content of a form for rules: its fields, without files. */
 export interface FormBody {
   readonly fields: Readonly<Record<string, unknown>>
-  /** The same bytes but for the model; undefined: it cannot be written into this form. */
+  /** Returns the same bytes with another model; undefined if this form cannot contain it. */
   withModel(model: string): Uint8Array | undefined
 }
 
@@ -22,7 +22,7 @@ export function isForm(contentType: string | undefined): boolean {
 
 const MAX_PARTS = 1_000
 const MAX_HEAD = 8_192
-/** Bytes of a field that is no file; a prompt has at most 32,000 characters. */
+/** The max bytes of a field that is not a file; a prompt has at most 32,000 characters. */
 const MAX_FIELD = 262_144
 
 const CR_LF = Buffer.from('\r\n')
@@ -35,11 +35,11 @@ interface Span {
 
 interface ModelPlace {
   readonly value: Span
-  /** Of its length, if a header of the part has it. */
+  /** The position of its length, if a part header states it. */
   readonly length: Span | undefined
 }
 
-/** `contentType`: of the request. */
+/** `contentType` is that of the request. */
 export function readForm(bytes: Uint8Array, contentType: string): Read<FormBody> {
   return reading(() => {
     const boundary = boundaryOf(contentType)
@@ -71,7 +71,7 @@ function lengthPlace(head: Span, { length }: PartHead): Span | undefined {
   return { start, end: start + String(length.value).length }
 }
 
-/** Of a boundary without spaces and of one parameter with that name; `charset` may only be UTF-8. */
+/** The boundary must be unique and contain no spaces; `charset` may only be UTF-8. */
 function boundaryOf(contentType: string): string {
   const [, plain, quoted] = CONTENT_TYPE.exec(contentType.trim()) ?? []
   return (
@@ -98,7 +98,7 @@ function* partsOf(form: Buffer, boundary: string): Generator<FoundPart> {
     if (count > MAX_PARTS) reject('The form has too many parts.')
     const next = form.indexOf(dashed, at)
     if (next === -1) reject('The form does not end with its boundary.')
-    // Line ends of other kinds are boundaries to some.
+    // Some parsers also accept a boundary after other line endings.
     if (!startsWith(form, '\r\n', next - CR_LF.length)) reject('The form has a malformed boundary.')
     const start = at + CR_LF.length
     const headEnd = form.indexOf(HEAD_END, start)
@@ -136,7 +136,7 @@ function textOf(bytes: Uint8Array, name?: string): string {
   return text
 }
 
-/** Fields as a JSON body would have them, so that the same rules read both. */
+/** The fields as a JSON body would have them, so that the same rules read both. */
 class FormFields {
   readonly #all = new Map<string, unknown>()
   readonly #kinds = new Map<string, string>()
@@ -163,12 +163,12 @@ class FormFields {
     this.#all.set(base, { ...members, [key]: text })
   }
 
-  /** Several files may have one name, but no field. */
+  /** Several files may share a name; fields may not. */
   addFile(name: FormName): void {
     this.#claim(name, 'file')
   }
 
-  /** A name is used in one way alone: `n`, `n[]` and `n[key]` may be the same to the provider. */
+  /** A name is used in one way only: the provider may treat `n`, `n[]` and `n[key]` as the same. */
   #claim({ base, key }: FormName, what: 'field' | 'file'): void {
     const kind = what === 'file' ? what : key === undefined ? 'one' : key === '' ? 'list' : 'map'
     const known = this.#kinds.get(base)
@@ -190,7 +190,7 @@ function typed(name: string, text: string): unknown {
   return JSON_NUMBER.test(text) ? Number(text) : reject(`\`${name}\` must be a number.`, name)
 }
 
-/** Nothing in it that some trim, decode or cut. */
+/** True if there is nothing that some parsers trim, decode or cut. */
 function isModelName(text: string): boolean {
   return /^[!-~]{1,256}$/.test(text)
 }

@@ -1,21 +1,21 @@
 import { reject } from './reading.ts'
 
-/* The headers of a part of a form. */
+/* Reads the headers of a form part. */
 
 export interface PartHead {
   readonly name: string
   readonly isFile: boolean
-  /** What a Content-Length says, and where in the headers; some parsers go by it. */
+  /** The value of Content-Length and its position in the headers; some parsers rely on it. */
   readonly length: { readonly value: number; readonly at: number } | undefined
 }
 
 export interface FormName {
   readonly base: string
-  /** Undefined: the name has no brackets. Empty: `name[]`. */
+  /** Undefined if the name has no brackets; empty for `name[]`. */
   readonly key: string | undefined
 }
 
-/** `head`: lines with CRLF between them; `at` counts characters. */
+/** `head` is a list of lines separated by CRLF; `at` counts characters. */
 export function readPartHead(head: string): PartHead {
   const seen = new Set<string>()
   let disposition: Disposition | undefined
@@ -38,18 +38,18 @@ export function readPartHead(head: string): PartHead {
   }
   if (disposition === undefined) reject('The form has a part without a name.')
   const type = /^content-type: *(.*)$/im.exec(head)?.[1] ?? 'text/plain'
-  // What is of another type counts as a file to some, and as a field to others.
+  // Some parsers treat a part of another type as a file, others as a field.
   if (!disposition.isFile && !TEXT.test(type)) reject('The form has a field that is not text.')
   return { ...disposition, length }
 }
 
-/** One space or none after the colon, none at the end; nothing that is folded, or ends lines. */
+/** At most one space after the colon, none at the end; no folding and no line-ending characters. */
 const LINE = /^([A-Za-z-]{1,40}): ?([!-~](?:[ -~\u00a0-\u2027\u202a-\uffff]*[!-~])?)$/
 const TEXT = /^(?:text\/plain(?:; ?charset=(?:utf-8|us-ascii|"utf-8"))?|application\/json)$/i
 
 const TYPE = /^[\w.+-]+\/[\w.+-]+(?: ?; ?(?:charset|codecs|rate|channels)=[\w.",-]+)*$/i
 
-/** Nested forms hide fields, and encodings what is in them. */
+/** Nested forms hide fields, and encodings hide values. */
 function isHarmless(name: string, value: string): boolean {
   if (name === 'content-type') return TYPE.test(value) && !/^(?:multipart|message)\b/i.test(value)
   return name === 'content-transfer-encoding' && /^(?:binary|8bit|7bit)$/i.test(value)
@@ -60,7 +60,7 @@ interface Disposition {
   readonly isFile: boolean
 }
 
-/** Quotes of their own, and semicolons inside of them, are read in more than one way. */
+/** Parsers disagree on quotes inside a quoted value, and on semicolons. */
 const PARAMETER = /^; ?(name|filename|filename\*)=(?:"([^"\\;]*)"|([\w.!#$%&'+^`|~-]+))/i
 
 function dispositionOf(value: string): Disposition {
@@ -78,19 +78,19 @@ function dispositionOf(value: string): Disposition {
   }
   const name = found.get('name') ?? reject('The form has a part without a name.')
   const filename = found.get('filename')
-  // A part with the encoded name alone, or an empty one, is a file to some, and a field to others.
+  // Some parsers treat a part with an empty name, or only the encoded one, as a file, others don't.
   if (filename === '' || (filename === undefined && found.has('filename*'))) {
     reject('The form has a part with a malformed name.')
   }
   return { name, isFile: filename !== undefined }
 }
 
-/** What OpenAI's endpoints take as files; a parameter must not come as one, unseen by rules. */
+/** Files that OpenAI's endpoints accept; a parameter sent as a file would be unseen by rules. */
 const FILES = new Set(['file', 'image', 'images', 'mask', 'input_reference', 'audio', 'video'])
 
 const NAME = /^([A-Za-z_][A-Za-z0-9_-]{0,99})(?:\[([A-Za-z0-9_.-]{0,100})\])?$/
 
-/** `name`, `name[]` or `name[key]`. */
+/** Parses `name`, `name[]` or `name[key]`. */
 export function readName({ name, isFile }: Pick<PartHead, 'name' | 'isFile'>): FormName {
   const [, base = '', key] = NAME.exec(name) ?? []
   if (base === '') reject('The form has a field whose name cannot be checked.')

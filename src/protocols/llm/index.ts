@@ -1,4 +1,4 @@
-/** The face of this folder: dialects, translation, usage and its cost, guards, signatures. */
+/** The public API of this folder: dialects, translation, usage and its cost, guards, signatures. */
 export {
   type Catalog,
   type CatalogEntry,

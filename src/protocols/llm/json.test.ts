@@ -72,7 +72,7 @@ describe('JSON from outside', () => {
     ]) {
       assert.equal(decode(encodeJson(parseJsonText(text).value)), text.replaceAll(' ', ''))
     }
-    // JSON.parse would take the second name for the one that followed before.
+    // JSON.parse would confuse the second name with the one that followed before.
     parseJsonText('{"q":1,"\\\\":2}')
     assert.deepEqual(Object.keys(parseJsonText('{"q":1,"\\u0062":2}').value ?? {}), ['q', 'b'])
   })
@@ -93,7 +93,7 @@ describe('JSON from outside', () => {
         const written = Buffer.from(JSON.stringify(before, null, spaces))
         const bytes = setMembers(written, { [name]: value })
         const after = JSON.parse(decode(bytes))
-        // Whoever has parsed it gets the same bytes for less.
+        // If the caller has already parsed it, the same bytes cost less.
         assert.equal(
           decode(setMembers(written, { [name]: value }, JSON.parse(decode(written)))),
           decode(bytes),

@@ -1,7 +1,7 @@
 import { parsePlainJson } from '../../cel/values/json-plain.ts'
 import { isLongText, lookAtLongText } from '../long-json.ts'
 
-/** Values are walked recursively; what is deeper is rejected. */
+/** Values are walked recursively; deeper ones are rejected. */
 const MAX_DEPTH = 200
 
 const { rawJSON, isRawJSON } = JSON as unknown as {
@@ -15,7 +15,7 @@ export interface JsonScan {
   readonly members: number
   readonly depth: number
   readonly hasEscapedNames: boolean
-  /** A number that a double may not hold. */
+  /** There is a number that a double may not represent. */
   readonly hasLongNumbers: boolean
 }
 
@@ -31,9 +31,9 @@ export type ParsedJson =
   | { readonly value?: undefined; readonly problem: JsonProblem }
 
 /**
- * JSON from outside. A member that is named twice is a problem: the gateway would read one of the
- * two, and the provider perhaps the other. Numbers that a double cannot hold keep their spelling
- * when they are written again. Names with escapes are kept away from JSON.parse; see json-plain.ts.
+ * Parses JSON from outside. A duplicate member is a problem: the gateway would read one of the two,
+ * and the provider perhaps the other. Numbers that a double cannot represent keep their spelling
+ * when they are written again. Names with escapes are not passed to JSON.parse; see json-plain.ts.
  */
 export function parseJson(bytes: Uint8Array): ParsedJson {
   const text = decodeUtf8(bytes)
@@ -47,8 +47,8 @@ export function parseJson(bytes: Uint8Array): ParsedJson {
 }
 
 /**
- * The same for text of a provider or a model: an event, the arguments of a call. Nothing is decided
- * by it, so that the last of two equal names may count, and most texts are read by JSON.parse alone.
+ * The same for text from a provider or a model: an event, the arguments of a call. No decision
+ * depends on it, so the last of two equal names may count, and JSON.parse alone reads most texts.
  */
 export function parseJsonText(text: string): ParsedJson {
   const isPlain = isLongText(text)
@@ -62,7 +62,7 @@ export function parseJsonText(text: string): ParsedJson {
   }
 }
 
-/** A number with many digits or an exponent; what looks like one inside a string does no harm. */
+/** A number with many digits or an exponent; a lookalike inside a string does no harm. */
 const LONG_NUMBER = /[:[,]\s*-?(?:\d[\d.]{15}|\d[\d.]*[eE])|^\s*-?\d/
 /** An escape before the quote that ends a name; see json-plain.ts. */
 const ESCAPED_NAME = /\\.[^"\\]*"\s*:/
@@ -101,7 +101,7 @@ function exactNumber(source: string): unknown {
   return digits.length <= 15 && Number.isFinite(value) ? value : rawJSON(source)
 }
 
-/** Members of objects, as they are left when equal names have become one. */
+/** Counts members of objects after equal names have been merged. */
 function countMembers(value: unknown): number {
   if (Array.isArray(value)) return value.reduce((sum, item) => sum + countMembers(item), 0)
   if (!isObject(value)) return 0
@@ -121,8 +121,8 @@ const COLON = 58
 const BACKSLASH = 92
 
 /**
- * One pass that finds where things are; it does not validate, which parsing does. Undefined where
- * brackets or strings do not close.
+ * Finds the positions of values in one pass; it does not validate, which parsing does. Returns
+ * undefined if brackets or strings are not closed.
  */
 function scanJson(bytes: Uint8Array): JsonScan | undefined {
   const top = new Map<string, Span>()
@@ -168,7 +168,7 @@ function scanJson(bytes: Uint8Array): JsonScan | undefined {
     } else if (code === COMMA) {
       if (depth === 1) endValue(at)
     }
-    // Fifteen digits are always exact, and so is what has no exponent and no more of them.
+    // Up to fifteen digits without an exponent are always exact.
     if ((code >= 48 && code <= 57) || code === 46) hasLongNumbers ||= ++numberLength > 15
     else if (code === 69 || code === 101) {
       if (numberLength > 0) hasLongNumbers = true
@@ -206,10 +206,10 @@ function isBlank(code: number | undefined): boolean {
 }
 
 /**
- * Sets members of the outermost object and leaves every other byte as it is: unknown fields and
- * the spelling of numbers survive. The bytes must be a JSON object that has been parsed; `parsed`
- * is what came of it, so that nothing has to be looked for that is not there. A member whose value
- * is undefined is removed.
+ * Sets members of the outermost object and leaves every other byte as is: unknown fields and the
+ * spelling of numbers survive. The bytes must be a JSON object that has been parsed; `parsed` is
+ * the result, which avoids a search for members that do not exist. A member whose value is
+ * undefined is removed.
  */
 export function setMembers(
   bytes: Uint8Array,
@@ -268,7 +268,7 @@ function splice(
   return joinBytes(pieces)
 }
 
-/** Of bytes that may belong to a buffer that is filled again; the `slice` of Buffer is no copy. */
+/** Copies bytes whose buffer may be reused; the `slice` of Buffer does not copy. */
 export function copyBytes(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes)
 }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import type { DialectName } from './dialect.ts'
 import { translatorFor } from './translate.ts'
 
-/* Streams of compatible providers that leave out events of the vendor, or put more into one. */
+/* Streams of compatible providers that omit events of the vendor, or put more into one. */
 
 const REQUEST = { model: 'm', stream: true, messages: [{ role: 'user', content: 'hi' }] }
 

@@ -1,11 +1,11 @@
 import type { StreamEvent } from './neutral.ts'
 
-/** Letters that are searched and written at once: some tenths of a millisecond. */
+/** The max characters searched and written at once: some tenths of a millisecond. */
 const MAX_PIECE = 1 << 12
-/** Events that are: most that come with one read. */
+/** The max events handled at once: as many as usually arrive with one read. */
 const MAX_EVENTS = 64
 
-/** Whether what is to be done with these takes so long that others should have their turn. */
+/** True if processing these takes so long that other requests should get their turn. */
 export function isLong(events: readonly StreamEvent[]): boolean {
   if (events.length > MAX_EVENTS) return true
   let letters = 0
@@ -13,7 +13,7 @@ export function isLong(events: readonly StreamEvent[]): boolean {
   return letters > MAX_PIECE
 }
 
-/** A long text as several pieces, none of which ends within a character. */
+/** Cuts a long text into several pieces, none of which ends within a character. */
 export function* cutEvent(event: StreamEvent): Generator<StreamEvent> {
   if (event.kind !== 'delta' || event.text.length <= MAX_PIECE) {
     yield event

@@ -36,7 +36,7 @@ const MODELS: Readonly<Record<string, string>> = {
 
 const encode = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 const decode = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
-/** Ids that are made where the provider gives none. */
+/** IDs that the gateway generates if the provider sends none. */
 const mask = (text: string): string => text.replace(/[0-9a-f]{32}/g, 'RANDOM')
 
 function call(client: DialectName, provider: DialectName, body: object): TranslatedCall {
@@ -52,7 +52,7 @@ function pump(call: TranslatedCall, bytes: Uint8Array, sizes: readonly number[] 
   const out: Uint8Array[] = []
   let at = 0
   for (const size of sizes) {
-    // A buffer that is filled again: what is kept must be a copy.
+    // The buffer is reused: retained data must be a copy.
     const lent = Buffer.from(bytes.subarray(at, at + size))
     out.push(Buffer.from(stream.push(lent)))
     lent.fill(0)
@@ -100,7 +100,7 @@ for (const [client, body] of CLIENTS) {
       it('gives the same stream wherever its bytes are split', () => {
         const streamed = call(client, provider, { ...body, stream: true })
         const bytes = streamOf(provider, EVENTS[provider], provider === 'converse' ? '' : '\r\n')
-        // Comments and pings keep the connection alive; how many there are follows the packets.
+        // Comments and pings keep the connection alive; their number depends on the packets.
         const plain = (text: string): string =>
           text.replace(/: ping\n\n|event: ping\ndata: [^\n]*\n\n/g, '')
         const whole = plain(pump(streamed, bytes))
@@ -116,7 +116,7 @@ for (const [client, body] of CLIENTS) {
       it('never ends cleanly what the provider broke off', () => {
         const events = EVENTS[provider] ?? []
         const ends = /\[DONE\]|message_stop|response\.(completed|incomplete)/
-        // A provider that has said how it finished may leave out its last word.
+        // A provider that has sent the finish reason may omit its last event.
         const last = { completions: 3, gemini: 1, converse: 2 }[provider as string] ?? 1
         for (let kept = 0; kept <= events.length - last; kept++) {
           const streamed = call(client, provider, { ...body, stream: true })

@@ -85,7 +85,7 @@ describe('what is lost inside of messages and tools', () => {
   }
 
   it('is nothing where nothing is said', () => {
-    const said = { role: 'assistant', content: 'a', refusal: null, annotations: [], audio: null }
+    const said = { role: 'assistant', content: 'a', rejection: null, annotations: [], audio: null }
     const body = chat({ messages: [...HI, said, ...HI], tools: null })
     assert.deepEqual(droppedBy('completions', 'messages', body).dropped, [])
     const item = { type: 'message', id: 'msg_1', status: 'completed', role: 'assistant' }

@@ -2,20 +2,20 @@ import type { LlmError } from './error.ts'
 import type { Usage } from './usage.ts'
 
 /*
- * The form in the middle: every dialect is read into it and written from it, so that N dialects
- * need N readers and N writers. What it has no place for is named in `dropped` where it is read,
- * and what a dialect has no place for where it is written.
+ * The neutral form: every dialect is read into it and written from it, so N dialects need N readers
+ * and N writers. `dropped` lists what gets lost: when a dialect is read, fields without a place in
+ * this form; when one is written, fields without a place in that dialect.
  */
 
 export interface NeutralRequest {
   readonly model: string
   readonly stream: boolean
-  /** System prompts before the first other message, in their order. */
+  /** System prompts before the first other message, in order. */
   readonly system: readonly TextPart[]
   readonly messages: readonly Message[]
   readonly tools: readonly Tool[]
   readonly toolChoice?: ToolChoice | undefined
-  /** False: one tool call at a time. */
+  /** If false, one tool call at a time. */
   readonly parallelTools?: boolean | undefined
   readonly maxTokens?: number | undefined
   readonly temperature?: number | undefined
@@ -27,22 +27,22 @@ export interface NeutralRequest {
   readonly presencePenalty?: number | undefined
   readonly frequencyPenalty?: number | undefined
   readonly seed?: number | undefined
-  /** An opaque id of the end user. */
+  /** An opaque ID of the end user. */
   readonly user?: string | undefined
   readonly serviceTier?: string | undefined
   /** `low`, `medium`, `high`. */
   readonly verbosity?: string | undefined
   readonly promptCacheKey?: string | undefined
   readonly metadata?: Readonly<Record<string, string>> | undefined
-  /** The client asked for usage in a stream. */
+  /** The client requested usage in a stream. */
   readonly streamUsage: boolean
-  /** Seconds since 1970, for dialects whose responses bear a time. */
+  /** In seconds since 1970, for dialects whose responses have a timestamp. */
   readonly receivedAt: number
-  /** Fields of the client's request that no other dialect can be given, by their names there. */
+  /** Fields of the client's request that no other dialect can express, by their names there. */
   readonly dropped: readonly string[]
 }
 
-/** Tool results stand in user messages; `system` only after the first other message. */
+/** Tool results are in user messages; `system` only after the first other message. */
 export interface Message {
   readonly role: 'user' | 'assistant' | 'system'
   readonly parts: readonly Part[]
@@ -67,7 +67,7 @@ export interface RefusalPart {
   readonly text: string
 }
 
-/** The prompt up to here may be cached by the provider. */
+/** The provider may cache the prompt up to here. */
 export interface CacheMark {
   readonly ttl?: '5m' | '1h' | undefined
 }
@@ -90,7 +90,7 @@ export interface ToolCallPart {
   readonly kind: 'toolCall'
   readonly id: string
   readonly name: string
-  /** JSON as text, as the model wrote it: it may be empty or broken. */
+  /** JSON as a string, as the model wrote it: it may be empty or broken. */
   readonly arguments: string
   readonly cache?: CacheMark | undefined
 }
@@ -111,7 +111,7 @@ export interface ReasoningPart {
   readonly isRedacted: boolean
 }
 
-/** Opaque, and of use only to the provider that made it. */
+/** Opaque, and usable only by the provider that made it. */
 export interface Signature {
   readonly maker: string
   readonly value: string
@@ -120,11 +120,11 @@ export interface Signature {
 export interface Tool {
   readonly name: string
   readonly description?: string | undefined
-  /** JSON Schema of the arguments; a tool without any has none. */
+  /** The JSON Schema of the arguments; absent for a tool without arguments. */
   readonly schema?: JsonObject | undefined
   readonly strict?: boolean | undefined
   readonly cache?: CacheMark | undefined
-  /** It takes free text: written as a function with one string, `input`. */
+  /** It accepts free text: written as a function with one string argument, `input`. */
   readonly isCustom?: boolean | undefined
 }
 
@@ -147,7 +147,7 @@ export interface Reasoning {
   /** none, minimal, low, medium, high, xhigh, max. */
   readonly effort?: string | undefined
   readonly budget?: number | undefined
-  /** The client wants to see it. */
+  /** The client wants to see the reasoning. */
   readonly isVisible?: boolean | undefined
 }
 
@@ -166,8 +166,8 @@ export interface NeutralResponse {
 }
 
 /**
- * A response piece by piece. A block is one part of it; pieces of several blocks may be mixed, and
- * blocks begin in ascending order.
+ * A response piece by piece. A block is one part of it; deltas of several blocks may be
+ * interleaved, and blocks begin in ascending order.
  */
 export type StreamEvent =
   | { readonly kind: 'start'; readonly id: string; readonly model: string; readonly usage?: Usage }
@@ -178,11 +178,11 @@ export type StreamEvent =
   | { readonly kind: 'blockEnd'; readonly block: number }
   | { readonly kind: 'usage'; readonly usage: Usage }
   | { readonly kind: 'finish'; readonly reason: FinishReason; readonly stopSequence?: string }
-  /** Something of the provider's that keeps the connection alive. */
+  /** An event of the provider that keeps the connection alive. */
   | { readonly kind: 'ping' }
   /** The stream is broken; nothing follows. */
   | { readonly kind: 'error'; readonly error: LlmError }
-  /** The provider's last word came; nothing follows. */
+  /** The provider's last event arrived; nothing follows. */
   | { readonly kind: 'end' }
 
 export type BlockStart =

@@ -1,7 +1,7 @@
 import { isObject, parseJsonText } from './json.ts'
 import type { JsonObject, MediaSource, Part, TextPart } from './neutral.ts'
 
-/** `data:image/png;base64,…`, as OpenAI has images; another address is left as one. */
+/** Parses `data:image/png;base64,…`, OpenAI's form of images; any other URL stays a URL. */
 export function mediaSourceOf(url: string): MediaSource {
   const match = /^data:([^;,]*)(?:;[^;,]*)*;base64,/i.exec(url.slice(0, 256))
   if (match === null) return { kind: 'url', url }
@@ -21,8 +21,9 @@ export function textOf(parts: readonly Part[], separator = ''): string {
 }
 
 /**
- * The arguments of a call as an object, for dialects that have no text for them. A model may write
- * nothing, or what is no object; the latter is kept where a person can see it.
+ * Returns the arguments of a call as an object, for dialects that do not write them as a string. A
+ * model may write nothing, or something that is not an object; the latter is kept where a person
+ * can see it.
  */
 export function argumentsObject(text: string): JsonObject {
   if (text.trim() === '') return {}
@@ -30,17 +31,17 @@ export function argumentsObject(text: string): JsonObject {
   return isObject(value) ? value : { invalid_arguments: text }
 }
 
-/** As the dialects with text want them: never empty. */
+/** Arguments for the dialects that write them as a string: never empty. */
 export function argumentsText(text: string): string {
   return text.trim() === '' ? '{}' : text
 }
 
-/** Ids of calls as every dialect takes them; equal ids stay equal, so that results find their calls. */
+/** Makes a call ID valid in every dialect; equal IDs stay equal, so results match their calls. */
 export function fitCallId(id: string, max = 64): string {
   return id.length <= max && /^[a-zA-Z0-9_-]+$/.test(id) ? id : `call_${digest(id)}`
 }
 
-/** Stable, and not meant to keep anybody from finding another text with the same one. */
+/** A stable hash that does not resist deliberate collisions. */
 export function digest(text: string): string {
   let hash = 0xcbf29ce484222325n
   for (let at = 0; at < text.length; at++) {
@@ -49,13 +50,13 @@ export function digest(text: string): string {
   return hash.toString(16).padStart(16, '0')
 }
 
-/** An id in the form of the client's dialect that still shows the provider's. */
+/** Returns an ID in the form of the client's dialect that still shows the provider's. */
 export function prefixedId(prefix: string, id: string): string {
   if (id === '') return `${prefix}${crypto.randomUUID().replaceAll('-', '')}`
   return id.startsWith(prefix) ? id : `${prefix}${id.replace(/[^a-zA-Z0-9_-]/g, '')}`
 }
 
-/** What was dropped, each once, in the order in which it was found. */
+/** The names of dropped fields, each once, in the order in which they were found. */
 export class Dropped {
   readonly #names = new Set<string>()
 
@@ -63,12 +64,12 @@ export class Dropped {
     for (const name of names) this.#names.add(name)
   }
 
-  /** Notes a field that is set; for fields without a place in the other dialect. */
+  /** Adds a field that is set and has no place in the other dialect. */
   addIfSet(name: string, value: unknown): void {
     if (value !== undefined && value !== null) this.#names.add(name)
   }
 
-  /** Notes the members of an object that are not read; `place`: what the object is. */
+  /** Adds the members of an object that are not read; `place` is the kind of object. */
   addOthers(place: string, fields: JsonObject, read: ReadonlySet<string>): void {
     for (const [name, value] of Object.entries(fields)) {
       if (read.has(name) || value === null || isEmptyList(value)) continue
@@ -85,16 +86,16 @@ function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0
 }
 
-/** The names of members. */
+/** A set of member names. */
 export function members(...names: readonly string[]): ReadonlySet<string> {
   return new Set(names)
 }
 
-/** Names that are told; clients that read headers have limits on them. */
+/** The max names in the report; clients limit the headers that they read. */
 const MAX_TOLD = 32
 const MAX_TOLD_NAME = 64
 
-/** As a header and the log tell it. The names may be a client's own, with any letter in them. */
+/** Formats names for a header and the log. Clients may choose names with any characters. */
 export function droppedText(names: readonly string[]): string {
   const told = names.slice(0, MAX_TOLD).map((name) => {
     const plain = name.slice(0, MAX_TOLD_NAME + 1).replaceAll(/[^\x20-\x7e]|,/g, '?')

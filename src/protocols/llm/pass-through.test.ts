@@ -111,7 +111,7 @@ describe('usage that the client did not ask for', () => {
           const out: Buffer[] = []
           let at = 0
           for (const size of [...sizes, bytes.length]) {
-            // A buffer that is filled again: what is kept must be a copy.
+            // The buffer is reused: retained data must be a copy.
             const lent = Buffer.from(bytes.subarray(at, at + size))
             out.push(Buffer.from(stream.push(lent)))
             lent.fill(0)
@@ -195,8 +195,8 @@ describe('the end that the gateway makes', () => {
 })
 
 /*
- * Pieces of whole events are looked at and not read where nothing is in them. Bytes that come one by
- * one are always read: whatever the events are, both must come to the same.
+ * Whole events are scanned but not parsed if they contain nothing of interest. Bytes that arrive
+ * one by one are always parsed: whatever the events are, the results must be the same.
  */
 describe('events that are not read', () => {
   const content = fc.constantFrom(
@@ -283,7 +283,7 @@ describe('events that are not read', () => {
         fc.property(events[dialect], fc.array(fc.integer({ min: 1, max: 3 })), (all, groups) => {
           const written = [first, ...all]
           const pieces: Buffer[] = []
-          // Some events in each piece.
+          // Several events in each piece.
           for (let at = 0, turn = 0; at < written.length; turn++) {
             const count = groups[turn] ?? 1
             pieces.push(Buffer.from(written.slice(at, at + count).join('')))

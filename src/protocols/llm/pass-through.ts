@@ -12,10 +12,10 @@ import { UsageEventFilter } from './usage-event-filter.ts'
 
 const NO_BYTES = new Uint8Array(0)
 
-/** Dialects whose bodies name the model, also if the path of a client does: Azure's deployments. */
+/** Dialects whose bodies name the model even if the client's path does: Azure's deployments. */
 const NAMED_IN_BODIES: ReadonlySet<DialectName> = new Set(['completions', 'other'])
 
-/** Both ends speak one dialect: bytes pass, and what must change is changed in place. */
+/** Both ends speak one dialect: bytes are passed through, and changes are made in place. */
 export function passThrough(
   dialect: Dialect,
   bytes: Uint8Array,
@@ -27,13 +27,14 @@ export function passThrough(
   const { model: asked, stream, body } = 'ok' in read ? read.value : read
   const model = options.model ?? asked
   const changes: Record<string, unknown> = {}
-  // A path may name the model that rules judge, and the provider goes by the body.
+  // The path may name the model that rules evaluate, while the provider uses the body.
   const isOther =
     endpoint.model === undefined
       ? model !== asked
       : NAMED_IN_BODIES.has(dialect.name) && model !== body['model']
   if (isOther) changes['model'] = model
-  // Without it a stream does not tell what it cost; the event is taken out for those who did not ask.
+  // Without it, a stream does not report its usage; the event is removed for clients that did not
+  // request it.
   const hidesUsage = dialect.name === 'completions' && stream && !asksForUsage(body)
   if (hidesUsage) {
     const given = body['stream_options'] ?? {}
@@ -98,7 +99,7 @@ function sentJson(
   return { ...unsigned, bytes: setMembers(unsigned.bytes, changes, body) }
 }
 
-/** `model`: undefined: as the client named it. */
+/** If `model` is undefined, the client's name is kept. */
 function sentForm(
   form: FormBody,
   bytes: Uint8Array,
@@ -109,7 +110,7 @@ function sentForm(
   return invalidRequest('The model of this call cannot be written into its form.', 'model')
 }
 
-/** What is no JSON, as a file, names nothing. */
+/** A body that is not JSON, such as a file, has no IDs. */
 function forClient(bytes: Uint8Array, { toClient }: StateMaps): Uint8Array {
   return isJson(Buffer.from(bytes).toString('utf8'))
     ? editBytes(bytes, toClient, editResponse)
@@ -133,8 +134,9 @@ function asksForUsage(body: Fields): boolean {
 const MARK = 'portcullis.'
 
 /**
- * Reasoning that another provider signed, which the client got through a translation: this one
- * would reject the request for it. Only requests that may hold any are parsed again.
+ * Removes reasoning that another provider signed, which the client received through a translation:
+ * this provider would reject the request because of it. Only requests that may contain any are
+ * parsed again.
  */
 function withoutForeignSignatures(bytes: Uint8Array): SentBytes {
   const { buffer, byteOffset, byteLength } = bytes
@@ -225,20 +227,20 @@ class PassingStream implements StreamTranslator {
     return this.#filter === undefined ? bytes : this.#filter.push(bytes)
   }
 
-  /** Nothing would be taken out of events that are not of interest, or changed in them. */
+  /** True if events that are not of interest would be neither removed nor changed. */
   get #mayPass(): boolean {
     const filter = this.#filter
     return filter === undefined || (filter instanceof UsageEventFilter && filter.isBetweenEvents)
   }
 
-  /** What the provider left out stays out: the end of the body says that it is broken. */
+  /** Omitted events are not added: the end of the body shows that the stream is broken. */
   end(): Uint8Array {
     this.#tap.end()
     return this.#filter?.end() ?? NO_BYTES
   }
 
   abort(error: LlmError): Uint8Array {
-    // A line that was begun ends first, so that the error is an event of its own.
+    // End a line that was begun, so that the error is a separate event.
     const rest = this.#filter?.end() ?? NO_BYTES
     const isText = this.#dialect.name !== 'converse'
     const gap = isText ? new TextEncoder().encode('\n\n') : NO_BYTES

@@ -4,21 +4,21 @@ import { type Fields, list, obj } from './reading.ts'
 import { BYTES_PER_TOKEN } from './usage.ts'
 
 /*
- * Marks up to which a provider may keep a prompt, in requests as the provider is sent them. Only
- * Anthropic and Bedrock are told by marks; others keep prompts by themselves.
+ * Marks up to which a provider may cache a prompt, in requests as the provider receives them. Only
+ * Anthropic and Bedrock use marks; others cache prompts automatically.
  */
 
 export interface PromptCaching {
   readonly cacheSystem: boolean
   readonly cacheMessages: boolean
   readonly cacheTools: boolean
-  /** Estimated tokens up to a mark; 0: any prompt. */
+  /** The min estimated tokens up to a mark; 0 for any prompt. */
   readonly minTokens: number
   /** How many messages before the usual one the mark is set. */
   readonly cacheMessageOffset: number
 }
 
-/** The same bytes if there is nothing to mark. `model`: as the provider calls it. */
+/** Returns the same bytes if there is nothing to mark. `model` is the provider's name for it. */
 export function markPrompt(
   dialect: DialectName,
   model: string,
@@ -28,7 +28,7 @@ export function markPrompt(
   const marker = markerOf(dialect, model)
   if (marker === undefined) return bytes
   const { value: body } = parseJson(bytes)
-  // Clients that set marks know what they do, and there may be four of them at most.
+  // Clients that set marks have chosen them deliberately, and at most four are allowed.
   if (!isObject(body) || marker.isMarked(body)) return bytes
   const changes = marks(body, marker, caching)
   return Object.keys(changes).length === 0 ? bytes : setMembers(bytes, changes, body)
@@ -42,13 +42,13 @@ interface Marker {
   tools(body: Fields): Blocks
   system(body: Fields): Blocks
   content(message: unknown): Blocks
-  /** With a mark after the last block that can bear one; undefined: none can. */
+  /** Returns the blocks with a mark on the last one that accepts it, or undefined if none does. */
   mark(blocks: Blocks): Blocks | undefined
-  /** The member that has the tools. */
+  /** Returns the member that has the tools. */
   withTools(body: Fields, tools: Blocks): Fields
 }
 
-/** Providers count what is before a mark in this order: tools, system prompts, messages. */
+/** Providers count the prompt before a mark in this order: tools, system prompts, messages. */
 function marks(body: Fields, marker: Marker, caching: PromptCaching): Fields {
   const changes: Record<string, unknown> = {}
   const isEnough = (blocks: readonly unknown[]) =>
@@ -64,7 +64,7 @@ function marks(body: Fields, marker: Marker, caching: PromptCaching): Fields {
   }
   const messages = list(body['messages'])
   if (!caching.cacheMessages || messages.length < 2) return changes
-  // The last one is what is new; the history before it comes again with the next call.
+  // The last message is new; the history before it is sent again with the next call.
   for (let at = Math.max(0, messages.length - 2 - caching.cacheMessageOffset); at >= 0; at--) {
     const content = marker.mark(marker.content(messages[at]))
     if (content === undefined) continue
@@ -78,13 +78,13 @@ function marks(body: Fields, marker: Marker, caching: PromptCaching): Fields {
 function markerOf(dialect: DialectName, model: string): Marker | undefined {
   if (dialect === 'messages') return ANTHROPIC
   if (dialect !== 'converse' || !isCached(model)) return undefined
-  // Amazon's own models take marks of prompts and not of tools.
+  // Amazon's own models accept marks on prompts but not on tools.
   return { ...BEDROCK, marksTools: !/\bamazon\.nova\b/i.test(model) }
 }
 
 /**
- * Models of Bedrock that take marks: others reject the call. What an inference profile of the
- * account stands for is not to be seen, and whoever asks for marks there knows.
+ * Bedrock models that accept marks: others reject the call. The model of an application inference
+ * profile is not visible, so the configuration is trusted there.
  */
 function isCached(model: string): boolean {
   const name = model.toLowerCase()
@@ -95,7 +95,7 @@ function isCached(model: string): boolean {
 }
 
 const MARK = { type: 'ephemeral' }
-/** Blocks that a mark can be set on; thinking, for one, cannot. */
+/** Block types that accept a mark; thinking, for example, does not. */
 const MARKED_TYPES = new Set<unknown>(['text', 'image', 'document', 'tool_use', 'tool_result'])
 
 const ANTHROPIC: Marker = {
@@ -123,7 +123,7 @@ function textBlocks(content: unknown): Blocks {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : list(content)
 }
 
-/** Results of tools have blocks of their own. */
+/** Tool results contain blocks. */
 function hasControl(block: unknown): boolean {
   const { cache_control, content } = obj(block)
   return cache_control !== undefined || (Array.isArray(content) && content.some(hasControl))
@@ -170,7 +170,7 @@ function isText(text: unknown): boolean {
   return typeof text === 'string' && text.trim() !== ''
 }
 
-/** Bytes of the texts and names in it; what is encoded, as images are, is no text. */
+/** Counts the bytes of texts and names; encoded data, such as images, does not count. */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value)
   if (Array.isArray(value)) return value.reduce((sum: number, one) => sum + sizeOf(one), 0)

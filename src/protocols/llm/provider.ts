@@ -1,23 +1,23 @@
 import type { DialectName } from './dialect.ts'
 import type { ProviderOptions } from './schema.ts'
 
-/** How a provider is reached: what it speaks, where, and how it knows its customers. */
+/** How to reach a provider: its dialects, its paths and its credentials. */
 export interface ProviderAccess {
   /** `gen_ai.provider.name` of OpenTelemetry. */
   telemetryName(options: ProviderOptions): string
-  /** What it speaks; the first one that a client can be translated to is used. */
+  /** Dialects in order of preference; the first that the client's can be translated to is used. */
   dialects(options: ProviderOptions): readonly DialectName[]
-  /** The path that the configuration names for calls of this language. */
+  /** Returns the configured path for calls in this dialect. */
   ownPath?(dialect: DialectName, options: ProviderOptions): string | undefined
-  /** The path of an endpoint, with its query; `below` is what a dialect says of it. */
+  /** Returns the path of an endpoint, with its query; `below` is the dialect's part of it. */
   path(below: string, call: PathCall): string
-  /** The header that takes a key, if the configuration does not say where it goes. */
+  /** The header for the key, unless the configuration specifies another location. */
   readonly credential: CredentialHeader
 }
 
 export interface PathCall {
   readonly dialect: DialectName
-  /** As the provider calls it. */
+  /** The provider's name for the model. */
   readonly model: string
   readonly options: ProviderOptions
 }
@@ -29,7 +29,7 @@ export interface CredentialHeader {
 
 const BEARER: CredentialHeader = { name: 'authorization', prefix: 'Bearer ' }
 
-/** Of what speaks OpenAI's language. */
+/** Dialects of OpenAI-compatible providers. */
 const OPENAI: readonly DialectName[] = ['completions', 'responses', 'embeddings', 'other']
 
 const below =
@@ -67,15 +67,15 @@ const RECORDS: Readonly<Record<string, ProviderAccess>> = {
   },
 }
 
-/** Presets whose name in OpenTelemetry is another one. */
+/** Presets with another name in OpenTelemetry. */
 const TELEMETRY_NAMES: Readonly<Record<string, string>> = { mistral: 'mistral_ai', xai: 'x_ai' }
 
-/** Of a provider by its name in the configuration. */
+/** Returns the access of a provider by its name in the configuration. */
 export function accessOf(provider: string): ProviderAccess {
   return RECORDS[provider] ?? (RECORDS.custom as ProviderAccess)
 }
 
-/** The names of formats in a file, in lower case. */
+/** The names of formats in a file, in lowercase. */
 const FORMATS: Readonly<Record<string, DialectName | undefined>> = {
   completions: 'completions',
   chat: 'completions',
@@ -105,7 +105,7 @@ function access(
   return { telemetryName: () => name, dialects: () => dialects, path, credential }
 }
 
-/** With a version of its own, Azure has one path for each deployment; else all share one. */
+/** With an API version other than v1, Azure has one path per deployment; otherwise only one. */
 function azurePath(path: string, { model, options }: PathCall): string {
   const { apiVersion } = options
   if (apiVersion === undefined || apiVersion === 'v1') return `/openai/v1${path}`

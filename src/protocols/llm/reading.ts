@@ -4,8 +4,8 @@ import { invalidRequest, type LlmError } from './error.ts'
 import { decodeUtf8, isObject, type JsonProblem, parseJson, parseJsonText } from './json.ts'
 
 /**
- * A body that cannot be understood, thrown from wherever it is found out and caught by `reading`
- * alone: bodies are trees of fifty kinds of node, and a result at each would hide the mapping.
+ * A malformed body: thrown wherever it is detected, and caught only by `reading`. Bodies are trees
+ * of fifty kinds of node, and a result at each would hide the mapping.
  */
 class Rejected {
   readonly error: LlmError
@@ -34,7 +34,7 @@ export function rejectWith(error: LlmError): never {
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** A client's request as a JSON object. */
+/** Reads a client's request as a JSON object. */
 export function readBody(bytes: Uint8Array): Fields {
   const { value, problem } = parseJson(bytes)
   if (problem !== undefined) reject(PROBLEMS[problem])
@@ -48,29 +48,29 @@ const PROBLEMS: Readonly<Record<JsonProblem, string>> = {
   duplicate: 'The body has a duplicate member.',
 }
 
-/** A provider's response; undefined where it is none, or where to read it would hold up others. */
+/** Reads a provider's response; undefined if it is not an object or would block other requests. */
 export function readProviderBody(bytes: Uint8Array): Fields | undefined {
   const value = readProviderValue(bytes)
   return isObject(value) ? value : undefined
 }
 
-/** The same of any JSON. */
+/** The same for any JSON. */
 export function readProviderValue(bytes: Uint8Array): unknown {
   return isLegible(bytes) ? parseJson(bytes).value : undefined
 }
 
-/** Bytes of a response that is read at once, and how many times the values of one event it may have. */
+/** The max bytes of a response to read at once, and its max values as a multiple of an event's. */
 export const MAX_WHOLE_RESPONSE: number = 8 << 20
 const WHOLE_SCALE = 8
 
 function isLegible(bytes: Uint8Array): boolean {
   if (bytes.length > MAX_WHOLE_RESPONSE) return false
   const { buffer, byteOffset, byteLength } = bytes
-  // Where values begin and end is written in letters of one byte.
+  // All characters that delimit values are single-byte.
   return !isCrowded(Buffer.from(buffer, byteOffset, byteLength).toString('latin1'), WHOLE_SCALE)
 }
 
-/** The same of one that passes as it is: only what it says of itself is read. */
+/** The same for a response that is passed through: only its metadata is read. */
 export function glanceAtBody(bytes: Uint8Array): Fields | undefined {
   const text = isLegible(bytes) ? decodeUtf8(bytes) : undefined
   const { value } = text === undefined ? {} : parseJsonText(text)
@@ -124,7 +124,7 @@ export function object(value: unknown, path: string): Fields {
   return isObject(value) ? value : reject(`\`${path}\` must be an object.`, path)
 }
 
-/* Fields of a provider's response: what is not as it should be is as if it were not there. */
+/* Fields of a provider's response: a malformed field is treated as absent. */
 
 export function str(value: unknown): string {
   return typeof value === 'string' ? value : ''
@@ -140,7 +140,7 @@ export function list(value: unknown): readonly unknown[] {
 
 const NO_FIELDS: Fields = {}
 
-/** Leaves out what is undefined, so that it is not written. */
+/** Removes undefined members, so that they are not written. */
 export function defined<T extends Record<string, unknown>>(value: T): T {
   const kept: Record<string, unknown> = {}
   for (const [name, member] of Object.entries(value)) if (member !== undefined) kept[name] = member

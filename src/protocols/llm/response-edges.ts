@@ -1,24 +1,24 @@
-// HOT PATH: what a response that passes by says of itself, once for each call. Guarded by
+// HOT PATH: reads the metadata of a response that is passed through, once per call. Guarded by
 // bench/llm.ts; equals parsing all of it, or finds nothing (response-edges.test.ts).
-// Liberties: texts are read by their codes.
+// Liberties: strings are read by their character codes.
 
 import { isObject } from './json.ts'
 import type { Fields } from './reading.ts'
 
 /*
- * A provider names itself in the first members of a response and its usage in the last ones; between
- * them is what a model wrote, often some kilobytes, or the vectors of an embedding. So the two ends
- * are read, and what is between them is not. Where they are not as expected nothing is found, and
- * all has to be parsed. Text is latin1: what is not ASCII is not read here.
+ * A provider identifies itself in the first members of a response and reports usage in the last
+ * ones; between them is the model's output, often some kilobytes, or the vectors of an embedding.
+ * Only the two ends are read. If they are not as expected, nothing is found, and the whole response
+ * must be parsed. Text is latin1: strings that are not ASCII are not read here.
  */
 
-/** Bytes that are looked at: of the first end, which is short, and of the last one. */
+/** The max bytes to read at the beginning, which is short, and at the end. */
 const FIRST = 512
 const LAST = 1_024
 
-/** The members that are wanted, by name. */
+/** The members to read, by name. */
 export interface EdgeNames {
-  /** Undefined: responses have none. */
+  /** Undefined if responses have none. */
   readonly id?: string | undefined
   readonly model: string
   readonly usage: string
@@ -32,12 +32,12 @@ const OPEN = 123
 const CLOSE = 125
 const LAST_ASCII = 127
 
-/** All that is wanted; undefined: it has to be looked for by parsing the response. */
+/** Returns all requested members, or undefined if the response must be parsed to find them. */
 export function readEdges(bytes: Uint8Array, names: EdgeNames): Fields | undefined {
   const tail = textOf(bytes, Math.max(0, bytes.length - LAST), bytes.length)
   const quoted = `"${names.usage}"`
   const start = tail.lastIndexOf(quoted)
-  // Behind a backslash it is the end of a longer name.
+  // After a backslash, it is the end of a longer name.
   if (start < 1 || tail.charCodeAt(start - 1) === BACKSLASH) return undefined
   const colon = skip(tail, start + quoted.length)
   const open = skip(tail, colon + 1)
@@ -59,8 +59,8 @@ function hasAll(found: Fields, { id, model }: EdgeNames): boolean {
 }
 
 /**
- * The members behind the usage, up to the end. False: it is not a member of the outermost object,
- * which ends with the response, or something behind it is not read here.
+ * Reads the members after the usage, up to the end. Returns false if the usage is not a member of
+ * the outermost object, which ends with the response, or if something after it is not read here.
  */
 function readLater(
   text: string,
@@ -76,7 +76,7 @@ function readLater(
   return text.charCodeAt(at) === CLOSE && skip(text, at + 1) === text.length
 }
 
-/** The member before the usage, if it is one of those that are wanted. */
+/** Reads the member before the usage, if it is a requested one. */
 function readBefore(
   text: string,
   usage: number,
@@ -86,12 +86,12 @@ function readBefore(
   const start = text.lastIndexOf(`"${names.model}"`, usage)
   if (start < 1 || text.charCodeAt(start - 1) === BACKSLASH) return
   const at = readMember(text, start, names, found)
-  // Behind it there is the usage and nothing else: both are members of one object.
+  // The usage follows directly: both are members of one object.
   if (at >= 0 && text.charCodeAt(at) === COMMA && skip(text, at + 1) === usage) return
   delete found[names.model]
 }
 
-/** Those that the response begins with, up to the first that has an inside. */
+/** Reads the first members of the response, up to the first with a nested value. */
 function readFirst(text: string, names: EdgeNames, found: Record<string, unknown>): void {
   let at = skip(text, 0)
   if (text.charCodeAt(at) !== OPEN) return
@@ -100,8 +100,8 @@ function readFirst(text: string, names: EdgeNames, found: Record<string, unknown
 }
 
 /**
- * Reads a member whose value has no inside, and keeps it if it is wanted. Returns where the next
- * thing behind it begins; -1: it is not of this kind, or was cut.
+ * Reads a member whose value is not nested, and keeps it if it is requested. Returns the position
+ * of the next token after it, or -1 if it is nested or cut off.
  */
 function readMember(
   text: string,
@@ -118,7 +118,7 @@ function readMember(
   const end = isText ? endOfText(text, start) : endOfWord(text, start)
   if (end < 0) return -1
   const next = skip(text, end)
-  // A number that was cut looks like a shorter one.
+  // A number that was cut off looks like a shorter one.
   if (next === text.length) return -1
   const name = isNamed(text, open, close, model)
     ? model
@@ -136,7 +136,7 @@ function isNamed(text: string, open: number, close: number, name: string | undef
   return name !== undefined && close - open === name.length + 2 && text.startsWith(name, open + 1)
 }
 
-/** Behind the quote that closes what opens here; -1: it does not, or is not plain. */
+/** Returns the position after the closing quote, or -1 if it is missing or the string not plain. */
 function endOfText(text: string, open: number): number {
   if (text.charCodeAt(open) !== QUOTE) return -1
   for (let at = open + 1; at < text.length; at++) {
@@ -147,7 +147,7 @@ function endOfText(text: string, open: number): number {
   return -1
 }
 
-/** Behind a number, `true`, `false` or `null`; whether it is one of them is not looked at. */
+/** Returns the position after a number, `true`, `false` or `null`; it does not validate them. */
 function endOfWord(text: string, start: number): number {
   let at = start
   for (; at < text.length; at++) {
@@ -159,7 +159,7 @@ function endOfWord(text: string, start: number): number {
   return at > start ? at : -1
 }
 
-/** Behind the bracket that closes what opens here; -1: it does not, or has words that are not plain. */
+/** Returns the position after the closing bracket, or -1 if it is missing or a string not plain. */
 function endOfObject(text: string, open: number): number {
   let depth = 0
   let isQuoted = false
@@ -183,7 +183,7 @@ function skip(text: string, from: number): number {
   return at
 }
 
-/** It has no escapes, and numbers that a double cannot hold are no counts of tokens. */
+/** The text has no escapes, and numbers that a double cannot represent are not token counts. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

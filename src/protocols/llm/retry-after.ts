@@ -1,6 +1,6 @@
 import type { HeaderLookup } from './dialect.ts'
 
-/** Milliseconds that a provider wants to be left alone for; undefined: it does not say. */
+/** Returns the delay in milliseconds that a provider requests before a retry; undefined if none. */
 export function retryAfterOf(header: HeaderLookup): number | undefined {
   const exact = Number.parseFloat(header('retry-after-ms') ?? '')
   if (exact >= 0) return exact

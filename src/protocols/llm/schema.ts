@@ -1,18 +1,18 @@
 import * as z from 'zod'
 import type { Endpoint } from '../../model/backend.ts'
 
-/** Who offers models: what must be told of it, and the host that follows from that. */
+/** A model provider: its options, and the host that follows from them. */
 export interface Provider {
-  /** As the configuration calls it. */
+  /** The provider's name in the configuration. */
   readonly name: string
   readonly options: z.ZodOptional<z.ZodObject>
-  /** Its public host; undefined where the options do not tell. */
+  /** Returns the public host; undefined if it does not follow from the options. */
   host(options: ProviderOptions): string | undefined
 }
 
 export type ProviderOptions = Readonly<Record<string, unknown>>
 
-const REFUSED = 'Not supported yet: a value is rejected.'
+const REJECTED = 'Not supported yet: a value is rejected.'
 
 const model = z
   .string()
@@ -33,7 +33,7 @@ export const PROVIDERS: readonly Provider[] = [
     { projectId: text('The project.'), region: text('The region. Default: `global`.').optional() },
     ({ region = 'global' }) => {
       if (region === 'global') return 'aiplatform.googleapis.com'
-      // Places that are no regions, as `eu`, have hosts of another form.
+      // Locations that are not regions, such as `eu`, have hosts of another form.
       return /^[a-z]+-[a-z]+\d+$/.test(String(region))
         ? `${region}-aiplatform.googleapis.com`
         : undefined
@@ -44,8 +44,8 @@ export const PROVIDERS: readonly Provider[] = [
     'Amazon Bedrock.',
     {
       region: text('The region.'),
-      guardrailIdentifier: text(`A guardrail. ${REFUSED}`).optional(),
-      guardrailVersion: text(`Its version. ${REFUSED}`).optional(),
+      guardrailIdentifier: text(`A guardrail. ${REJECTED}`).optional(),
+      guardrailVersion: text(`Its version. ${REJECTED}`).optional(),
     },
     // Regions of China and of governments have hosts of another form.
     ({ region }) =>
@@ -89,23 +89,23 @@ export const PROVIDERS: readonly Provider[] = [
   ),
 ]
 
-/** These would change or restrict what is sent: to pass them over would be to do something else. */
-export const REFUSED_OF_PROVIDERS = ['guardrailIdentifier', 'guardrailVersion']
-/** These would say more about what is sent. */
+/** These would change or restrict the request: ignoring them would change its meaning. */
+export const REJECTED_OF_PROVIDERS = ['guardrailIdentifier', 'guardrailVersion']
+/** These would only add information to the request. */
 export const WAITING_OF_PROVIDERS = ['tokenize', 'projectName']
 
-/** Providers that speak the language of OpenAI, and where: host, base path, formats beside it. */
+/** A provider with an OpenAI-compatible API: its host, base path and additional formats. */
 export interface Preset {
   readonly endpoint: Endpoint
   readonly basePath: string
   readonly formats: readonly string[]
-  /** Of formats that are not below the base path. */
+  /** Paths of formats that are not below the base path. */
   readonly paths?: Readonly<Record<string, string>>
 }
 
 const CHAT = ['completions', 'embeddings']
 
-/** By the names that files have for them. */
+/** By their names in the configuration. */
 export const PRESETS: Readonly<Record<string, Preset>> = {
   baseten: preset('inference.baseten.co', '/v1'),
   cerebras: preset('api.cerebras.ai', '/v1'),
@@ -129,7 +129,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
   xai: preset('api.x.ai', '/v1', [...CHAT, 'responses']),
 }
 
-/** What a preset is to whoever makes calls: an endpoint that speaks these formats. */
+/** Returns a preset as provider options: an endpoint that speaks these formats. */
 export function presetOptions(name: string, { basePath, formats, paths = {} }: Preset) {
   const types = formats.map((type) => {
     return paths[type] === undefined ? { type } : { type, path: paths[type] }
@@ -137,7 +137,7 @@ export function presetOptions(name: string, { basePath, formats, paths = {} }: P
   return { formats: types, providerOverride: name, pathPrefix: basePath }
 }
 
-/** Where an API is: its host, and the path that all of it is below, if it has one. */
+/** Parses the URL of an API into its endpoint and path prefix, if it has one. */
 export function parseBaseUrl(
   url: string,
 ): { readonly endpoint: Endpoint; readonly pathPrefix?: string } | undefined {
@@ -151,10 +151,10 @@ export function parseBaseUrl(
   return pathPrefix === '' ? { endpoint } : { endpoint, pathPrefix }
 }
 
-/** Where SDKs put a key, beside `Authorization`. */
+/** Headers in which SDKs send a key, in addition to `Authorization`. */
 export const KEY_HEADERS: readonly string[] = ['x-api-key', 'api-key', 'x-goog-api-key']
 
-/** Paths that clients of models ask at, on a gateway that others use too. */
+/** Paths that model clients call, on a gateway that also serves others. */
 export const MODEL_PATHS: readonly string[] = [
   '/v1',
   '/v1beta',

@@ -10,8 +10,8 @@ import { EVENTS, frame, streamOf } from './testdata/streamed-responses.ts'
 import { WHOLE } from './testdata/whole-responses.ts'
 
 /*
- * The vendors' own clients over a socket, before a server that translates for a provider that is
- * made up of recorded responses. What the clients do not take throws.
+ * The vendors' own clients over a socket, against a server that translates for a provider made of
+ * recorded responses. Clients throw on anything they do not accept.
  */
 
 const PROVIDERS: readonly DialectName[] = [
@@ -26,7 +26,7 @@ const TEXT = 'Grüße 🌍'
 
 let server: Server
 let address = ''
-/** What the provider does beside its usual response. */
+/** How the provider deviates from its usual response. */
 let mode: 'plain' | 'error' | 'stream error' | 'truncated' = 'plain'
 
 before(async () => {
@@ -60,7 +60,7 @@ before(async () => {
         200,
         stream.headers.length > 0 ? stream.headers : [['content-type', 'text/event-stream']],
       )
-      // The vendor's client throws at events that it does not know, which only bytes bring it.
+      // The vendor's client throws on unknown events, which it receives only in pass-through mode.
       const events = (EVENTS[to] ?? []).filter(([name]) => !name?.includes('future'))
       let bytes = Buffer.from(streamOf(to, events))
       if (mode === 'truncated') bytes = bytes.subarray(0, bytes.length >> 1)
@@ -245,7 +245,7 @@ for (const provider of PROVIDERS) {
       ['stream error', /too much/],
       ['truncated', /early|error|ended/i],
     ] as const) {
-      // Bytes pass between equal dialects, and so does the way in which they end.
+      // Bytes are passed through between equal dialects, and so is the way the stream ends.
       const isBytes = (name: string): boolean => kind === 'truncated' && name === provider
       it(`${kind}: each client throws`, async () => {
         await inMode(kind, async () => {

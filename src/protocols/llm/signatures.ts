@@ -1,9 +1,9 @@
 import type { Signature } from './neutral.ts'
 
 /*
- * A signature proves to a provider that reasoning is its own. A client gives it back without
- * looking into it, so the gateway marks it with its maker on the way out and sends it, unmarked
- * and unchanged, to that provider alone. Sent to another, the whole request would be rejected.
+ * A signature proves to a provider that reasoning is its own. A client sends it back without
+ * inspecting it, so the gateway marks it with its maker in responses and sends it, unmarked and
+ * unchanged, only to that provider. Another provider would reject the whole request.
  */
 
 const MARK = 'portcullis.'
@@ -12,7 +12,7 @@ export function markSignature({ maker, value }: Signature): string {
   return `${MARK}${encodeURIComponent(maker).replaceAll('.', '%2E')}.${value}`
 }
 
-/** A signature without a mark came past the gateway as bytes, from `unmarkedMaker`. */
+/** A signature without a mark was passed through as bytes, from `unmarkedMaker`. */
 export function readSignature(text: string, unmarkedMaker: string): Signature {
   if (!text.startsWith(MARK)) return { maker: unmarkedMaker, value: text }
   const end = text.indexOf('.', MARK.length)

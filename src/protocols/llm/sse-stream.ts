@@ -7,12 +7,12 @@ import type { BlockStart, FinishReason, Signature, StreamEvent } from './neutral
 import { Dropped } from './parts.ts'
 import type { Fields } from './reading.ts'
 
-/** Where a reader puts the events that it makes, and the blocks that it has opened. */
+/** Collects the events of a reader, and the blocks that it has opened. */
 export class EventSink {
   events: StreamEvent[] = []
-  /** What no event can say. */
+  /** Received content that no event can express. */
   readonly dropped = new Dropped()
-  /** Nothing follows: the end or an error has been. */
+  /** True after an end or an error; nothing follows. */
   isOver = false
   #next = 0
   readonly #open = new Set<number>()
@@ -50,7 +50,7 @@ export class EventSink {
     this.emit({ kind: 'error', error })
   }
 
-  /** The provider is done, or says that it failed. */
+  /** The provider is done, or reports that it failed. */
   finish(reason: FinishReason | LlmError): void {
     if (typeof reason === 'object') {
       this.fail(reason)
@@ -76,16 +76,16 @@ const TOO_LONG = serverError('The provider sent an event that is too long.')
 
 export const TRUNCATED = serverError('The provider ended the stream early.')
 
-/** What a dialect makes of one event of its stream. */
+/** Turns the events of a dialect's stream into neutral ones. */
 export interface EventHandler {
   event(data: Fields, sink: EventSink, name: string): void
-  /** Data that is no JSON, as `[DONE]`; false: it is not known. */
+  /** Handles data that is not JSON, such as `[DONE]`; returns false if it is unknown. */
   word?(data: string, sink: EventSink): boolean
-  /** The body is over. Emits `end` where all that must come has come. */
+  /** Called at the end of the body. Emits `end` if everything required has arrived. */
   finish(sink: EventSink): void
 }
 
-/** A reader for dialects whose streams are server-sent events with JSON. */
+/** Returns a reader for dialects whose streams are server-sent events with JSON. */
 export function sseStreamReader(handler: EventHandler): StreamReader {
   const sse = new SseReader()
   const sink = new EventSink()

@@ -18,21 +18,21 @@ export class TapState {
 }
 
 export interface TapReader {
-  /** Cheap, on the raw data: is there anything in it that is not known yet? */
+  /** A cheap check of the raw data: does it contain anything that is not known yet? */
   isOfInterest(data: string, event: string, state: TapState): boolean
   read(data: Fields, state: TapState): void
   /**
-   * The same of the bytes of several events as they came, as text of one byte for each letter. True
-   * only if none of them is of interest, and none that a policy may take out.
+   * The same for the raw bytes of several events, as a string with one character per byte. True
+   * only if none of them is of interest, and none may be removed by a policy.
    */
   isIdle?(text: string, state: TapState): boolean
-  /** Data that is no JSON. */
+  /** Handles data that is not JSON. */
   word?(data: string, state: TapState): void
 }
 
 /**
- * Reads what it must of a stream that passes by: most events are looked at and not parsed. It
- * changes nothing, and what it cannot read it does not count.
+ * Reads what it must of a stream that passes through: most events are scanned but not parsed. It
+ * changes nothing, and ignores what it cannot read.
  */
 export class SseTap extends TapState implements StreamTap {
   readonly #sse = new SseReader()
@@ -52,10 +52,10 @@ export class SseTap extends TapState implements StreamTap {
 
   push(bytes: Uint8Array): void {
     for (const { data, event } of this.#sse.push(bytes)) {
-      // What is so long holds what a model made, and takes long to search.
+      // Such a long event contains model output and takes long to search.
       if (data.length > MAX_READ_AT_ONCE) continue
       if (!this.#reader.isOfInterest(data, event, this)) continue
-      // Most streams end with a word that is no JSON, and an error that is thrown costs more than it.
+      // Most streams end with a word that is not JSON; a thrown error costs more than this check.
       const isRead = !data.startsWith('[') && !isTooMuch(data)
       const value = isRead ? parseJsonText(data).value : undefined
       if (isObject(value)) this.#reader.read(value, this)
@@ -69,7 +69,7 @@ export class SseTap extends TapState implements StreamTap {
   }
 }
 
-/** Of calls that have no streams. */
+/** For calls that have no streams. */
 export class NoTap extends TapState implements StreamTap {
   push(): void {}
 

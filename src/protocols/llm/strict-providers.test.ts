@@ -5,11 +5,12 @@ import type { DialectName } from './dialect.ts'
 import { translatorFor } from './translate.ts'
 
 /*
- * Any conversation that OpenAI takes, written for each other provider, and looked at with the
- * provider's own rules: what it would reject fails the test. The rules know nothing of the writers.
+ * Any conversation that OpenAI accepts, written for each other provider and checked against the
+ * provider's own rules: anything that it would reject fails the test. The rules know nothing of the
+ * writers.
  */
 
-// biome-ignore lint/suspicious/noExplicitAny: bodies of vendors, looked into by hand
+// biome-ignore lint/suspicious/noExplicitAny: vendors' bodies, checked by hand
 type Body = any
 
 const text = fc.constantFrom('', ' ', 'hi', 'a\nb ', '🌍', 'END')
@@ -33,7 +34,7 @@ const user = fc.oneof(
     .map((content) => ({ role: 'user', content })),
 )
 
-/** A turn with calls has all results behind it, in any order. */
+/** All results of a turn with calls follow it, in any order. */
 const assistant = fc
   .record({
     content: fc.option(text),
@@ -105,7 +106,7 @@ function check(
     fc.property(request, (body) => {
       const bytes = Buffer.from(JSON.stringify(body))
       const call = translatorFor('completions', provider)?.translate(bytes, { model, maker: 'p' })
-      // Nothing is said in it at all.
+      // The conversation is empty.
       if (call?.ok === false && call.error.param === 'messages') return
       assert.ok(call?.ok, JSON.stringify(call))
       const { body: written, headers } = call.value.request
@@ -119,7 +120,7 @@ const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Each call of a turn has its result at the head of the next, and no result is without its call. */
+/** Each call of a turn has its result at the head of the next; each result belongs to a call. */
 function checkResults(
   turns: readonly Body[],
   callsOf: (turn: Body) => string[],

@@ -2,32 +2,32 @@ import { isObject, parseJsonText } from './json.ts'
 import { obj, str } from './reading.ts'
 
 /*
- * Errors of providers that come with a status of success: in place of a response, or as the first
- * event of a stream.
+ * Errors that providers send with a success status: in place of a response, or as the first event
+ * of a stream.
  */
 
-/** Characters by which an error is known to be one, or something else. */
+/** The number of characters that are enough to tell an error from anything else. */
 const ENOUGH = 48
 
-/** Errors have no more; something that begins like one and is longer is taken as it is. */
+/** Errors are never longer; a longer body that begins like an error is passed through. */
 const MAX_TOLD_ERROR = 65_536
 
 const BEGINS = /^\s*\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error")/
 const EVENT_BEGINS =
   /^(?:event: ?error\r?\n|data: ?\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error"))/
 
-/** Of a body's beginning: more than this is looked at only if it begins like an error. */
+/** How much of the beginning of a body is read; more is read only if it begins like an error. */
 export const TOLD_BEGINNING = 256
 
-/** Whether a body that begins so, and goes on, may be an error. */
+/** True if an incomplete body with this beginning may be an error. */
 export function beginsLikeError(text: string, isStream: boolean): boolean {
   return (isStream ? EVENT_BEGINS : BEGINS).test(text) || text.trim() === ''
 }
 
-/** Undefined: it is no error. */
+/** Undefined if it is not an error. */
 export type ToldError = { readonly status: number } | 'more' | undefined
 
-/** `text`: the beginning of a body, in Latin-1. */
+/** `text` is the beginning of a body, in Latin-1. */
 export function toldError(text: string, isStream: boolean, isWhole: boolean): ToldError {
   if (!isStream) {
     if (!BEGINS.test(text)) return mayBegin(text, '{') && !isWhole ? 'more' : undefined
@@ -51,7 +51,7 @@ function mayBegin(text: string, first: string): boolean {
   return text.length < ENOUGH && (begun === '' || begun.startsWith(first))
 }
 
-/** Undefined: it only begins like an error. */
+/** Returns undefined if it only begins like an error. */
 function statusOf(json: string): ToldError {
   const { value } = parseJsonText(Buffer.from(json, 'latin1').toString('utf8'))
   if (!isObject(value)) return undefined
@@ -66,7 +66,7 @@ function statusOf(json: string): ToldError {
   return { status: STATUSES.find(([pattern]) => pattern.test(words))?.[1] ?? 502 }
 }
 
-/** By the words that vendors have for them; what the message says may be anybody's. */
+/** By the vendors' error names; the message is not considered, since it may contain any text. */
 const STATUSES: readonly (readonly [words: RegExp, status: number])[] = [
   [/rate.?limit|too.?many|resource.?exhausted|throttl|insufficient.?quota/i, 429],
   [/overloaded|unavailable|capacity/i, 503],

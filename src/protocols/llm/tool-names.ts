@@ -2,8 +2,8 @@ import type { NeutralRequest, Part, StreamEvent } from './neutral.ts'
 import { digest } from './parts.ts'
 
 /**
- * Names of tools that the provider would reject, as those of federated MCP servers can be, under
- * other names on the way there and under their own on the way back.
+ * Replaces tool names that the provider would reject, such as those of federated MCP servers, in
+ * requests, and restores them in responses.
  */
 export class ToolNames {
   readonly #fitted = new Map<string, string>()

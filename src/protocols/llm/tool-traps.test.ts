@@ -17,7 +17,7 @@ import {
   user,
 } from './testdata/probe.ts'
 
-/* Where translators go wrong with tools; the numbers go on in traps.test.ts. */
+/* Typical mistakes of translators with tools; the numbering continues in traps.test.ts. */
 
 describe('traps of translation, with tools', () => {
   it('2: tools without ids get unique ones, and results find their way by name and order', () => {

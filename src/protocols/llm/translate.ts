@@ -29,7 +29,7 @@ import type { Usage } from './usage.ts'
 
 const NO_BYTES = new Uint8Array(0)
 
-/** Undefined: clients of the one dialect cannot be served by providers of the other. */
+/** Undefined if clients of the one dialect cannot be served by providers of the other. */
 export function translatorFor(client: DialectName, provider: DialectName): Translator | undefined {
   const from = dialectOf(client)
   const to = dialectOf(provider)
@@ -44,7 +44,7 @@ export function translatorFor(client: DialectName, provider: DialectName): Trans
   return guardedTranslator(client, provider)
 }
 
-/** The same without passing bytes: what a model writes must be known to be guarded. */
+/** The same without pass-through: guards must have checked everything a model writes. */
 export function guardedTranslator(
   client: DialectName,
   provider: DialectName,
@@ -71,7 +71,7 @@ function translate(
     return { ok: false, error: { ...error, status: 404, type: 'notFound' } }
   }
   const now = options.now ?? Math.floor(Date.now() / 1000)
-  // What bears no mark came past as bytes, from a provider that speaks the client's dialect.
+  // A signature without a mark was passed through, by a provider of the client's own dialect.
   const read = from.client?.readRequest(bytes, {
     maker: `unmarked ${from.name}`,
     now,
@@ -97,7 +97,7 @@ function translate(
       response: (response) => call.response(response),
       ...(call.isGuarded ? { responseLater: (response) => call.responseLater(response) } : {}),
       error: (status, header, response) => {
-        // Statuses that are no error, as redirects, are nothing a client could act on.
+        // A client cannot act on statuses that are not errors, such as redirects.
         const error = to.readError(status, header, response)
         return from.writeError(status >= 400 ? error : { ...error, status: 502, type: 'server' })
       },
@@ -106,7 +106,7 @@ function translate(
   }
 }
 
-/** With the model that the path names: it is what rules have judged, whatever the body says. */
+/** Sets the model that the path names: rules have evaluated it, whatever the body contains. */
 function namedBy(
   { endpoint, described }: TranslateOptions,
   bytes: Uint8Array,
@@ -116,7 +116,7 @@ function namedBy(
   return isObject(body) ? { ...body, model: endpoint.model } : undefined
 }
 
-/** A choice among tools of which none is left, which providers reject. */
+/** Removes a tool choice if no tool is left, since providers reject it. */
 function withoutIdleChoice(request: NeutralRequest): NeutralRequest {
   const { tools, toolChoice, dropped } = request
   if (toolChoice === undefined || tools.length > 0) return request
@@ -153,7 +153,7 @@ class Call {
     this.#keepsCompletion = keepsCompletion
   }
 
-  /** A guard is a service: no part of a stream is known to be harmless before its end. */
+  /** True if a guard is a service: no part of a stream is known to be harmless before its end. */
   get waits(): boolean {
     return this.#guards.some(isRemote)
   }
@@ -165,7 +165,7 @@ class Call {
   response(bytes: Uint8Array): Read<TranslatedResponse> {
     const read = this.#read(bytes)
     if (!read.ok) return read
-    // What must be judged is not let past without it.
+    // Content that must be checked is not sent unchecked.
     if (this.isGuarded) throw new Error('guards must run first')
     return this.#write(read.value, read.value.parts)
   }
@@ -178,7 +178,7 @@ class Call {
 
   #read(bytes: Uint8Array): Read<NeutralResponse> {
     const read = this.#to.readResponse(bytes, this.#maker)
-    // What the provider did wrong is not the client's fault.
+    // An error of the provider is not the client's fault.
     if (!read.ok) {
       const error = this.#toldBy(bytes) ?? read.error
       return { ok: false, error: { ...error, status: Math.max(500, error.status) } }
@@ -187,7 +187,7 @@ class Call {
     return { ok: true, value: { ...read.value, parts } }
   }
 
-  /** What the provider says itself in place of a response, though its status says success. */
+  /** The error that the provider sent in place of a response, despite a success status. */
   #toldBy(bytes: Uint8Array): LlmError | undefined {
     const error = this.#to.readError(0, () => undefined, bytes)
     return error.message.startsWith('The provider failed with status') ? undefined : error
@@ -224,7 +224,7 @@ class Call {
 interface StreamExtras {
   readonly names: ToolNames
   readonly guard?: EventGuard | undefined
-  /** Keeps what the client gets of the text. */
+  /** Records the text that the client receives. */
   readonly written?: CompletionText | undefined
 }
 
@@ -279,7 +279,7 @@ class TranslatedStream implements StreamTranslator {
     return this.#write(this.#guarded(this.#reader.end()))
   }
 
-  /** What is long is cut: the pieces of a text are the same text, to guards and to clients. */
+  /** Long events are cut: the pieces are the same text, both to guards and to clients. */
   *#pieces(events: readonly StreamEvent[]): Generator<Uint8Array> {
     for (const event of events) {
       for (const piece of cutEvent(event)) yield this.#write(this.#guarded([piece]))
@@ -298,7 +298,7 @@ class TranslatedStream implements StreamTranslator {
     const pieces: Uint8Array[] = []
     for (const event of events) {
       if (this.isComplete || this.error !== undefined) break
-      // The first event of a dialect is fixed, and a ping is not it.
+      // The first event of a dialect is fixed and is not a ping.
       if (event.kind === 'ping' && !this.#hasStarted) continue
       this.#note(event)
       this.#written?.add(event)

@@ -14,65 +14,65 @@ import type { NeutralRequest } from './neutral.ts'
 import type { MapId } from './state/state-edits.ts'
 
 /**
- * From one dialect to another and back. Equal dialects: bytes pass, except for what the gateway was
- * told to change (the model), and only usage is read.
+ * Translates from one dialect to another and back. With equal dialects, bytes are passed through
+ * except for configured changes (the model), and only usage is read.
  */
 export interface Translator {
   readonly client: DialectName
   readonly provider: DialectName
   readonly isPassThrough: boolean
-  /** An error is to be sent to the client, in its own dialect: what cannot be translated is a 400. */
+  /** Returns an error in the client's dialect if the call cannot be translated: status 400. */
   translate(bytes: Uint8Array, options: TranslateOptions): Read<TranslatedCall>
 }
 
 export interface TranslateOptions {
-  /** What the client called; absent: the dialect's own call that makes a response. */
+  /** The client's call; if absent, the dialect's own call that creates a response. */
   readonly endpoint?: Endpoint | undefined
-  /** What somebody has read of the same bytes; absent: they are read. */
+  /** A summary of the same bytes, if they have already been read; if absent, they are read. */
   readonly described?: RequestSummary | undefined
-  /** The bytes are a form, which passes but for the model; absent: JSON. */
+  /** Set if the bytes are a form, which is passed through except for the model; if absent, JSON. */
   readonly form?: FormBody | undefined
-  /** The model as the provider calls it; absent: as the client named it. */
+  /** The provider's name for the model; if absent, the client's name. */
   readonly model?: string | undefined
-  /** The provider's name in the configuration. Signatures of reasoning go back only to their maker. */
+  /** The provider's name in the configuration. Signatures are sent back only to their maker. */
   readonly maker: string
   readonly maxOutputTokens?: number | undefined
-  /** For what the model writes; of translated calls alone. */
+  /** Guards for the model's output; only for translated calls. */
   readonly guards?: readonly Guard[] | undefined
-  /** Ids of what the provider stores, where bytes pass; absent: as they are. */
+  /** IDs of stored objects in pass-through calls; if absent, they are unchanged. */
   readonly state?: StateMaps | undefined
-  /** What the model writes is kept, as far as there is room for it. */
+  /** Records the model's output, up to a limit. */
   readonly keepsCompletion?: boolean | undefined
-  /** Seconds since 1970; absent: now. */
+  /** In seconds since 1970; defaults to the current time. */
   readonly now?: number | undefined
 }
 
-/** Ids as the provider and as the client know them. */
+/** Maps IDs between the provider and the client. */
 export interface StateMaps {
   readonly toProvider: MapId
   readonly toClient: MapId
-  /** Of an endpoint whose path names what is stored. */
+  /** The path of an endpoint whose path names a stored object. */
   readonly path: string | undefined
-  /** The request names something that is stored. */
+  /** True if the request refers to a stored object. */
   readonly hasIds: boolean
 }
 
-/** One request at one provider. */
+/** One request to one provider. */
 export interface TranslatedCall {
-  /** Absent where bytes pass. */
+  /** Absent for pass-through calls. */
   readonly neutral?: NeutralRequest
   readonly request: WireRequest
-  /** The client asked for a stream, and so is the provider. */
+  /** True if the client requested a stream, which is then requested from the provider. */
   readonly stream: boolean
-  /** A whole response with status 2xx, of a call whose responses no guard looks at. */
+  /** Translates a whole response with status 2xx, for a call whose responses are not guarded. */
   response(bytes: Uint8Array): Read<TranslatedResponse>
-  /** The same with guards, which take their time; absent: there are none. */
+  /** The same with guards, asynchronously; absent if there are none. */
   readonly responseLater?: (bytes: Uint8Array) => Promise<Read<TranslatedResponse>>
-  /** What the model wrote, of a response whose bytes pass; absent: nobody wants to know. */
+  /** Returns the model's text of a passed-through response; absent if it is not needed. */
   readonly completionOf?: ((bytes: Uint8Array) => readonly string[] | undefined) | undefined
-  /** Any other response of the provider, in the client's dialect. */
+  /** Translates any other response of the provider to the client's dialect. */
   error(status: number, header: HeaderLookup, bytes: Uint8Array): WireError
-  /** A streamed response with status 2xx. */
+  /** Opens a streamed response with status 2xx. */
   openStream(): StreamTranslator
 }
 
@@ -86,20 +86,20 @@ export interface StreamTranslator extends ResponseSummary {
   readonly headers: readonly Header[]
   readonly dropped: readonly string[]
   readonly hasOutput: boolean
-  /** The provider finished properly. */
+  /** True if the provider finished properly. */
   readonly isComplete: boolean
   readonly error?: LlmError | undefined
-  /** What the client is to get now; often the same bytes, and empty where there is nothing yet. */
+  /** Returns the bytes to send to the client now: often the same; empty if there are none yet. */
   push(bytes: Uint8Array): Uint8Array
   /**
-   * The same for bytes that may make much work: then piece by piece, and between two pieces others
-   * may have their turn. Absent: none do.
+   * The same for bytes that may take much work: then piece by piece, and other requests may get
+   * their turn between two pieces. Absent if this never happens.
    */
   readonly take?: (bytes: Uint8Array) => Uint8Array | Generator<Uint8Array>
-  /** The provider's body is over: what remains, or an error where it is over too early. */
+  /** Ends the provider's body: returns the rest, or an error if it ended too early. */
   end(): Uint8Array
-  /** After `end`, what waited for guards; absent: nothing did. */
+  /** After `end`, returns output that was held back for guards; absent if none is held back. */
   readonly settle?: () => Promise<Generator<Uint8Array>>
-  /** The gateway gives up: an error in the client's dialect, without a clean end. */
+  /** The gateway gives up: returns an error in the client's dialect, without a clean end. */
   abort(error: LlmError): Uint8Array
 }

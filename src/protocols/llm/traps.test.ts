@@ -17,7 +17,7 @@ import {
 } from './testdata/probe.ts'
 import { EVENTS, frame, streamOf } from './testdata/streamed-responses.ts'
 
-/* Where translators of this kind go wrong, one test for each way. */
+/* Typical mistakes of such translators, one test for each. */
 
 describe('traps of translation', () => {
   it('1: a required limit on tokens follows the model, and exceeds the budget for thinking', () => {
@@ -190,7 +190,7 @@ describe('traps of translation', () => {
       other.map(({ type }: Body) => type),
       ['tool_use'],
     )
-    // As bytes to a provider of the client's own dialect.
+    // Passed through to a provider of the client's own dialect.
     const passed = sent('responses', 'responses', next, { maker: 'openai' })
     assert.deepEqual(
       passed.input.map((item: Body) => item.type),
@@ -306,7 +306,7 @@ describe('traps of translation', () => {
         const events = EVENTS[provider] ?? []
         const begun = streamOf(provider, events.slice(0, 2))
         for (const end of [errors[provider] as Uint8Array, new Uint8Array(0)]) {
-          // What follows an error is not read, whatever it is.
+          // Anything after an error is ignored.
           const rest = end.length === 0 ? end : streamOf(provider, events.slice(2))
           const bytes = Buffer.concat([begun, end, rest])
           const text = streamed(client, provider, bytes, bodies[client])

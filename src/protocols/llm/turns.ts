@@ -3,9 +3,9 @@ import type { Dropped } from './parts.ts'
 import { reject } from './reading.ts'
 
 export interface TurnOptions {
-  /** Reasoning of anybody else is left out. */
+  /** Reasoning of any other maker is removed. */
   readonly maker: string
-  /** System prompts may stand between messages. */
+  /** System prompts are allowed between messages. */
   readonly hasSystemRole: boolean
 }
 
@@ -15,8 +15,8 @@ export interface Turns {
 }
 
 /**
- * A conversation as the strict providers want it: nothing is empty, the user begins, roles take
- * turns, and results follow their calls.
+ * Arranges a conversation as strict providers require it: no part is empty, the user begins, roles
+ * alternate, and results follow their calls.
  */
 export function arrangeTurns(
   request: NeutralRequest,
@@ -40,10 +40,10 @@ export function arrangeTurns(
   return isOpened ? { system, messages } : withUser(system, messages, dropped)
 }
 
-/** At least one message of the user is required, and it comes first. */
+/** At least one user message is required, and it comes first. */
 function withUser(system: TextPart[], messages: readonly Message[], dropped: Dropped): Turns {
   const last = messages.length === 0 ? system.pop() : undefined
-  // OpenAI takes instructions alone.
+  // OpenAI accepts instructions alone.
   if (last !== undefined) return { system, messages: [{ role: 'user', parts: [last] }] }
   if (messages.length === 0) reject('`messages` has no content.', 'messages')
   dropped.add('no message of the user at the start')
@@ -55,13 +55,13 @@ function hasText({ text }: { readonly text: string }): boolean {
   return text.trim() !== ''
 }
 
-/** OpenAI's alone: how closely to look at an image. */
+/** OpenAI only: the resolution at which to read an image. */
 function hasDetail(part: Part): boolean {
   if (part.kind === 'toolResult') return part.parts.some(hasDetail)
   return part.kind === 'image' && (part.detail ?? 'auto') !== 'auto'
 }
 
-/** Text of white space alone is rejected, and so is reasoning that another provider signed. */
+/** Text with only white space is rejected, and so is reasoning that another provider signed. */
 function isKept(part: Part, maker: string, dropped: Dropped): boolean {
   if (part.kind === 'text' || part.kind === 'refusal') return hasText(part)
   if (part.kind !== 'reasoning') return true
@@ -71,7 +71,7 @@ function isKept(part: Part, maker: string, dropped: Dropped): boolean {
   return isOwn
 }
 
-/** The text of a last message of the assistant must not end with white space. */
+/** If the last message is the assistant's, its text must not end with white space. */
 function trimPrefill(messages: readonly Message[]): readonly Message[] {
   const last = messages.at(-1)
   const part = last?.parts.at(-1)
@@ -81,8 +81,8 @@ function trimPrefill(messages: readonly Message[]): readonly Message[] {
 }
 
 /**
- * Roles take turns where a dialect wants them to: neighbours of one role become one message, and
- * the results of tools come first in it, in the order of the calls that they are of.
+ * Makes roles alternate for dialects that require it: adjacent messages of one role become one, and
+ * tool results come first in it, in the order of their calls.
  */
 function mergeTurns(messages: readonly Message[]): readonly Message[] {
   const merged: { role: Message['role']; parts: Part[] }[] = []

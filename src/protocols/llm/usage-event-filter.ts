@@ -2,28 +2,28 @@ import { copyBytes, decodeUtf8, isObject, joinBytes, parseJsonText } from './jso
 import { list, obj } from './reading.ts'
 
 const NO_BYTES = new Uint8Array(0)
-/** What is longer is no event with usage, and is not put together again and again. */
+/** A longer event has no usage, and is not joined again and again. */
 const MAX_HELD = 64 * 1024
 const LINE_FEED = 10
 const CARRIAGE_RETURN = 13
 
 /**
- * Takes the event with the usage out of a stream of chat completions, for clients that did not ask
- * for it. Every other byte passes as it is; only an event that is not whole yet waits.
+ * Removes the usage event from a stream of chat completions, for clients that did not request it.
+ * Every other byte is passed through; only an incomplete event is held back.
  */
 export class UsageEventFilter {
   #held: Uint8Array[] = []
   #size = 0
   #isPassing = false
 
-  /** Nothing waits for its end. */
+  /** True if no incomplete event is held back. */
   get isBetweenEvents(): boolean {
     return this.#size === 0 && !this.#isPassing
   }
 
   push(bytes: Uint8Array): Uint8Array {
     if (this.#isPassing) {
-      // The rest of a long event; what follows it in the same piece passes with it.
+      // The rest of a long event; anything after it in the same piece is passed through with it.
       this.#isPassing = endOfLastEvent(bytes) === 0
       return bytes
     }
@@ -52,7 +52,7 @@ export class UsageEventFilter {
   }
 }
 
-/** Behind the last empty line; 0 where there is none. */
+/** Returns the position after the last empty line, or 0 if there is none. */
 function endOfLastEvent(bytes: Uint8Array): number {
   for (let at = bytes.length - 1; at > 0; at--) {
     if (isEnd(bytes, at)) return at + 1
@@ -60,7 +60,7 @@ function endOfLastEvent(bytes: Uint8Array): number {
   return 0
 }
 
-/** Does an empty line end at this byte? */
+/** True if an empty line ends at this byte. */
 function isEnd(bytes: Uint8Array, at: number): boolean {
   const code = bytes[at]
   const before = bytes[at - 1]
@@ -69,7 +69,7 @@ function isEnd(bytes: Uint8Array, at: number): boolean {
     const earlier = bytes[at - 2]
     return before === CARRIAGE_RETURN && (earlier === LINE_FEED || earlier === CARRIAGE_RETURN)
   }
-  // The line feed of CR LF may still come, and belongs to the event.
+  // The line feed of CR LF may still arrive, and belongs to the event.
   if (code !== CARRIAGE_RETURN || at + 1 >= bytes.length || bytes[at + 1] === LINE_FEED)
     return false
   return before === CARRIAGE_RETURN || before === LINE_FEED
@@ -77,7 +77,7 @@ function isEnd(bytes: Uint8Array, at: number): boolean {
 
 const USAGE = new TextEncoder().encode('"usage"')
 
-/** Other events have `"usage":null`: they pass without being read. */
+/** Other events have `"usage":null`: they are passed through without being parsed. */
 function mayHoldUsage(bytes: Uint8Array): boolean {
   for (let at = bytes.indexOf(117); at > 0; at = bytes.indexOf(117, at + 1)) {
     if (bytes[at - 1] !== USAGE[0]) continue
@@ -108,7 +108,7 @@ function withoutUsage(bytes: Uint8Array): Uint8Array {
   return kept.length === 0 ? NO_BYTES : joinBytes(kept)
 }
 
-/** It has numbers alone; what is longer is something else. */
+/** It contains only numbers; a longer event is something else. */
 const MAX_USAGE_EVENT = 1 << 16
 
 function isUsageEvent(event: Uint8Array): boolean {

@@ -1,22 +1,22 @@
-/** About four bytes of English are a token; what is counted exactly is known afterwards. */
+/** A token is about four bytes of English text; exact counts are known only after the call. */
 export const BYTES_PER_TOKEN = 4
 
 /**
- * What a call cost in tokens. Vendors count in two ways; here every number is inclusive: `input`
- * has all tokens of the prompt, cached or not, and `output` has the reasoning. So nothing is
- * counted twice by adding them up, and `total` is `input + output` unless the provider says more.
+ * The tokens of a call. Vendors count in two ways; here every number is inclusive: `input` includes
+ * all tokens of the prompt, cached or not, and `output` includes the reasoning. So adding them up
+ * counts nothing twice, and `total` is `input + output` unless the provider reports more.
  */
 export interface Usage {
   readonly input: number
   readonly output: number
   readonly total: number
-  /** Of `input`: read from the provider's prompt cache. */
+  /** Part of `input`: read from the provider's prompt cache. */
   readonly cacheRead: number
-  /** Of `input`: written to it. */
+  /** Part of `input`: written to the cache. */
   readonly cacheWrite: number
-  /** Of `output`: reasoning that may not be visible in the response. */
+  /** Part of `output`: reasoning that may not be visible in the response. */
   readonly reasoning: number
-  /** Of `input` and `output`: audio. */
+  /** Parts of `input` and `output`: audio. */
   readonly inputAudio: number
   readonly outputAudio: number
 }
@@ -48,7 +48,7 @@ export function usageFrom(parts: Partial<Usage>): Usage {
   }
 }
 
-/** A provider's number is a claim: what is no count of tokens is none. */
+/** A provider's number is a claim: an invalid token count is 0. */
 export function count(value: unknown): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0
 }

@@ -1,4 +1,4 @@
-/** `mcp` in expressions. What is not known of a message is left out, and no rule reads it as true. */
+/** `mcp` in expressions. Unknown attributes are omitted, and no rule evaluates them as true. */
 export interface McpMessage {
   readonly methodName: string
   readonly sessionId?: string
@@ -7,7 +7,7 @@ export interface McpMessage {
   readonly resource?: McpPart
 }
 
-/** Something that a server offers, by its name on that server. */
+/** A tool, prompt or resource of a server, by its name on that server. */
 export interface McpPart {
   readonly target: string
   readonly name: string

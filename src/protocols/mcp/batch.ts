@@ -10,8 +10,8 @@ import { envelopeOf } from './sent.ts'
 import type { McpResponder, Serving } from './serving.ts'
 
 /**
- * Several messages of one request, each served as if it came alone. `mode`: their responses go to a
- * stream that is there already, one by one, as clients of the old transport expect.
+ * Serves several messages of one request, each as if it had been sent alone. `mode`: responses are
+ * written one by one to a stream that is already open, as clients of the old transport expect.
  */
 export function serveBatch<P>(
   serving: Serving<P>,
@@ -22,7 +22,7 @@ export function serveBatch<P>(
   const responses = new BatchResponse(serving.responder, mode === 'stream')
   const records = messages.map(() => new McpRecord())
   serving.record.batch = records
-  // One after the other: what rules read of a message is in the exchange that all of them share.
+  // In sequence: the attributes that rules read of a message are in the exchange that all share.
   const next = (at: number): void => {
     const message = messages[at]
     if (serving.sendings.isStopped) return
@@ -42,14 +42,14 @@ export function serveBatch<P>(
   next(0)
 }
 
-/** A list of what the messages came to, or one stream as soon as a server begins one. */
+/** Collects the responses in a list, or in one stream as soon as a server begins one. */
 class BatchResponse {
   readonly #responder: McpResponder
   readonly #texts: string[] = []
   #isStream: boolean
-  /** Something was sent for one of the messages. */
+  /** True once anything has been sent for one of the messages. */
   #hasResponded = false
-  /** Of a notification or a response, to which a list has no place for a response. */
+  /** The failure of a notification or a response, for which a list has no place. */
   #failure: Reply | undefined
 
   constructor(responder: McpResponder, isStream: boolean) {
@@ -103,7 +103,7 @@ class BatchResponse {
     } else client.reply(this.#failure ?? ACCEPTED)
   }
 
-  /** Who has to authenticate, or to begin a new session, learns it by the status. */
+  /** A client that must authenticate, or begin a new session, learns it from the status. */
   #isForAll({ status }: Reply): boolean {
     return (status === 401 || status === 404) && !this.#hasResponded
   }
@@ -119,7 +119,7 @@ function eventOf(text: string): string {
   return writeBlock({ others: ['event: message'], id: undefined, data: text })
 }
 
-/** The response to a request; a failure that does not name the request is made to. */
+/** Returns the response to a request; converts a failure that does not name the request. */
 function textOf({ status, body, contentType = '' }: Reply, id: string): string {
   const text = typeof body === 'string' && contentType === 'application/json' ? body : ''
   const { members } = readServerMessage(text)

@@ -9,14 +9,14 @@ import {
   type ServerFailure,
 } from './server.ts'
 
-/** So many times the values that are read at once of what a model says. */
+/** How many times the values of model output may be read at once. */
 const SCALE = 2
 
 const TOO_CROWDED: ServerFailure = { status: 502, reason: 'too-many-values' }
 
 /**
- * A server none of whose messages has so many values that reading it would hold up others: such a
- * message ends the call with a failure. Lists of what a server offers are read in steps.
+ * Limits the messages of a server: a message with so many values that reading it would block other
+ * requests ends the call with a failure. Lists that a server offers are read in steps.
  */
 export function boundMessages<P>(server: McpServer<P>): McpServer<P> {
   const { listen } = server

@@ -17,7 +17,7 @@ import { type Replacements, replaceIn, rewriteForClient } from './rewrite.ts'
 import { attributesOf, sentTo } from './sent.ts'
 import { onDone, type Serving } from './serving.ts'
 
-/** What a message is about, as the client names it. */
+/** The object of a message, by the client's name for it. */
 interface Asked {
   readonly kind: NameKind
   readonly name: string
@@ -25,8 +25,8 @@ interface Asked {
 }
 
 /**
- * A message about something that one server offers. The rules decide before any server is asked;
- * what they deny does not exist for this client.
+ * Serves a message about an object of one server. Rules are evaluated before any server is called;
+ * a denied object does not exist for this client.
  */
 export function serveCall<P>(
   serving: Serving<P>,
@@ -45,7 +45,7 @@ export function serveCall<P>(
   const named = names.fromClient(asked.kind, asked.name)
   const isOpen = !names.isPrefixed && plan.servers.length > 1
   if (named === undefined || isOpen || (asked.kind === 'tool' && names.isShortened(asked.name))) {
-    // Which server offers it is known from the lists alone.
+    // Only the lists show which server offers it.
     onDone(serving, find(serving, asked), (found) => {
       if (found === undefined) responder.reply(unknown(message, asked))
       else decide(serving, message, asked, found, permit)
@@ -91,7 +91,7 @@ function decide<P>(
     sendChecked(serving, message, asked, named, permit)
     return
   }
-  // One that does not exist gets a response in the same words as one that is denied.
+  // An object that does not exist gets a response in the same words as a denied one.
   onDone(serving, lookUp(serving, kind, named.server, permit), (isKnown) => {
     const isThere = !isKnown || plan.catalog.knows(kind, named.server, named.name)
     record.isListed = isKnown && isThere
@@ -100,7 +100,7 @@ function decide<P>(
   })
 }
 
-/** Looks up whether a tool is the one that was pinned, as the client of this call would see it. */
+/** Checks whether a tool is the pinned one, as the client of this call would see it. */
 async function isPinned<P>(
   serving: Serving<P>,
   { server, name }: Named,
@@ -121,7 +121,7 @@ async function isPinned<P>(
   return !pins.isEnforced
 }
 
-/** `mcp` of a message about one thing. */
+/** Returns `mcp` for a message about one object. */
 function partAttributes<P>(
   serving: Serving<P>,
   { method, params }: ClientMessage,
@@ -144,7 +144,7 @@ function partAttributes<P>(
   }
 }
 
-/** Headers that repeat arguments must say what the arguments say. */
+/** Headers that repeat arguments must match them. */
 function sendChecked<P>(
   serving: Serving<P>,
   message: ClientMessage,
@@ -196,7 +196,7 @@ function send<P>(
   const text = replaceIn(message.text, [...renamed, ...opened, ...inputResponses])
   const { server } = named
   const isChanged = plan.names.isPrefixed || state.isUsed
-  // What a rule allowed this client to read is not for all who share a cache.
+  // Content that a rule allowed this client to read is not for everyone who shares a cache.
   const isPrivate = state.isUsed && plan.rules.isGuarded && message.method === 'resources/read'
   const change = (own: string) => {
     const whole = isPrivate ? keptPrivate(own) : own
@@ -223,8 +223,8 @@ function keptPrivate(text: string): string {
 const STATE = 'mcp-request-state'
 
 /**
- * What a server wants to see again with the next try of a request. Clients carry it, so that it is
- * sealed, and opens for the same caller and the same thing alone.
+ * State that a server wants to receive again with the next try of a request. Clients carry it, so
+ * it is sealed, and can be opened only for the same caller and the same object.
  */
 class RequestStates<P> {
   readonly isUsed: boolean
@@ -259,7 +259,7 @@ class RequestStates<P> {
   }
 }
 
-/** Undefined: what the message is about cannot be told. */
+/** Returns undefined if the object of the message cannot be determined. */
 function askedFor(message: ClientMessage, { part, name }: PartMethod): Asked | undefined {
   const { params } = message
   if (name !== 'ref') {
@@ -278,7 +278,7 @@ function askedFor(message: ClientMessage, { part, name }: PartMethod): Asked | u
   return { kind: isPrompt ? 'prompt' : 'resource', name: value, path: ['params', 'ref', member] }
 }
 
-/** The same for what does not exist and for what is denied. */
+/** The same reply for an object that does not exist and one that is denied. */
 function unknown({ id }: ClientMessage, { kind, name }: Asked) {
   const error =
     kind === 'resource'
@@ -287,7 +287,7 @@ function unknown({ id }: ClientMessage, { kind, name }: Asked) {
   return errorReply(200, id, error, 'upstream')
 }
 
-/** RFC 6750 §3.1: the client may come back with a token that can do more. */
+/** RFC 6750 §3.1: the client may retry with a token that has more scopes. */
 function stepUp({ id }: ClientMessage, challenge: string) {
   const error = {
     code: CODES.invalidRequest,
@@ -298,7 +298,7 @@ function stepUp({ id }: ClientMessage, challenge: string) {
   return { ...denied, headers }
 }
 
-/** Looks through the lists of the servers for the one that offers it. */
+/** Searches the servers' lists for the one that offers it. */
 async function find<P>(serving: Serving<P>, asked: Asked): Promise<Named | undefined> {
   const { plan, exchange, sendings } = serving
   const { kind, name } = asked

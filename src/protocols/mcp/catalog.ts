@@ -1,9 +1,9 @@
 import type { NameKind } from './methods.ts'
 
-/** How much a server may list before the rest is not remembered. */
+/** The max number of names to remember per server. */
 const MAX_NAMES = 20_000
 
-/** What servers were seen to offer. It may be out of date, and is looked up again when in doubt. */
+/** What servers are known to offer. It may be out of date, and is looked up again if in doubt. */
 export class Catalog {
   readonly #names = new Map<string, Set<string>>()
 
@@ -18,7 +18,7 @@ export class Catalog {
     else if (known.size < MAX_NAMES) known.add(name)
   }
 
-  /** The first server that offers it. */
+  /** Returns the first server that offers it. */
   serverOf(kind: NameKind, servers: number, name: string): number | undefined {
     for (let server = 0; server < servers; server++) {
       if (this.knows(kind, server, name)) return server

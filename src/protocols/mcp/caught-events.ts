@@ -9,8 +9,8 @@ import {
 } from './server.ts'
 
 /**
- * A server whose events may be dealt with in any way: what throws there ends the call with a failure,
- * once, whoever called: a socket, a process, a timer. Without it a client would wait for ever.
+ * A server whose event handlers may throw: an exception ends the call with one failure, whether a
+ * socket, a process or a timer delivered the event. Otherwise a client would wait forever.
  */
 export function catchThrows<P>(server: McpServer<P>): McpServer<P> {
   const { listen } = server
@@ -37,7 +37,7 @@ function caught(events: ServerEvents, begin: (events: ServerEvents) => Sending):
 
 class CaughtEvents implements ServerEvents {
   sending: Sending = NOT_SENDING
-  /** Something threw: the call has failed. */
+  /** True once something threw: the call has failed. */
   isOver = false
   readonly #events: ServerEvents
 

@@ -8,10 +8,10 @@ export type Collected =
 
 const NO_RESPONSE: ServerFailure = { status: 502, reason: 'no-response' }
 
-/** Letters of a message that is read in one turn. */
+/** The max characters of a message to read in one turn. */
 const MAX_AT_ONCE = 1 << 15
 
-/** One request to one server and its response; what comes before the response is for nobody. */
+/** Sends one request to one server and returns its response; earlier messages are dropped. */
 export function collect<P>(
   server: McpServer<P>,
   permit: P,
@@ -22,7 +22,7 @@ export function collect<P>(
   return new Promise((resolve) => {
     let session: string | undefined
     let isOver = false
-    /** A long message that is being read: what comes after it waits. */
+    /** A long message that is being read: later events wait for it. */
     let reading: Promise<void> | undefined
     const over = (collected: Collected) => {
       isOver = true
@@ -32,7 +32,7 @@ export function collect<P>(
       if (isOver || received.kind !== 'response' || received.id === undefined) return
       if (idKey(received.id) !== key) return
       over({ ok: true, message: received, session })
-      // What a server still sends after its response is for nobody.
+      // Messages after the response are dropped.
       queueMicrotask(() => sending.stop())
     }
     const after = (event: () => void) => {

@@ -9,18 +9,18 @@ import { isModern } from './revisions.ts'
 import type { ClientSession } from './session.ts'
 
 /*
- * A server that a user has to consent to first: the client is told where, in the way that it knows.
- * Revision 2025-11-25 has an error for it, 2026-07-28 a result that asks for input; whoever has
- * neither gets 401.
+ * For a server that requires the user's consent: the client receives the link, in the form that it
+ * supports. Revision 2025-11-25 has an error for it, 2026-07-28 a result that requests input;
+ * clients that support neither receive 401.
  */
 
-/** How a client is led to a page; undefined: by 401 alone. */
+/** How a client receives the link to the page; undefined for 401 only. */
 export type ConsentForm = 'error' | 'input' | undefined
 
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
-/** Whose results may ask for input. */
+/** Methods whose results may request input. */
 const INPUT_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
-/** What the gateway asks for, among what the server itself may ask for. */
+/** The gateway's input request, among those of the server. */
 const CONSENT = 'portcullis-consent'
 
 export function consentForm(
@@ -38,13 +38,13 @@ export function consentForm(
   return opens === true ? 'error' : undefined
 }
 
-/** Whether a client with these capabilities opens addresses for its user. */
+/** True if a client with these capabilities opens URLs for its user. */
 export function opensUrls(capabilities: unknown): boolean {
   if (!isObject(capabilities) || !isObject(capabilities['elicitation'])) return false
   return isObject(capabilities['elicitation']['url'])
 }
 
-/** `id`: as the client wrote it. */
+/** `id` is as the client wrote it. */
 export function consentReply(id: string, form: ConsentForm, server: string, link: string): Reply {
   const message = `Server \`${server}\` requires your consent.`
   const request = { mode: 'url', url: link, message }
@@ -77,7 +77,7 @@ export function consentReply(id: string, form: ConsentForm, server: string, link
 
 const DETAIL = 'the user has not consented'
 
-/** The responses to what servers asked for, without that to what the gateway did; undefined: as they are. */
+/** Returns the client's input responses without the gateway's; undefined if they are unchanged. */
 export function withoutConsent({ params }: ClientMessage): string | undefined {
   const { inputResponses } = params
   if (!isObject(inputResponses) || !(CONSENT in inputResponses)) return undefined

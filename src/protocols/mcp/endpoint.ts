@@ -27,7 +27,7 @@ import {
   withoutSession,
 } from './well-formed.ts'
 
-/** A request of a client to a backend of MCP servers, with its body. */
+/** Serves a client's request, with its body, to a backend of MCP servers. */
 export function serveMcp<P>(
   plan: EndpointPlan<P>,
   exchange: Exchange,
@@ -113,7 +113,7 @@ function post<P>(serving: Serving<P>): void {
   }
 }
 
-/** The stream tells which revision its session has. */
+/** The stream knows the revision of its session. */
 function postBatch<P>(serving: Serving<P>, messages: readonly ClientMessage[]): void {
   const serve = (own: Serving<P>) => {
     if (takesBatches(own)) serveBatch(own, messages, serveMessage, 'stream')
@@ -122,7 +122,7 @@ function postBatch<P>(serving: Serving<P>, messages: readonly ClientMessage[]): 
   postToStream(serving, serve, () => false)
 }
 
-/** Whoever names no revision in a header speaks one that has batches, unless its session says otherwise. */
+/** Clients without a revision header speak one that has batches, unless their session differs. */
 function takesBatches<P>({ session, version }: Serving<P>): boolean {
   if (version !== undefined) return BATCH_REVISIONS.includes(version)
   const agreed = [...(session?.servers.values() ?? [])].map((own) => own.version)
@@ -130,8 +130,9 @@ function takesBatches<P>({ session, version }: Serving<P>): boolean {
 }
 
 /**
- * The revision that a header names, if it has a handshake and nobody agreed to it. One server says
- * so itself; of several each is sent the revision that it agreed to.
+ * Returns the revision in the header if it is one with a handshake that no server agreed to. A
+ * single server reports this itself; each of several servers receives the revision that it agreed
+ * to.
  */
 function unknownVersion<P>(
   { plan, session, version }: Serving<P>,

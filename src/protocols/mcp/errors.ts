@@ -5,7 +5,7 @@ import type { Header } from '../../exchange/header-edit.ts'
 import { HeaderEdit, NO_EDIT } from '../../exchange/header-edit.ts'
 import type { Reply } from '../../exchange/reply.ts'
 
-/** Codes of JSON-RPC 2.0 and of MCP. */
+/** Error codes of JSON-RPC 2.0 and MCP. */
 export const CODES = {
   parse: -32700,
   invalidRequest: -32600,
@@ -25,7 +25,7 @@ export interface McpError {
   readonly data?: unknown
 }
 
-/** `id`: as the client wrote it. */
+/** `id` is as the client wrote it. */
 export function errorText(id: string, { code, message, data }: McpError): string {
   const error = JSON.stringify({ code, message, ...(data === undefined ? {} : { data }) })
   return `{"jsonrpc":"2.0","id":${id},"error":${error}}`
@@ -57,7 +57,7 @@ export function errorReply(
   return { ...jsonReply(status, errorText(id, error), reason), detail }
 }
 
-/** Errors of the gateway for clients of MCP. Never why in detail. */
+/** Formats the gateway's errors for MCP clients. They never contain detailed reasons. */
 export const mcpErrorFormat: ErrorFormat = ({ id }: RequestAttributes, { status, message }) => {
   const said = message ?? gatewayMessage(status, 'server')
   const text = errorText('null', {

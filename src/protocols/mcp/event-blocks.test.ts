@@ -39,7 +39,7 @@ describe('blocks of an event stream', () => {
     for (let count = 0; count < 600; count++) reader.push(piece)
     const [block] = reader.push(Buffer.from('\n\n'))
     assert.equal(block?.data?.length, 600 * piece.length)
-    // To search what came before again with each of them takes seconds.
+    // Searching the earlier text again for each piece takes seconds.
     assert.ok(cpu() - began < 400, `${cpu() - began} ms`)
   })
 })

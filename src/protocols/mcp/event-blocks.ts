@@ -1,18 +1,18 @@
-/** One block of an event stream (WHATWG HTML): its lines, and what they say. */
+/** One block of an event stream (WHATWG HTML): its lines and their content. */
 export interface EventBlock {
-  /** Undefined: it carries no data, as a comment or `retry`. */
+  /** Undefined if it carries no data, such as a comment or `retry`. */
   readonly data: string | undefined
   readonly id: string | undefined
-  /** The lines that are neither data nor id, as they are written: comments, `event`, `retry`. */
+  /** The lines that are neither data nor id, as written: comments, `event`, `retry`. */
   readonly others: readonly string[]
 }
 
-/** What one block may hold; a stream that never ends one is not kept in memory. */
+/** The max length of one block; a stream that never ends a block is not kept in memory. */
 const MAX_BLOCK = 16 * 1024 * 1024
 
-/** Blocks from bytes that may be split anywhere, inside a character too. */
+/** Reads blocks from bytes that may be split anywhere, even inside a character. */
 export class EventBlockReader {
-  /** A block is too long: nothing is read any more. */
+  /** True if a block is too long: nothing more is read. */
   isTooLong = false
   readonly #decoder = new TextDecoder('utf-8')
   readonly #max: number
@@ -30,11 +30,11 @@ export class EventBlockReader {
     if (this.isTooLong) return blocks
     const piece = this.#decoder.decode(bytes, { stream: true })
     this.#length += piece.length
-    // A CR at the end of a piece may be half of a CRLF, and is looked at with the next one.
+    // A CR at the end of a piece may be half of a CRLF and is read with the next piece.
     const text = this.#isAfterReturn ? `\r${piece}` : piece
     this.#isAfterReturn = false
     let from = 0
-    // Only what is new is searched and put together: a long line comes in many pieces.
+    // Only new text is searched and joined: a long line arrives in many pieces.
     for (;;) {
       const end = endOfLine(text, from)
       if (end < 0) break

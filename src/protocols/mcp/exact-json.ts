@@ -1,4 +1,4 @@
-/** JSON of values that `readJson` read: integers beyond 2^53 are written as exactly as they were. */
+/** Writes the JSON of a value that `readJson` read: integers beyond 2^53 stay exact. */
 export function exactJson(value: unknown): string {
   return JSON.stringify(value, exactIntegers)
 }

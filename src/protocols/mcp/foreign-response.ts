@@ -1,17 +1,18 @@
 import { membersNamed } from '../json-text.ts'
 
 /**
- * Whether a message of a server is a result for another request than this one, in whose response it
- * came. Clients take it for what they asked for elsewhere, as a list of tools, where rules and pins
- * would have decided about it. `id`: of the request; `null`: it was none, and has no result.
+ * True if a server's message is a result for a request other than the one in whose response it
+ * arrived. Clients take it for the result of another request, such as a list of tools, to which
+ * rules and pins would have applied. `id` is that of the request, or `null` for a message that is
+ * not a request and has no result.
  */
 export function isForeignResult(text: string, id: string): boolean {
-  // Several messages as one: nobody sent a server more than one.
+  // Several messages as one: the gateway never sends a server more than one.
   if (!/^\s*\{/.test(text)) return true
   if (membersNamed(text, 'result').length === 0) return false
   const own = textOfId(id)
   const ids = membersNamed(text, 'id')
-  // Clients take the number that is written as a string for the number.
+  // Clients treat a number written as a string as the number.
   return ids.length === 0 || !ids.every((one) => textOfId(one) === own && own !== 'null')
 }
 

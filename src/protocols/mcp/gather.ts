@@ -23,7 +23,7 @@ interface Gathered {
 
 type Success = Extract<Collected, { readonly ok: true }>
 
-/** The same request to several servers at once. */
+/** Sends the same request to several servers at once. */
 async function gather<P>(
   serving: Serving<P>,
   message: ClientMessage,
@@ -41,7 +41,7 @@ async function gather<P>(
   return Promise.all(all)
 }
 
-/** Those that responded with a result; undefined: one that must not be missing did not. */
+/** Returns the servers that sent a result; undefined if a required one did not. */
 function successes<P>(
   { plan, responder, consent }: Serving<P>,
   { id }: ClientMessage,
@@ -81,7 +81,7 @@ function successes<P>(
   return undefined
 }
 
-/** A server says which revisions it speaks: the client may go on with one of those. */
+/** The server reports which revisions it speaks: the client may continue with one of those. */
 function otherRevision(id: string, { status, body = '' }: ServerFailure): Reply | undefined {
   const { kind, members } = readServerMessage(body)
   const error = kind === 'response' ? members.get('error') : undefined
@@ -162,11 +162,11 @@ function introduce<P>(
 
 interface ListView {
   readonly shows: ShowsItem
-  /** To be called when a list was looked through: tools that are not as they were pinned. */
+  /** Called after a list was inspected: reports tools that differ from their pins. */
   report(): void
 }
 
-/** What the client may see of a list, by the same rules that decide about calls. */
+/** Returns which items of a list the client may see, by the same rules that apply to calls. */
 export function showsFor<P>(serving: Serving<P>, methodName: string, part: NameKind): ListView {
   const { plan, exchange } = serving
   const seen = new Set<string>()
@@ -175,7 +175,7 @@ export function showsFor<P>(serving: Serving<P>, methodName: string, part: NameK
   const general = attributesOf(serving, methodName)
   const shows: ShowsItem = (server, name, item) => {
     plan.catalog.learn(part, server, name)
-    // Without prefixes whoever pinned a name has it, else the first server that offers it.
+    // Without prefixes, the server with a pin for a name owns it, else the first that offers it.
     const owner = isUnique || part !== 'tool' ? undefined : pinnedBy(plan, name)
     if (!isUnique && (seen.has(name) || (owner ?? server) !== server)) return false
     seen.add(name)
@@ -192,7 +192,7 @@ export function showsFor<P>(serving: Serving<P>, methodName: string, part: NameK
     if (!isAllowed) hide('authorization')
     else if (changes.length > 0 && pins?.isEnforced === true) hide('pin')
     if (changes.length === 0 || pins === undefined) return isAllowed
-    // Whoever could not see it anyway learns nothing by a report.
+    // Tools that the client cannot see anyway are not reported.
     if (isAllowed) {
       const others = changed.get(server)
       if (others === undefined) changed.set(server, [{ name, changes }])
@@ -207,7 +207,7 @@ export function showsFor<P>(serving: Serving<P>, methodName: string, part: NameK
   return { shows, report }
 }
 
-/** The list was looked through when there are no more steps. */
+/** The list has been inspected when there are no more steps. */
 export function reportedBy(report: () => void, filtered: Changed): Changed {
   if (typeof filtered !== 'string') return reportedSteps(report, filtered)
   report()
@@ -268,7 +268,7 @@ export function gatherList<P>(
   })
 }
 
-/** Servers that took part in the handshake, if there was one. */
+/** Returns the servers that took part in the handshake, if there was one. */
 function offering<P>(serving: Serving<P>): readonly number[] {
   const { plan, session } = serving
   const all = everyServer(serving)
@@ -276,14 +276,14 @@ function offering<P>(serving: Serving<P>): readonly number[] {
   return all.filter((server) => session.servers.has(plan.servers[server]?.name ?? ''))
 }
 
-/** A server without prompts does not spoil the list of those that have some. */
+/** A server without prompts does not break the list of those that have some. */
 function isUnsupported(collected: Collected): boolean {
   const error = collected.ok ? collected.message.members.get('error') : undefined
   if (error === undefined) return false
   return codeOf(error) === CODES.unknownMethod
 }
 
-/** One message to all servers; the client hears that it was accepted. */
+/** Sends one message to all servers; the client receives 202, or a result for a request. */
 export function tellAll<P>(serving: Serving<P>, message: ClientMessage, permit: P): void {
   const { plan, exchange, responder, sendings } = serving
   if (message.kind === 'request') {
@@ -316,12 +316,12 @@ const LISTS: Readonly<Record<NameKind, readonly string[]>> = {
   task: [],
 }
 
-/** Pages of one list; a server that never ends it is not followed for ever. */
+/** The max pages of one list; a server that never ends it is not followed forever. */
 const MAX_PAGES = 64
 
 let lookUps = 0
 
-/** Reads what a server offers. False: it could not be read. `meet` is told of each item. */
+/** Reads what a server offers and calls `meet` for each item. Returns false if this fails. */
 export async function lookUp<P>(
   serving: Serving<P>,
   kind: NameKind,
@@ -352,7 +352,7 @@ export async function lookUp<P>(
   return true
 }
 
-/** A request of the gateway's own in the session of the client, with its `_meta`. */
+/** Sends a request of the gateway in the client's session, with its `_meta`. */
 async function ask<P>(
   serving: Serving<P>,
   method: string,

@@ -1,7 +1,7 @@
 import { replaceStrings } from '../json-strings.ts'
 import type { JsonPath } from '../json-text.ts'
 
-/** A text as it may pass; a rejection says why it may not. In steps where it is long. */
+/** Guards a text: returns it, or a rejection with its reason. Runs in steps if the text is long. */
 export type GuardMcpText = (text: string) => Generator<void, GuardedMessage>
 
 export interface GuardedMessage {
@@ -9,7 +9,7 @@ export interface GuardedMessage {
   readonly rejection?: string | undefined
 }
 
-/** Lists name what there is: a name that is changed would be a name of nothing. */
+/** Lists contain names of existing objects: a changed name would refer to nothing. */
 const LISTS: ReadonlySet<unknown> = new Set([
   'tools',
   'prompts',
@@ -18,22 +18,22 @@ const LISTS: ReadonlySet<unknown> = new Set([
   'tasks',
   '_meta',
 ])
-/** Words of the protocol. */
+/** Members of the protocol. */
 const STRUCTURE: ReadonlySet<unknown> = new Set(
   `type role name uri id taskId mimeType blob cursor nextCursor progressToken requestState
   protocolVersion level logger method mode requestedSchema ref action stopReason model resultType
   status cacheScope includeContext audience`.split(/\s+/),
 )
-/** What a client or a tool says as it likes: every text in it is content. */
+/** Members with arbitrary content of a client or a tool: every string in them is guarded. */
 const CONTENT: ReadonlySet<unknown> = new Set(['arguments', 'structuredContent'])
 const ENCODED = /^[\w+/=-]{256,}$/
 const PARTS: ReadonlySet<unknown> = new Set(['params', 'result', 'error'])
 
-/** A message with its texts as they may pass. */
+/** Guards all strings in a message. */
 export function* guardMessage(text: string, guard: GuardMcpText): Generator<void, GuardedMessage> {
   if (!isJson(text)) return yield* guard(text)
   let rejection: string | undefined
-  /** How deep the content is that is being walked: to look for it above each value takes too long. */
+  /** The depth of the current content: searching for it above each value takes too long. */
   let contentAt = Number.POSITIVE_INFINITY
   const choose = (path: JsonPath) => {
     if (path.length === 0) return 'enter'
@@ -55,9 +55,9 @@ export function* guardMessage(text: string, guard: GuardMcpText): Generator<void
   return rejection === undefined ? { text: edited } : { rejection }
 }
 
-/** Without anything that was said. */
+/** Removes all content from a message. */
 export function* emptied(text: string): Generator<void, string> {
-  // biome-ignore lint/correctness/useYield: a guard may take steps, this one takes none
+  // biome-ignore lint/correctness/useYield: a guard may yield, this one does not
   const { text: own = '' } = yield* guardMessage(text, function* () {
     return { text: '' }
   })

@@ -5,12 +5,12 @@ import type { GuardMcpText } from './guarded-message.ts'
 import { guardServer } from './guarded-server.ts'
 import type { McpServer, Sending, SentMessage, ServerEvents } from './server.ts'
 
-/* Long messages are searched in turns, between which other requests have theirs. */
+/* Long messages are searched in turns, between which other requests get theirs. */
 
 const EXCHANGE = {} as Exchange
 const LONG = 'x'.repeat(1 << 17)
 
-/** Each text takes as long as it says, in steps of ten milliseconds. */
+/** Each long text takes this many steps of ten milliseconds. */
 function guardOf(steps: number, onStep: () => void = () => {}): GuardMcpText {
   return function* (text) {
     for (let at = 0; at < steps && text.length > 1_000; at++) {

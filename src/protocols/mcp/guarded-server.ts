@@ -14,7 +14,7 @@ import {
   type ServerFailure,
 } from './server.ts'
 
-/** What guards of one request do; undefined: nothing in that direction. */
+/** The guards of one request; undefined if there are none in that direction. */
 export interface McpGuards {
   readonly request: GuardMcpText | undefined
   readonly response: GuardMcpText | undefined
@@ -22,7 +22,7 @@ export interface McpGuards {
 
 export type GuardsFor = (exchange: Exchange) => McpGuards | undefined
 
-/** A server all of whose messages pass the guards: calls, results, and what it sends by itself. */
+/** Wraps a server so that all messages are guarded: calls, results, and messages it initiates. */
 export function guardServer<P>(server: McpServer<P>, guardsFor: GuardsFor): McpServer<P> {
   const { listen } = server
   return {
@@ -53,10 +53,10 @@ export function guardServer<P>(server: McpServer<P>, guardsFor: GuardsFor): McpS
   }
 }
 
-/** Letters of a message that is searched in one turn. */
+/** The max characters of a message to search in one turn. */
 const MAX_AT_ONCE = 1 << 16
 
-/** What is begun once the steps for this text are done: at once, or after turns of others. */
+/** Calls `next` when the steps for this text are done: at once, or after other requests' turns. */
 function inTurns<T>(
   text: string,
   steps: Generator<void, T>,
@@ -73,7 +73,7 @@ function inTurns<T>(
   return later
 }
 
-/** Of what is not sent yet. */
+/** For a message that has not been sent yet. */
 class LaterSending implements Sending {
   isStopped = false
   #own: Sending | undefined
@@ -91,7 +91,7 @@ class LaterSending implements Sending {
     this.#own?.resume()
   }
 
-  /** Nobody looks at what comes of steps that nobody waits for. */
+  /** Steps that no request waits for end, and their result is ignored. */
   *whileWanted<T>(steps: Generator<void, T>): Generator<void, T> {
     for (;;) {
       const { done, value } = steps.next()
@@ -125,7 +125,7 @@ function* guardSent(
   return text === message.text ? message : { ...message, text }
 }
 
-/** Begins something whose events pass the guard. */
+/** Begins a sending whose events are guarded. */
 function guardSending(
   events: ServerEvents,
   guard: GuardMcpText | undefined,
@@ -137,15 +137,15 @@ function guardSending(
   return guarded
 }
 
-/** Events in their order, while it takes several turns to search one of them. */
+/** Keeps events in order while searching one of them takes several turns. */
 class GuardedEvents implements ServerEvents, Sending {
   sending: Sending = NOT_SENDING
   readonly #events: ServerEvents
   readonly #guard: GuardMcpText
-  /** What came while one is searched; undefined: none is. */
+  /** Events that arrived during a search; undefined if none is running. */
   #waiting: (() => void)[] | undefined
   #isStopped = false
-  /** Whoever gets them takes more. */
+  /** True while the receiver accepts more events. */
   #isReady = true
 
   constructor(events: ServerEvents, guard: GuardMcpText) {
@@ -179,7 +179,7 @@ class GuardedEvents implements ServerEvents, Sending {
   }
 
   failed(failure: ServerFailure): void {
-    // What threw is told at once: what was to come before it may never come.
+    // An exception is reported at once: the events before it may never arrive.
     if ('error' in failure) this.#events.failed(failure)
     else
       this.#run(failure.body, guardFailure(failure, this.#guard), (own) => this.#events.failed(own))
@@ -221,12 +221,12 @@ function* guardReceived(received: Received, guard: GuardMcpText): Generator<void
   const { text, rejection } = yield* guardMessage(own, guard)
   if (rejection === undefined) return text === own ? received : { ...received, text }
   const { kind, id = 'null' } = readServerMessage(own)
-  // What is no response has nobody who waits for it, and is empty of all that was said.
+  // No client waits for a message that is not a response: it is sent without its content.
   const said = kind === 'response' ? rejected(id, rejection) : yield* emptied(own)
   return { text: said, block: received.block }
 }
 
-/** What a server says in place of a message is not of a known form. */
+/** A server's failure body has no known format. */
 function* guardFailure(
   failure: ServerFailure,
   guard: GuardMcpText,

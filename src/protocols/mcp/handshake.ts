@@ -1,7 +1,7 @@
 import { isObject } from './message.ts'
 import { HANDSHAKE_REVISIONS } from './revisions.ts'
 
-/** What one server said of itself. */
+/** How one server introduces itself. */
 export interface Introduction {
   readonly name: string
   /** The result of `initialize` or `server/discover`. */
@@ -21,10 +21,10 @@ export interface ServerIdentity {
   readonly version: string
 }
 
-/** Several servers introduce themselves as one. */
+/** Merges the introductions of several servers into one. */
 export function mergeInitialize(servers: readonly Introduction[], serverInfo: ServerIdentity) {
   const results = servers.map(({ result }) => result as ServerResult)
-  // What all of them understand.
+  // The revision that all of them understand.
   const versions = results.flatMap(({ protocolVersion: own }) =>
     typeof own === 'string' ? [own] : [],
   )
@@ -53,7 +53,7 @@ export function mergeDiscover(servers: readonly Introduction[], serverInfo: Serv
   }
 }
 
-/** What any of them can do. */
+/** The capabilities of any of them. */
 function mergeCapabilities(results: readonly ServerResult[]): object {
   return results.reduce<object>((all, { capabilities }) => merged(all, capabilities), {})
 }

@@ -6,14 +6,14 @@ import { nameMember } from './methods.ts'
 import { mismatch, paramHeaders } from './param-headers.ts'
 import { isModern, VERSION_KEY } from './revisions.ts'
 
-/** The revision that the message itself names; undefined: it is of a session. */
+/** Returns the revision that the message itself names; undefined if it belongs to a session. */
 export function claimedVersion({ params }: ClientMessage): string | undefined {
   const { _meta: meta } = params
   const version = isObject(meta) ? meta[VERSION_KEY] : undefined
   return typeof version === 'string' ? version : undefined
 }
 
-/** Requests of revisions with sessions that 2026-07-28 does not have any more. */
+/** Requests of revisions with sessions that 2026-07-28 no longer has. */
 const REMOVED: ReadonlySet<string> = new Set([
   'initialize',
   'ping',
@@ -22,15 +22,15 @@ const REMOVED: ReadonlySet<string> = new Set([
   'resources/unsubscribe',
 ])
 
-/** Whether the message asks for something that its own revision does not have. */
+/** True if the message requests something that its own revision does not have. */
 export function isRemoved(message: ClientMessage): boolean {
   const { kind, method } = message
   return kind === 'request' && REMOVED.has(method) && isModern(claimedVersion(message))
 }
 
 /**
- * Rules judge the body, and servers may go by headers: a request in which they disagree is
- * rejected, and one of a revision that requires the headers must have them.
+ * Rules evaluate the body, while servers may use the headers: a request in which they disagree is
+ * rejected, and a request of a revision that requires the headers must have them.
  */
 export function headerProblem(message: ClientMessage, headers: HeaderReader): McpError | undefined {
   const { kind, method, params } = message
@@ -53,7 +53,7 @@ export function headerProblem(message: ClientMessage, headers: HeaderReader): Mc
     return mismatch('Mcp-Method')
   }
   if (kind !== 'request') return undefined
-  // Of a call to a tool they are looked at once the tool is known.
+  // For a tool call, they are checked once the tool is known.
   const [param] = method === 'tools/call' ? [] : paramHeaders(headers)
   if (param !== undefined) return mismatch(param)
   const member = nameMember(method)

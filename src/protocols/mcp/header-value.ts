@@ -2,13 +2,13 @@ const PREFIX = '=?base64?'
 const SUFFIX = '?='
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** A value in a header; one that a header cannot hold as it is goes as base64 (2026-07-28). */
+/** Encodes a header value; one that a header cannot contain as is becomes base64 (2026-07-28). */
 export function encodeHeaderValue(value: string): string {
   const isPlain = /^[!-~](?:[ -~]*[!-~])?$/.test(value) && !value.startsWith(PREFIX)
   return isPlain ? value : `${PREFIX}${Buffer.from(value, 'utf8').toString('base64')}${SUFFIX}`
 }
 
-/** Undefined: it says that it is base64, and is none. */
+/** Returns undefined if it claims to be base64 but is not. */
 export function decodeHeaderValue(value: string): string | undefined {
   if (!value.startsWith(PREFIX) || !value.endsWith(SUFFIX)) return value
   const coded = value.slice(PREFIX.length, -SUFFIX.length)

@@ -15,11 +15,10 @@ import {
 } from './server.ts'
 import { newSessionKey } from './session.ts'
 
-/** What a channel brings. */
+/** Events of a channel. */
 export interface ChannelEvents {
   message(text: string): void
-  /** Once: it is gone. */
-  /** `reply`: a policy rejected the request that it was to be opened for. */
+  /** Called once, when the channel is gone. `reply`: a policy rejected the request to open it. */
   ended(why: string, reply?: Reply): void
 }
 
@@ -28,19 +27,19 @@ export type OpenChannel = (exchange: Exchange, events: ChannelEvents) => Channel
 
 export interface HeldServerOptions {
   readonly name: string
-  /** Milliseconds that an unused channel is kept. */
+  /** How long an unused channel is kept, in milliseconds. */
   readonly sessionTtl: number
-  /** Channels at once; each session has one. */
+  /** The max channels at once; each session has one. */
   readonly maxSessions: number
   readonly openChannel: OpenChannel
 }
 
-/** A channel that ends right away is not opened again sooner than this, in milliseconds. */
+/** A channel that ends right away is not reopened earlier than this, in milliseconds. */
 const MIN_LIFE = 1_000
 
 /**
- * A server with one channel for each session: a program, or a stream of events. What a session needs
- * to begin anew is in its id, so that a channel which ended, or which is in another worker, is
+ * A server with one channel per session: a program, or a stream of events. A session's ID contains
+ * everything needed to begin it again, so a channel that has ended, or is in another worker, is
  * replaced when it is used again.
  */
 export class HeldMcpServer<P> implements McpServer<P> {
@@ -60,7 +59,7 @@ export class HeldMcpServer<P> implements McpServer<P> {
     this.#timer.unref()
   }
 
-  /** New channels are opened as the newest configuration says. */
+  /** New channels are opened according to the newest configuration. */
   update(openChannel: OpenChannel): void {
     this.#openChannel = openChannel
   }
@@ -125,7 +124,7 @@ export class HeldMcpServer<P> implements McpServer<P> {
       ended: (why, reply) => {
         ended = why
         const isEarly = performance.now() - now < MIN_LIFE && session?.isOver !== true
-        // What is wrong with one client is no reason to keep others waiting.
+        // A problem with one client is no reason to make others wait.
         if (isEarly && reply === undefined) this.#failedAt = now
         session?.end(`process-ended: ${why}`, reply?.status, reply?.link)
         if (this.#sessions.get(key) === session) this.#sessions.delete(key)
@@ -137,7 +136,7 @@ export class HeldMcpServer<P> implements McpServer<P> {
     return session
   }
 
-  /** The session as it is, or begun anew with what its client said of itself. */
+  /** Returns the session as is, or begins it again with the client's `initialize` parameters. */
   #resume(key: string, { initialize }: ServerSession, exchange: Exchange): HeldSession | undefined {
     const known = this.#sessions.get(key)
     if (known !== undefined && !known.isOver) return known
@@ -159,7 +158,7 @@ export class HeldMcpServer<P> implements McpServer<P> {
       return true
     }
     session.send(request, exchange, { ...NOBODY, received }, undefined)
-    // What others send waits until the server knows whom it talks to.
+    // Later messages wait until the server knows the client.
     session.hold()
     return session
   }
@@ -187,7 +186,7 @@ export class HeldMcpServer<P> implements McpServer<P> {
 
 const NOBODY: ServerEvents = { began() {}, received: () => true, ended() {}, failed() {} }
 
-/** A channel belongs to a session: clients that can do without one are told to begin one. */
+/** A channel belongs to a session: clients of a revision without sessions must use another one. */
 function unsupportedVersion({ id, version = '' }: SentMessage): ServerFailure {
   const body = errorText(id, {
     code: CODES.unsupportedVersion,

@@ -9,9 +9,9 @@ import {
   type ServerEvents,
 } from './server.ts'
 
-/** The way to a server that has one channel for all that is said in a session. */
+/** A connection to a server with one channel for a whole session. */
 export interface Channel {
-  /** False: nothing more can be sent. `exchange`: the request on whose behalf. */
+  /** Returns false if nothing more can be sent. `exchange` is the request that causes it. */
   write(text: string, exchange: Exchange): boolean
   close(): void
 }
@@ -28,18 +28,18 @@ interface Pending {
 const EVENT: EventBlock = { data: '', id: undefined, others: ['event: message'] }
 
 /**
- * One session over a channel. Responses go to whoever sent the request, progress with them;
- * everything else goes to the newest request that is under way, or to whoever listens.
+ * One session over a channel. Responses, and progress, go to the sender of the request; everything
+ * else goes to the newest pending request, or to a listener.
  */
 export class HeldSession {
   lastUsed = Date.now()
   readonly #channel: Channel
-  /** By the id of the request (`idKey`). */
+  /** By the ID of the request (`idKey`). */
   readonly #pending = new Map<string, Pending>()
   readonly #listeners = new Set<ServerEvents>()
-  /** What waits until the session has begun anew; undefined: nothing has to wait. */
+  /** Messages that wait until the session has begun again; undefined if none have to wait. */
   #waiting: (readonly [text: string, exchange: Exchange])[] | undefined
-  /** Messages that nobody could be told; the newest of them. */
+  /** The newest messages that had no receiver. */
   #unheard: string[] = []
   #isOver = false
 
@@ -55,12 +55,12 @@ export class HeldSession {
     return this.#pending.size + this.#listeners.size > 0
   }
 
-  /** From here on messages wait for `release`. */
+  /** From now on, messages wait for `release`. */
   hold(): void {
     this.#waiting ??= []
   }
 
-  /** Goes on with this message, and then with those that waited. */
+  /** Sends this message, and then those that waited. */
   release(first: string, whose: Exchange): void {
     const waiting = this.#waiting ?? []
     this.#waiting = undefined
@@ -82,7 +82,7 @@ export class HeldSession {
     this.lastUsed = Date.now()
     const { id, kind } = message
     const key = idKey(id)
-    // Ids of requests of the server, which clients respond to, are numbered by themselves.
+    // IDs of the server's requests, to which clients respond, are numbered separately.
     const isTaken = kind === 'request' && this.#pending.has(key)
     const isSent = !this.#isOver && !isTaken
     if (!isSent || !this.#write(message.text, exchange)) {
@@ -104,7 +104,7 @@ export class HeldSession {
     }
   }
 
-  /** Nobody waits for the response: the server is told, and what it still says goes nowhere. */
+  /** No client waits for the response: the server is notified, and later messages are dropped. */
   #cancel(key: string, { id, exchange }: Pending): void {
     this.#pending.delete(key)
     const params = `{"requestId":${id},"reason":"The client disconnected."}`
@@ -119,7 +119,7 @@ export class HeldSession {
     return { stop: () => void this.#listeners.delete(events), resume() {} }
   }
 
-  /** A message of the server. */
+  /** Handles a message of the server. */
   receive(text: string): void {
     this.lastUsed = Date.now()
     const message = readServerMessage(text)
@@ -127,7 +127,7 @@ export class HeldSession {
       if (message.kind === 'response') this.#respond(message)
       else if (message.kind !== 'unknown') this.#tell(message)
     } catch {
-      // A message that cannot be passed on ends the session: what follows could rest on it.
+      // A message that cannot be forwarded ends the session: later ones could depend on it.
       this.close()
     }
   }
@@ -170,7 +170,7 @@ export class HeldSession {
     return isGeneral && this.#listeners.size > 0 ? undefined : all.at(-1)
   }
 
-  /** The channel is gone. */
+  /** Called when the channel is gone. */
   end(reason: string, status = 502, link?: string): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -187,7 +187,7 @@ export class HeldSession {
   }
 }
 
-/** Whoever waits for a message that cannot be passed on hears of it. */
+/** Reports a failure to the receiver of a message that cannot be forwarded. */
 function guarded(events: ServerEvents, work: () => void): void {
   try {
     work()

@@ -15,31 +15,31 @@ import {
   type StreamResume,
 } from './server.ts'
 
-/** What policies of the target make of a request: where it goes, and with which headers. */
+/** The target's policies applied to a request: its destination and headers. */
 export interface PreparedCall {
   readonly path: string
   readonly authority: string
   readonly headers: readonly Header[]
-  /** The part of the path that is a credential: `key=abc`, or empty. */
+  /** The part of the query that is a credential: `key=abc`, or empty. */
   readonly credentialQuery: string
-  /** Names of headers that policies set, in lower case. */
+  /** Names of headers that policies set, in lowercase. */
   readonly setHeaders: readonly string[]
-  /** The server did not accept its credential; what the client is told instead. */
+  /** Called if the server rejects its credential; returns the reply to the client instead. */
   readonly rejected: (() => Promise<Reply>) | undefined
 }
 
 export interface HttpServerOptions {
   readonly name: string
   readonly open: OpenCall
-  /** Runs the policies of the target; a Reply if one of them rejects the request. */
+  /** Runs the policies of the target; returns a Reply if one of them rejects the request. */
   prepare(exchange: Exchange): PreparedCall | Reply | Promise<PreparedCall | Reply>
-  /** Milliseconds until a response begins. */
+  /** How long to wait for a response to begin, in milliseconds. */
   readonly timeout: number
-  /** As it was configured; undefined: it is a backend with a name. */
+  /** As configured; undefined for a named backend. */
   readonly origin?: string | undefined
 }
 
-/** What a server that does not send a stream may say at once. */
+/** The max length of a response that is not a stream. */
 const MAX_MESSAGE = 16 * 1024 * 1024
 const STREAM = 'text/event-stream'
 const NO_BODY = new Uint8Array()
@@ -125,7 +125,7 @@ function sessionHeaders(id: string | undefined, version: string | undefined): re
 
 const NOBODY: ServerEvents = { began() {}, received: () => true, ended() {}, failed() {} }
 
-/** What clients act on, of a response that is an error. */
+/** Headers of an error response that clients act on. */
 const KEPT_HEADERS: ReadonlySet<string> = new Set(['www-authenticate', 'retry-after', 'allow'])
 
 class HttpCall implements Sending {
@@ -163,7 +163,7 @@ class HttpCall implements Sending {
     this.#fail({ status, reason, ...said, ...(link === undefined ? {} : { link }) })
   }
 
-  // Events of a socket: what throws below them is the affair of this call.
+  // Socket events: an exception in their handlers concerns only this call.
 
   response(status: number, fields: readonly Header[]): void {
     this.#guarded(() => this.#respond(status, fields))

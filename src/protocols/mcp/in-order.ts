@@ -1,16 +1,16 @@
 import { inTurns, onDone, type Serving } from './serving.ts'
 
-/** Events of a server in their order, while what to make of one of them takes several turns. */
+/** Keeps a server's events in order while processing one of them takes several turns. */
 export class InOrder<P> {
   readonly #serving: Serving<P>
-  /** Undefined: nothing is under way. */
+  /** Undefined if nothing is being processed. */
   #waiting: (() => void)[] | undefined
 
   constructor(serving: Serving<P>) {
     this.#serving = serving
   }
 
-  /** At once, or after what is under way. False: not yet. */
+  /** Runs an event at once, or after the current one. Returns false if it has to wait. */
   run(event: () => void): boolean {
     if (this.#waiting === undefined) {
       event()
@@ -20,7 +20,7 @@ export class InOrder<P> {
     return false
   }
 
-  /** Only of an event that is run: those after it wait. */
+  /** Only for an event that is being run: later ones wait. */
   after<T>(steps: Generator<void, T>, next: (value: T) => void): void {
     this.#waiting = []
     onDone(this.#serving, inTurns(this.#serving, steps), (value) => {

@@ -22,12 +22,12 @@ export interface McpEndpointOptions<P> {
   /** The name of the backend. */
   readonly name: string
   readonly servers: readonly ServerOptions[]
-  /** As they are configured: `prefixMode`, `failureMode`, … */
+  /** As configured: `prefixMode`, `failureMode`, … */
   readonly options: JsonObject
   readonly sealKey: Uint8Array
   readonly streams: MessageStreams
   readonly rules: McpRules<P>
-  /** What texts of calls and results must pass. */
+  /** The guards for texts of calls and results. */
   readonly guardsFor: GuardsFor
 }
 
@@ -35,14 +35,14 @@ export type HttpServer = { readonly kind: 'http' } & HttpServerOptions
 export type ApiServer = {
   readonly kind: 'openapi'
   readonly source: DocumentSource
-  /** The path of the API, if it is configured. */
+  /** The path of the API, if configured. */
   readonly basePath: string | undefined
   readonly heldDocument: HeldDocument
 } & HttpServerOptions
 export type SseServer = {
   readonly kind: 'sse'
   readonly held: HeldServer
-  /** Milliseconds that an unused stream is kept. */
+  /** How long an unused stream is kept, in milliseconds. */
   readonly sessionTtl: number
 } & HttpServerOptions
 export type StdioServer = {
@@ -54,19 +54,19 @@ export type ServerOptions = (HttpServer | ApiServer | SseServer | StdioServer) &
   readonly pins: PinOptions | undefined
 }
 
-/** What lives on across reloads: a description that may have been fetched. */
+/** State that survives reloads: a description that may have been fetched. */
 export interface HeldDocument {
   document: ApiDocument | undefined
 }
 
-/** What lives on across reloads: a server with processes or streams of its own. */
+/** State that survives reloads: a server with its own processes or streams. */
 export interface HeldServer {
   server: HeldMcpServer<never> | undefined
   isClosed: boolean
 }
 
 export interface McpEndpoint {
-  /** Serves a request of a client whose body was read. */
+  /** Serves a client's request whose body has been read. */
   serve(exchange: Exchange, responder: McpResponder): Sending
 }
 

@@ -11,19 +11,19 @@ import { newSessionKey, openSession, serverSession } from './session.ts'
 import { isOfOldTransport, streamOf } from './well-formed.ts'
 
 /*
- * The transport of 2024-11-05, for clients: a stream of events, whose first one names the address
- * that the client sends its messages to. Responses come by the stream.
+ * The transport of 2024-11-05, for clients: a stream of events, the first of which has the URL that
+ * the client sends its messages to. Responses are sent over the stream.
  */
 
 const PURPOSE = 'mcp-stream'
-/** Bytes that wait for a client that does not read; then its stream is cut off. */
+/** The max unread bytes of a client that does not read; then its stream is cut off. */
 const MAX_UNREAD = 64 * 1024 * 1024
 
 export function isLegacy<P>({ exchange, session }: Serving<P>): boolean {
   return session === undefined && isOfOldTransport(exchange.request)
 }
 
-/** GET: the stream. */
+/** GET: opens the stream. */
 export function openStream<P>(serving: Serving<P>): void {
   const { plan, exchange, responder, caller, sendings } = serving
   serving.record.transport = 'sse'
@@ -61,7 +61,7 @@ export function openStream<P>(serving: Serving<P>): void {
   write(`event: endpoint\ndata: ${exchange.request.path}?sessionId=${id}\n\n`)
 }
 
-/** What servers say by themselves. */
+/** Forwards messages that servers send on their own. */
 function listen<P>(serving: Serving<P>, id: string, write: (text: string) => void): void {
   const { plan, caller } = serving
   const session = id === '' ? undefined : openSession(plan.seal, id, plan.name, caller)
@@ -88,8 +88,9 @@ function endSession<P>({ plan, exchange, caller }: Serving<P>, id: string, permi
 }
 
 /**
- * POST: a message. It is served as any other, and what it comes to goes to the stream; the request
- * itself ends when the message is served, so that it is cancelled when the client goes away.
+ * POST: a message. It is served like any other, and its response goes to the stream; the request
+ * itself ends when the message has been served, so that it is cancelled when the client
+ * disconnects.
  */
 export function postToStream<P>(
   serving: Serving<P>,
@@ -122,7 +123,7 @@ export function postToStream<P>(
   }
 }
 
-/** What a message comes to, on its way to the stream. */
+/** Sends the response to a message over the stream. */
 class StreamResponder<P> implements McpResponder {
   readonly #serving: Serving<P>
   readonly #key: string
@@ -169,7 +170,7 @@ class StreamResponder<P> implements McpResponder {
     this.#serving.responder.broke(error)
   }
 
-  /** Before the response: the next message of the client may follow it at once. */
+  /** Called before the response: the client's next message may follow it at once. */
   #begin(headers: readonly Header[]): void {
     if (!this.#isHandshake) return
     const id = headers.find(([name]) => name === 'mcp-session-id')?.[1] ?? ''

@@ -57,14 +57,14 @@ export function listenToAll<P>(serving: Serving<P>): void {
   )
   const merged = new MergedStream(serving, present.length, change)
   merged.resumed = at === undefined ? undefined : Number(at)
-  // A stream of a request that is resumed is one server's alone.
+  // A request's stream that is resumed belongs to one server only.
   for (const server of present)
     open(server, Number(at) === server ? id : undefined, merged.of(server))
 }
 
 /**
- * A stream that is resumed may bring responses to requests of another one. Which those were is not
- * known here, so whatever looks like a list is filtered as one.
+ * A resumed stream may contain responses to requests of another one. Those requests are unknown
+ * here, so everything that looks like a list is filtered as one.
  */
 function changed<P>(serving: Serving<P>, text: string, server: number): Changed {
   const { names, rules } = serving.plan
@@ -80,7 +80,7 @@ function changed<P>(serving: Serving<P>, text: string, server: number): Changed 
   return names.isPrefixed ? rewriteForClient(message, server, names) : text
 }
 
-/** `subscriptions/listen`: changes, in one stream for each request. */
+/** `subscriptions/listen`: changes, in one stream per request. */
 export function listenForChanges<P>(serving: Serving<P>, message: ClientMessage, permit: P): void {
   const { plan, exchange, responder, sendings } = serving
   const { notifications } = message.params
@@ -111,7 +111,7 @@ export function listenForChanges<P>(serving: Serving<P>, message: ClientMessage,
   }
 }
 
-/** The request with the resources of one server alone, by the names that it gave them. */
+/** Returns the request with only the resources of one server, under their names on that server. */
 function subscribed<P>(
   { plan }: Serving<P>,
   { params, text }: ClientMessage,
@@ -128,14 +128,14 @@ function subscribed<P>(
   return replaceIn(text, [[path, JSON.stringify(own)]])
 }
 
-/** Streams of several servers as one. It ends when the last of them does. */
+/** Merges the streams of several servers. It ends when the last of them does. */
 class MergedStream<P> {
-  /** The server whose stream is resumed, which may have results of any request. */
+  /** The server whose stream is resumed; it may send results of any request. */
   resumed: number | undefined
   protected readonly serving: Serving<P>
   protected left: number
   readonly #change: (text: string, server: number) => Changed
-  /** Of all servers: they write to one stream. */
+  /** Shared by all servers: they write to one stream. */
   readonly #order: InOrder<P>
   #isOpen = false
   #failure: ServerFailure | undefined
@@ -165,7 +165,7 @@ class MergedStream<P> {
       },
       ended: () => void this.#order.run(() => this.over()),
       failed: (failure) => {
-        // What was to come before it may be what threw.
+        // Not in order: an earlier event may be the one that threw.
         if ('error' in failure) {
           this.serving.responder.broke(failure.error)
           return
@@ -216,9 +216,9 @@ const NO_BLOCK: EventBlock = { data: undefined, id: undefined, others: ['event: 
 const NO_STREAM: ServerFailure = { status: 405, reason: 'no-stream' }
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
 
-/** The servers acknowledge together, and the last one ends the request. */
+/** The servers' acknowledgements are merged, and the last server ends the request. */
 class SubscribedStream<P> extends MergedStream<P> {
-  /** Of the request. */
+  /** The ID of the request. */
   id = 'null'
   #acknowledged: { readonly text: string; readonly honoured: Honoured }[] = []
   #held: [Received, number][] = []
@@ -258,7 +258,7 @@ class SubscribedStream<P> extends MergedStream<P> {
     super.over()
   }
 
-  /** With the names of resources as the client knows them. */
+  /** Returns the notifications with the client's names of resources. */
   #honoured(text: string, server: number): Honoured {
     const { params } = JSON.parse(text) as { readonly params?: { notifications?: Honoured } }
     const honoured = params?.notifications ?? {}
@@ -286,7 +286,7 @@ interface Honoured {
   readonly [name: string]: unknown
 }
 
-/** All that any server sends. */
+/** Returns everything that any server sends. */
 function merged(all: readonly Honoured[]): Honoured {
   const uris = all.flatMap(({ resourceSubscriptions: own }) => (Array.isArray(own) ? own : []))
   const sum: Honoured = Object.assign({}, ...all)

@@ -121,7 +121,7 @@ describe('events of a server', () => {
     function* endless(): Generator<void, string> {
       for (;;) {
         steps++
-        // As if the client went away in between.
+        // As if the client disconnected in between.
         if (steps === 5) own.sendings.stop()
         yield
       }

@@ -5,18 +5,18 @@ import { isObject, readKnownMessage } from './message.ts'
 import type { ListMethod } from './methods.ts'
 import type { Names } from './names.ts'
 
-/** Whether a client may see an item, by its name on its server. */
+/** True if a client may see an item, by its name on its server. */
 export type ShowsItem = (server: number, name: string, item: string) => boolean
 
 interface ListContext {
   readonly method: ListMethod
   readonly names: Names
   readonly shows: ShowsItem
-  /** Items are left out for some clients: no cache may keep the list for others. */
+  /** True if items are hidden from some clients: no cache may keep the list for others. */
   readonly isFiltered: boolean
 }
 
-/** The items of a result as a client may see them, each as it is written; in steps. */
+/** Returns the items of a result that a client may see, each as written; in steps. */
 export function* itemSteps(
   result: string,
   server: number,
@@ -25,7 +25,7 @@ export function* itemSteps(
   return (yield* resultSteps(result, server, context)).items
 }
 
-/** `others`: the result without its lists, as it is written. */
+/** `others` is the result without its lists, as written. */
 function* resultSteps(
   result: string,
   server: number,
@@ -35,7 +35,7 @@ function* resultSteps(
     lists: [],
     frame: '{}',
   }
-  // Of several with one name readers take the last.
+  // Of several lists with one name, readers use the last.
   const own = lists.findLast(({ name }) => name === context.method.items)
   if (own === undefined) return { items: [], others: frame }
   const shown = yield* shownSteps(result, own, server, context)
@@ -48,7 +48,7 @@ interface ShownItem {
   readonly isRenamed: boolean
 }
 
-/** Items that are decided about in one step. */
+/** The number of items that are checked in one step. */
 const STEP_ITEMS = 8
 
 function* shownSteps(
@@ -75,7 +75,7 @@ const namedBy =
   (item: unknown) =>
     isObject(item) ? item[name] : undefined
 
-/** Undefined: it has none that everyone would read alike, and is shown to nobody. */
+/** Returns undefined if readers could disagree on its name; it is then hidden from everyone. */
 function nameOf(item: string, known: unknown, method: ListMethod): string | undefined {
   if (typeof known !== 'string') return undefined
   if (isWrittenOnce(item, `"${method.name}"`)) return known
@@ -84,7 +84,7 @@ function nameOf(item: string, known: unknown, method: ListMethod): string | unde
   return JSON.parse(written) as string
 }
 
-/** Without escapes, by which it could be written otherwise. */
+/** Without escapes, which would allow another spelling. */
 function isWrittenOnce(item: string, name: string): boolean {
   const first = item.indexOf(name)
   return first >= 0 && item.indexOf(name, first + name.length) < 0 && !item.includes('\\')
@@ -99,12 +99,12 @@ function renamed(item: string, method: ListMethod, name: string): string {
   })
 }
 
-/** Letters of a message that is filtered in one turn. */
+/** The max characters of a message to filter in one turn. */
 const MAX_AT_ONCE = 1 << 15
 
 /**
- * A list of one server, filtered; all else of the message stays as it is. A message that is no
- * response stays as a whole. Throws if it is none of MCP.
+ * Filters a list of one server; the rest of the message stays as is. A message that is not a
+ * response is unchanged. Throws if it is not an MCP message.
  */
 export function filterList(
   text: string,
@@ -135,7 +135,7 @@ function* filterSteps(text: string, server: number, context: ListContext): Gener
   return at === 0 ? text : out + text.slice(at)
 }
 
-/** What is shown next to each other stays together as it is written. */
+/** Adjacent shown items stay together as written. */
 function writtenList(text: string, { elements }: FoundList, shown: readonly ShownItem[]): string {
   const parts: string[] = []
   for (let first = 0; first < shown.length; ) {
@@ -151,14 +151,14 @@ function writtenList(text: string, { elements }: FoundList, shown: readonly Show
   return `[${parts.join(',')}]`
 }
 
-/** Where each server goes on; servers that are done are missing. */
+/** The cursor of each server; servers that are done are absent. */
 export type Cursors = ReadonlyMap<number, string>
 
 function writeCursor(cursors: Cursors): string {
   return Buffer.from(JSON.stringify([...cursors])).toString('base64url')
 }
 
-/** Undefined: it is none of the gateway's. */
+/** Returns undefined if it is not a cursor of the gateway. */
 export function readCursor(text: string, servers: number): Cursors | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
@@ -177,11 +177,11 @@ export function readCursor(text: string, servers: number): Cursors | undefined {
 
 export interface ServerList {
   readonly server: number
-  /** The result, as it is written. */
+  /** The result, as written. */
   readonly result: string
 }
 
-/** The lists of several servers as one. */
+/** Merges the lists of several servers. */
 export function* mergeSteps(
   id: string,
   lists: readonly ServerList[],

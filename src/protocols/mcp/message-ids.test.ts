@@ -6,7 +6,7 @@ import { HeldSession } from './held-session.ts'
 import { type McpServer, NOT_SENDING, type SentMessage, type ServerEvents } from './server.ts'
 import { type McpResponder, Sendings, type Serving } from './serving.ts'
 
-/* Ids of requests: a server writes the same one as its own library does. */
+/* IDs of requests: a server writes the same ID as its own library does. */
 
 const EXCHANGE = {} as Exchange
 const SAME: readonly (readonly [client: string, server: string])[] = [

@@ -3,10 +3,10 @@ import type { JsonObject } from '../../cel/values/value.ts'
 import { readListSteps } from '../json-elements.ts'
 import { jsonMembers } from '../json-text.ts'
 
-/** What a client sent, as rules and servers read it. */
+/** A client's message, as rules and servers read it. */
 export interface ClientMessage {
   readonly kind: 'request' | 'notification' | 'response'
-  /** As it is written; `null` for a notification. */
+  /** As written; `null` for a notification. */
   readonly id: string
   /** Empty for a response. */
   readonly method: string
@@ -14,26 +14,28 @@ export interface ClientMessage {
   readonly text: string
 }
 
-/** What reading a body may cost (cel/values/fuel.ts). */
+/** The fuel limit for reading a body (cel/values/fuel.ts). */
 const READING_FUEL = 1_000_000
 
-/** Undefined: it is no message of JSON-RPC 2.0, or rules and the server could read it differently. */
+/**
+ * Returns a problem if it is not JSON-RPC 2.0 or the server could read it differently from rules.
+ */
 export function readMessage(bytes: Uint8Array): ClientMessage | 'invalid-json' | 'invalid-message' {
   const text = decode(bytes)
   if (text === undefined) return 'invalid-json'
   const allowance = { left: READING_FUEL }
-  const value = readJson(text, { duplicates: 'refuse', allowance })
+  const value = readJson(text, { duplicates: 'reject', allowance })
   return value === undefined ? 'invalid-json' : messageIn(value, text)
 }
 
-/** The messages of a batch; `invalid-message` if one of them is none, or there are too many. */
+/** Reads the messages of a batch; `invalid-message` if one is malformed, or there are too many. */
 export function readBatch(
   bytes: Uint8Array,
   maximum: number,
 ): readonly ClientMessage[] | 'invalid-json' | 'invalid-message' {
   const text = decode(bytes)
   if (text === undefined) return 'invalid-json'
-  const value = readJson(text, { duplicates: 'refuse', allowance: { left: READING_FUEL } })
+  const value = readJson(text, { duplicates: 'reject', allowance: { left: READING_FUEL } })
   if (value === undefined) return 'invalid-json'
   if (!Array.isArray(value) || value.length === 0 || value.length > maximum) {
     return 'invalid-message'
@@ -63,7 +65,7 @@ function messageIn(value: unknown, text: string): ClientMessage | 'invalid-messa
   return { kind: 'request', id, method, params, text }
 }
 
-/** The text of valid UTF-8; others could read other bytes in its place. */
+/** Decodes valid UTF-8 only; others could read different text from invalid bytes. */
 function decode(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -84,17 +86,17 @@ function isId(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
 }
 
-/** The same for an id however it is written: a server writes it again in its own way. */
+/** Returns the same key for an ID in any spelling: a server writes it again in its own way. */
 export function idKey(written: string): string {
   return JSON.stringify(JSON.parse(written))
 }
 
-/** A message of a server, as far as the gateway looks at it. */
+/** A server's message, as far as the gateway reads it. */
 export interface ServerMessage {
   readonly kind: 'request' | 'notification' | 'response' | 'unknown'
   readonly id: string | undefined
   readonly method: string
-  /** The members of the message, each as it is written. */
+  /** The members of the message, each as written. */
   readonly members: ReadonlyMap<string | number, string>
   readonly text: string
 }
@@ -129,8 +131,8 @@ function messageOf(text: string, members: ServerMessage['members']): ServerMessa
 }
 
 /**
- * The same for a message that is looked into: what cannot be understood could hold what a client
- * may not see, so it is not passed on.
+ * The same for a message that is inspected: one that cannot be parsed could contain content that
+ * the client may not see, so it is not forwarded.
  */
 export function readKnownMessage(text: string): ServerMessage {
   const message = readServerMessage(text)

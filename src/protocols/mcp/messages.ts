@@ -11,7 +11,7 @@ import { idFromClient, replaceIn } from './rewrite.ts'
 import { attributesOf, sentTo } from './sent.ts'
 import type { Serving } from './serving.ts'
 
-/** One message of a client. */
+/** Serves one message of a client. */
 export function serveMessage<P>(serving: Serving<P>, message: ClientMessage): void {
   if (message.kind === 'request') serveRequest(serving, message)
   else tellServers(serving, message)
@@ -56,7 +56,7 @@ function serveRequest<P>(serving: Serving<P>, message: ClientMessage): void {
   else responder.reply(unknownMethod(message))
 }
 
-/** As it is, to a server that needs no names changed. */
+/** Forwards a message unchanged to a server that needs no names rewritten. */
 function forwardTo<P>(
   serving: Serving<P>,
   message: ClientMessage,
@@ -86,7 +86,7 @@ function deniedReply({ id }: ClientMessage) {
   return errorReply(403, id, { code: CODES.invalidRequest, message }, 'authorization')
 }
 
-/** Notifications, and responses to what servers asked for. */
+/** Forwards notifications, and responses to requests of servers. */
 function tellServers<P>(serving: Serving<P>, message: ClientMessage): void {
   const { plan, exchange, responder } = serving
   const permit = plan.rules.admit(exchange, attributesOf(serving, message.method || 'response'))
@@ -104,17 +104,17 @@ function tellServers<P>(serving: Serving<P>, message: ClientMessage): void {
   else forwardTo(serving, { ...message, text: back.text }, back.server, permit)
 }
 
-/** The one server that a message is for: it responds to its request, or tells of its progress. */
+/** Returns the one server that a message is for: a response to its request, or its progress. */
 function backTo(message: ClientMessage) {
   if (message.kind === 'response') {
     const found = idFromClient(message.id)
-    // An id that the gateway did not give out belongs to nobody.
+    // An ID that the gateway did not issue belongs to no server.
     if (found === undefined) return { server: Number.POSITIVE_INFINITY, text: '' }
     return { server: found.server, text: replaceIn(message.text, [[['id'], found.raw]]) }
   }
   if (message.method !== 'notifications/progress') return undefined
   const { progressToken } = message.params
-  // Those that the gateway gave out are strings.
+  // Those that the gateway issued are strings.
   if (typeof progressToken !== 'string') return undefined
   const found = idFromClient(JSON.stringify(progressToken))
   if (found === undefined) return undefined

@@ -1,27 +1,27 @@
 export type PartKind = 'tool' | 'prompt' | 'resource'
 
-/** What has a name that belongs to one server; `task` is not read by rules. */
+/** Kinds of objects with a name that belongs to one server; rules do not read `task`. */
 export type NameKind = PartKind | 'task'
 
 /** A method whose response lists what servers offer. */
 export interface ListMethod {
   readonly kind: 'list'
-  /** The member of the result. */
+  /** The member of the result that has the list. */
   readonly items: string
-  /** The member of an item that names it. */
+  /** The member of an item that has its name. */
   readonly name: string
   readonly part: NameKind
 }
 
-/** A method for one thing that one server offers. */
+/** A method for one object of one server. */
 export interface PartMethod {
   readonly kind: 'part'
   readonly part: NameKind
-  /** The member of `params` that names it. */
+  /** The member of `params` that has its name. */
   readonly name: 'name' | 'uri' | 'taskId' | 'ref'
 }
 
-/** The handshake, what every server is told, and what the gateway can respond to itself. */
+/** The handshake, messages for every server, and requests that the gateway itself can serve. */
 export interface SharedMethod {
   readonly kind: 'handshake' | 'all' | 'ping' | 'listen'
 }
@@ -36,7 +36,7 @@ const list = (items: string, name: string, part: NameKind): ListMethod => ({
 })
 const one = (part: NameKind, name: PartMethod['name']): PartMethod => ({ kind: 'part', part, name })
 
-/** Requests of clients. What is not among them is not understood. */
+/** Requests of clients. Any other method is unknown. */
 const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['initialize', { kind: 'handshake' }],
   ['server/discover', { kind: 'handshake' }],
@@ -64,7 +64,7 @@ export function methodOf(name: string): Method | undefined {
   return METHODS.get(name)
 }
 
-/** All that list something, by name. */
+/** Returns all methods that list something, by name. */
 export function listMethods(): readonly (readonly [name: string, method: ListMethod])[] {
   return [...METHODS].flatMap(([name, method]) =>
     method.kind === 'list' ? [[name, method] as const] : [],

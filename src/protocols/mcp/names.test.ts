@@ -15,7 +15,7 @@ describe('names of tools that model APIs would reject', () => {
     const names = new Names(['files', 'search'], true)
     const first = names.forClient('tool', 0, 'tool 0')
     for (let i = 1; i <= 25_000; i++) names.forClient('tool', 0, `tool ${i}`)
-    // It is looked up in the lists of the servers then.
+    // It is then looked up in the lists of the servers.
     assert.equal(names.isShortened(first), true)
     const last = names.forClient('tool', 0, 'tool 25000')
     assert.equal(names.isShortened(last), false)

@@ -1,29 +1,29 @@
 import { createHash } from 'node:crypto'
 import type { NameKind } from './methods.ts'
 
-/** Something by its name on its server. */
+/** An object by its name on its server. */
 export interface Named {
   readonly server: number
   readonly name: string
 }
 
-/** What model APIs accept as the name of a tool. */
+/** Tool names that model APIs accept. */
 const LEGAL = /^[A-Za-z0-9_-]{1,64}$/
 const MAX_NAME = 64
-/** Names that are remembered, whatever servers list from time to time. */
+/** The max number of shortened names to remember, whatever servers list over time. */
 const MAX_SHORTENED = 20_000
 /** An underscore and eight digits. */
 const DIGEST_LENGTH = 9
 
 /**
- * How clients name what servers offer: as the servers do, or with the name of the server in front.
- * Tools and prompts are `server_name`; URIs and ids are `server+uri`. A name of a tool that model
- * APIs would reject is shortened, and known again by its digest.
+ * Maps names between servers and clients: unchanged, or prefixed with the name of the server. Tools
+ * and prompts are `server_name`; URIs and IDs are `server+uri`. A tool name that model APIs would
+ * reject is shortened and recognized by its digest.
  */
 export class Names {
   readonly isPrefixed: boolean
   readonly #servers: readonly string[]
-  /** Shortened names, as they were listed. */
+  /** Shortened names, in the order in which they were listed. */
   readonly #shortened = new Map<string, Named>()
 
   constructor(servers: readonly string[], isPrefixed: boolean) {
@@ -38,7 +38,7 @@ export class Names {
     const whole = `${prefix}_${name}`
     if (LEGAL.test(whole) || kind === 'prompt') return whole
     const short = shorten(prefix, name)
-    // The oldest goes: it is found in the lists again when it is used.
+    // The oldest is removed: it is found in the lists again when it is used.
     this.#shortened.delete(short)
     if (this.#shortened.size >= MAX_SHORTENED) {
       const [oldest = ''] = this.#shortened.keys()
@@ -48,7 +48,7 @@ export class Names {
     return short
   }
 
-  /** Undefined: no server has it, or which one is not known. */
+  /** Returns undefined if no server has it, or it is unknown which one. */
   fromClient(kind: NameKind, name: string): Named | undefined {
     if (!this.isPrefixed) return this.#servers.length === 1 ? { server: 0, name } : undefined
     const known = kind === 'tool' ? this.#shortened.get(name) : undefined
@@ -59,7 +59,7 @@ export class Names {
     return server < 0 ? undefined : { server, name: name.slice(at + 1) }
   }
 
-  /** Whether it looks like a name that was shortened by this or another process. */
+  /** True if it looks like a name that this or another process shortened. */
   isShortened(name: string): boolean {
     return this.isPrefixed && /_[0-9a-f]{8}$/.test(name) && !this.#shortened.has(name)
   }

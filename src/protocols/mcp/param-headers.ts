@@ -5,19 +5,22 @@ import { isObject } from './message.ts'
 
 /*
  * A tool may declare that an argument is repeated in a header (`x-mcp-header`, 2026-07-28). Rules
- * judge the argument, and the server may go by the header.
+ * evaluate the argument, while the server may use the header.
  */
 
 const PREFIX = 'mcp-param-'
 
-/** The headers of a request that repeat arguments. */
+/** Returns the headers of a request that repeat arguments. */
 export function paramHeaders(headers: HeaderReader): readonly string[] {
   const found: string[] = []
   for (const name of headers.keys()) if (name.startsWith(PREFIX)) found.push(name)
   return found
 }
 
-/** `item`: the tool as its server lists it. A header that it does not declare says nothing that is in the body. */
+/**
+ * `item` is the tool as its server lists it. A header that the tool does not declare matches
+ * nothing in the body.
+ */
 export function paramProblem(
   headers: HeaderReader,
   item: string,
@@ -29,7 +32,7 @@ export function paramProblem(
   for (const name of paramHeaders(headers)) {
     const values = declared.get(name) ?? []
     const said = decodeHeaderValue(headers.get(name)?.trim() ?? '')
-    // Two declarations of one header are none: which of them a server reads is its own affair.
+    // Two declarations of one header count as none: it is unknown which of them a server reads.
     if (said === undefined || values.length !== 1 || !isSame(values[0], said)) return mismatch(name)
   }
   return undefined
@@ -42,7 +45,7 @@ export function mismatch(header: string): McpError {
 
 const MAX_DEPTH = 16
 
-/** By header the argument that it repeats; undefined: the argument is not there. */
+/** Collects by header the argument that it repeats; undefined if the argument is absent. */
 function declare(
   schema: unknown,
   given: unknown,

@@ -1,7 +1,7 @@
 import type { ChangedTool } from './pins.ts'
 import type { EndpointPlan, Serving } from './serving.ts'
 
-/** The server that a tool of this name was pinned for; undefined: none. */
+/** Returns the server that has a pin for a tool of this name, if any. */
 export function pinnedBy<P>(plan: EndpointPlan<P>, name: string): number | undefined {
   const server = plan.pins.findIndex((pins) => pins?.has(name) === true)
   return server < 0 ? undefined : server

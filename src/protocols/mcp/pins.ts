@@ -4,7 +4,7 @@ import { Uint } from '../../cel/values/number.ts'
 import { isObject } from './message.ts'
 import { changedParts, PINNED_PARTS, type PinnedPart, type ToolPin } from './schema.ts'
 
-/** What is not as it was pinned; `new`: nobody pinned it; `unknown`: it could not be looked up. */
+/** A difference from the pins; `new`: not pinned; `unknown`: it could not be looked up. */
 export type PinChange = PinnedPart | 'new' | 'ambiguous' | 'unknown'
 
 export interface ChangedTool {
@@ -12,11 +12,11 @@ export interface ChangedTool {
   readonly changes: readonly PinChange[]
 }
 
-/** Tools of one server that are not the ones that were pinned, as one request met them. */
+/** Tools of one server that differ from their pins, as found by one request. */
 export interface PinFinding {
   readonly target: string
   readonly isEnforced: boolean
-  /** A call; otherwise a list. */
+  /** True for a call, false for a list. */
   readonly isCall: boolean
   readonly tools: readonly ChangedTool[]
 }
@@ -26,14 +26,14 @@ export interface PinOptions {
   readonly tools: ReadonlyMap<string, ToolPin>
 }
 
-/** Milliseconds that a look at a tool is good for before a call is made without another one. */
+/** How long a checked tool can be called without another check, in milliseconds. */
 const FRESH = 60_000
 
-/** The pins of one server, and what its tools were seen to be. */
+/** The pins of one server, and when its tools were last seen to match. */
 export class Pins {
   readonly isEnforced: boolean
   readonly #tools: ReadonlyMap<string, ToolPin>
-  /** When each was last seen as it is pinned. */
+  /** When each tool last matched its pin. */
   readonly #seen = new Map<string, number>()
   readonly #now: () => number
 
@@ -47,13 +47,13 @@ export class Pins {
     return this.#tools.has(name)
   }
 
-  /** It was seen as it is pinned a moment ago. */
+  /** True if it recently matched its pin. */
   isFresh(name: string): boolean {
     const at = this.#seen.get(name)
     return at !== undefined && this.#now() - at < FRESH
   }
 
-  /** What of a tool is not as it was pinned; empty: nothing. `item`: as the server lists it. */
+  /** Returns the parts of a tool that differ from its pin. `item` is as the server lists it. */
   changesOf(name: string, item: string): readonly PinChange[] {
     const pin = this.#tools.get(name)
     if (pin === undefined) return ['new']
@@ -65,9 +65,9 @@ export class Pins {
   }
 }
 
-/** Undefined: two readers could read it differently. */
+/** Returns undefined if two readers could read it differently. */
 export function digestsOf(item: string): ToolPin | undefined {
-  const tool = readJson(item, { duplicates: 'refuse' })
+  const tool = readJson(item, { duplicates: 'reject' })
   if (!isObject(tool)) return undefined
   const parts = PINNED_PARTS.flatMap((part) => {
     if (!Object.hasOwn(tool, part)) return []
@@ -78,7 +78,7 @@ export function digestsOf(item: string): ToolPin | undefined {
   return Object.fromEntries(parts)
 }
 
-/** The one text of a value: however its members are ordered and its strings are escaped. */
+/** The canonical text of a value, independent of member order and string escapes. */
 function canonical(value: unknown): string {
   if (typeof value === 'bigint') return String(value)
   if (value instanceof Uint) return String(value.value)

@@ -4,7 +4,7 @@ import type { Reply } from '../../exchange/reply.ts'
 import { CODES } from './errors.ts'
 import type { McpResponder } from './serving.ts'
 
-/** Whatever a client gets, on its way: what it comes to is put down. */
+/** Records the outcome of a message from what is sent to the client. */
 export function recording(record: McpRecord, responder: McpResponder): McpResponder {
   return {
     reply(reply) {
@@ -17,7 +17,7 @@ export function recording(record: McpRecord, responder: McpResponder): McpRespon
       responder.open(headers)
     },
     write(text) {
-      // A look at few letters tells most messages from those that may be errors.
+      // A cheap check separates most messages from those that may be errors.
       if (text.includes('rror"')) record.outcome ??= outcomeInEvents(text)
       return responder.write(text)
     },
@@ -51,7 +51,7 @@ function outcomeInEvents(text: string): McpOutcome | undefined {
   return outcomeIn(data.join('\n'))
 }
 
-/** Of a message that is, or may be, a response. */
+/** Returns the outcome of a message that is, or may be, a response. */
 function outcomeIn(text: string): McpOutcome | undefined {
   try {
     const { error, result } = JSON.parse(text) as Response

@@ -10,21 +10,21 @@ import type { Received, ServerEvents, ServerFailure } from './server.ts'
 import type { Serving } from './serving.ts'
 
 export interface RelayOptions {
-  /** As the client wrote it; `null` if it is no request. */
+  /** As the client wrote it; `null` if it is not a request. */
   readonly id: string
   readonly server: number
-  /** What the client gets of a message of the server; undefined: as it is. */
+  /** Rewrites a server's message for the client; if undefined, messages are unchanged. */
   readonly change: ((text: string) => Changed) | undefined
-  /** A stream that is resumed may have results of any request: `change` looks for them. */
+  /** A resumed stream may have results of any request: `change` looks for them. */
   readonly isResumed?: boolean
-  /** Headers of the response, once the server named a session. */
+  /** Returns the headers of the response once the server has named a session. */
   readonly headers?: (session: string | undefined) => readonly Header[]
 }
 
-/** A message as the client gets it, or the steps to it if it is long. */
+/** A message for the client, or the steps that create it if it is long. */
 export type Changed = string | Generator<void, string>
 
-/** What one server responds, on its way to the client. */
+/** Relays one server's response to the client. */
 export class Relay<P> implements ServerEvents {
   readonly #serving: Serving<P>
   readonly #options: RelayOptions
@@ -61,7 +61,7 @@ export class Relay<P> implements ServerEvents {
   #receive({ text, block }: Received): boolean {
     const { change, id, isResumed = false } = this.#options
     const isChecked = distrusts(this.#serving) && !isResumed && text !== undefined
-    // A response that is not streamed is all that comes: its request fails.
+    // If the response is not streamed, nothing else follows: its request fails.
     if (isChecked && isForeignResult(text, id)) return true
     const own = text === undefined || change === undefined ? text : change(text)
     if (typeof own !== 'object') return this.#write(own, block)
@@ -91,7 +91,7 @@ export class Relay<P> implements ServerEvents {
 
   failed(failure: ServerFailure): void {
     const { responder } = this.#serving
-    // What was to come before it may be what threw.
+    // Not in order: an earlier event may be the one that threw.
     if ('error' in failure) {
       responder.broke(failure.error)
       return
@@ -114,7 +114,7 @@ export class Relay<P> implements ServerEvents {
   }
 }
 
-/** Rules and pins decide what clients see of servers, or one could respond in place of another. */
+/** True if rules or pins restrict what clients see, or one server could respond for another. */
 function distrusts<P>({ plan }: Serving<P>): boolean {
   return plan.rules.isGuarded || plan.servers.length > 1
 }
@@ -127,7 +127,7 @@ export const ACCEPTED = {
   headers: NO_EDIT,
 } as const
 
-/** Ids of events are of one server, and have to find back to it. */
+/** An event ID belongs to one server and must lead back to it. */
 export function eventFor(
   block: EventBlock,
   data: string | undefined,
@@ -138,7 +138,7 @@ export function eventFor(
   return { others: block.others, id, data: data ?? block.data }
 }
 
-/** What the server said itself, if it said something; else why there is nothing. */
+/** Returns the server's own error response if it sent one, otherwise the reason for the failure. */
 export function failureReply(id: string, failure: ServerFailure) {
   const { status, reason, body = '', contentType = '', headers = [] } = failure
   if (body !== '' && contentType !== '') {

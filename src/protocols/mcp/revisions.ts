@@ -1,4 +1,4 @@
-/** Revisions with a handshake, the newest first. */
+/** Revisions with a handshake, newest first. */
 export const HANDSHAKE_REVISIONS: readonly string[] = [
   '2025-11-25',
   '2025-06-18',
@@ -6,7 +6,7 @@ export const HANDSHAKE_REVISIONS: readonly string[] = [
   '2024-11-05',
 ]
 
-/** From here on revisions have no sessions: each request says all that there is to know. */
+/** Later revisions have no sessions: each request contains all the information needed. */
 const FIRST_MODERN = '2026-07-28'
 
 /** Revisions are dates: a later one that is not known yet has no handshake either. */
@@ -17,5 +17,5 @@ export function isModern(version: string | undefined): boolean {
 /** The revisions in which clients may send several messages at once. */
 export const BATCH_REVISIONS: readonly string[] = ['2025-03-26', '2024-11-05']
 
-/** Where a request of a revision without sessions says what it speaks. */
+/** Where a request of a revision without sessions states its revision. */
 export const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'

@@ -5,12 +5,12 @@ import type { Names } from './names.ts'
 
 const RELATED_TASK = 'io.modelcontextprotocol/related-task'
 
-/** Ids that a server gave, as the client gets them: with the server, so that they find back. */
+/** Returns a server's ID for the client: with the server's index, so that it leads back to it. */
 function idForClient(server: number, raw: string): string {
   return JSON.stringify(`${server}:${raw}`)
 }
 
-/** Undefined: it is none that the gateway gave out. */
+/** Returns undefined if the gateway did not issue it. */
 export function idFromClient(
   raw: string,
 ): { readonly server: number; readonly raw: string } | undefined {
@@ -21,7 +21,7 @@ export function idFromClient(
   return isId ? { server: Number(server), raw: own } : undefined
 }
 
-/** The message of one of several servers, with names and ids as clients know them. */
+/** Rewrites a message of one of several servers with the client's names and IDs. */
 export function rewriteForClient(
   { text, kind }: ServerMessage,
   server: number,
@@ -48,13 +48,13 @@ export function rewriteForClient(
   }
 }
 
-/** Everything but what is a server's own business: structured content, schemas, arguments. */
+/** False for content that only concerns the server: structured content, schemas, arguments. */
 function mayHoldNames(path: JsonPath): boolean {
   const last = path.at(-1)
   return last !== 'structuredContent' && last !== 'arguments' && path.length < 8
 }
 
-/** Whether a value at this path names something that a server offers. */
+/** Returns the kind of object that a value at this path names, if any. */
 function nameAt(path: JsonPath): NameKind | undefined {
   const last = path.at(-1)
   if (last === 'uri') {
@@ -75,7 +75,7 @@ function isPath(path: JsonPath, wanted: JsonPath): boolean {
   return path.length === wanted.length && path.every((part, i) => part === wanted[i])
 }
 
-/** Values of a message by their path, as texts that take their place. */
+/** Values of a message by path, and the texts that replace them. */
 export type Replacements = readonly (readonly [path: JsonPath, text: string])[]
 
 export function replaceIn(text: string, replacements: Replacements): string {

@@ -3,11 +3,11 @@ import { operationsOf } from './openapi/operations.ts'
 import { readDocument } from './openapi/schema.ts'
 
 /*
- * The file of pins: what tools of MCP servers were when somebody approved them. `portcullis pin`
- * writes it, and people review it like code.
+ * The pin file: the state of MCP tools when they were approved. `portcullis pin` writes it, and
+ * people review it like code.
  */
 
-/** What of a tool is pinned, beside its name. */
+/** The parts of a tool that are pinned, in addition to its name. */
 export const PINNED_PARTS = [
   'title',
   'description',
@@ -21,13 +21,13 @@ export type PinnedPart = (typeof PINNED_PARTS)[number]
 /** The digest of each part that the tool has. */
 export type ToolPin = Readonly<Partial<Record<PinnedPart, string>>>
 
-/** By the name of the server, then by that of the tool. */
+/** By the name of the server, then by the name of the tool. */
 export type PinFile = ReadonlyMap<string, ReadonlyMap<string, ToolPin>>
 
 const VERSION = 1
 const DIGEST = /^sha256:[0-9a-f]{64}$/
 
-/** The pins of a file; a string says what is wrong with it. */
+/** Returns the pins of a file, or a string that describes the problem. */
 export function readPinFile(text: string): PinFile | string {
   let written: unknown
   try {
@@ -64,14 +64,14 @@ export function writePinFile(file: PinFile): string {
   return `${JSON.stringify(written, undefined, 2)}\n`
 }
 
-/** The parts in which two pins differ. */
+/** Returns the parts in which two pins differ. */
 export function changedParts(pin: ToolPin, other: ToolPin): readonly PinnedPart[] {
   return PINNED_PARTS.filter((part) => pin[part] !== other[part])
 }
 
 /**
- * The tools that clients can get to see of a server: those that are pinned, and of an API those of
- * its description. Undefined: the server alone knows.
+ * Returns the tools of a server that clients may see: the pinned ones, and for an API those in its
+ * description. Undefined if only the server knows.
  */
 export function knownTools({
   name,

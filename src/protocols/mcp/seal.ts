@@ -4,17 +4,17 @@ const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** Texts that clients carry and cannot read or change: ids of sessions, states of requests. */
+/** Seals data that clients carry but cannot read or change: session IDs, request states. */
 export class Seal {
   readonly #key: Uint8Array
 
-  /** 32 bytes, the same in every process that is to open what another one sealed. */
+  /** The key has 32 bytes and must be the same in every process that opens data of another one. */
   constructor(key: Uint8Array) {
     if (key.length !== 32) throw new Error('a key of 32 bytes is needed')
     this.#key = key
   }
 
-  /** `purpose`: what is sealed for one thing opens for no other. */
+  /** Data that is sealed for one `purpose` cannot be opened for another. */
   seal(purpose: string, value: unknown): string {
     const nonce = randomBytes(NONCE_BYTES)
     const cipher = createCipheriv(CIPHER, this.#key, nonce)
@@ -23,7 +23,7 @@ export class Seal {
     return Buffer.concat([nonce, ...sealed, cipher.getAuthTag()]).toString('base64url')
   }
 
-  /** Undefined for anything that was not sealed with this key for this purpose. */
+  /** Returns undefined for anything that was not sealed with this key for this purpose. */
   open(purpose: string, sealed: string): unknown {
     const bytes = Buffer.from(sealed, 'base64url')
     if (bytes.length <= NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) {

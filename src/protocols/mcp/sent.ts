@@ -6,14 +6,14 @@ import type { SentMessage } from './server.ts'
 import type { Serving } from './serving.ts'
 import { serverSession } from './session.ts'
 
-/** `mcp` of a message that is about no tool, prompt or resource. */
+/** Returns `mcp` for a message that is not about a tool, prompt or resource. */
 export function attributesOf<P>({ session }: Serving<P>, method: string): McpMessage {
   return session === undefined
     ? { methodName: method }
     : { methodName: method, sessionId: session.id }
 }
 
-/** `name`: what the message is for, as the server calls it. */
+/** `name` is the server's name for the object of the message. */
 export function sentTo<P>(
   { plan, session, version }: Serving<P>,
   { kind, method, id, text }: ClientMessage,
@@ -33,7 +33,7 @@ export function sentTo<P>(
   }
 }
 
-/** `_meta` of a message whose revision has no sessions, for requests of the gateway beside it. */
+/** Returns `_meta` of a message whose revision has no sessions, for the gateway's own requests. */
 export function envelopeOf(message: ClientMessage): string | undefined {
   if (claimedVersion(message) === undefined) return undefined
   let meta: string | undefined

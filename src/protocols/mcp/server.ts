@@ -2,66 +2,66 @@ import type { Exchange } from '../../exchange/exchange.ts'
 import type { Header } from '../../exchange/header-edit.ts'
 import type { EventBlock } from './event-blocks.ts'
 
-/** What is sent to one server. */
+/** A message to one server. */
 export interface SentMessage {
   readonly text: string
   readonly kind: 'request' | 'notification' | 'response'
   readonly method: string
-  /** As it is written, of a request. */
+  /** For a request, as written. */
   readonly id: string
-  /** What the message is for, by its name on the server, if its method repeats it in a header. */
+  /** The server's name for the object of the message, if its method repeats it in a header. */
   readonly name: string | undefined
-  /** The revision that the client and the server speak; undefined before they agreed. */
+  /** The revision that the client and the server speak; undefined before they have agreed. */
   readonly version: string | undefined
   readonly session: ServerSession
 }
 
-/** What a server knows the client by. */
+/** The client's session, as the server knows it. */
 export interface ServerSession {
-  /** The session of the client at the gateway: whoever holds connections for it finds them by this. */
+  /** The client's session at the gateway: the key under which connections for it are held. */
   readonly key: string
-  /** As the server named it; undefined if it has none. */
+  /** The ID that the server assigned; undefined if it has none. */
   readonly id: string | undefined
-  /** `params` of `initialize`, as it is written, for servers that have to be told again. */
+  /** `params` of `initialize`, as written, for servers that must receive them again. */
   readonly initialize: string | undefined
 }
 
-/** One message of a server, and the event that it came in. */
+/** One message of a server, and the event that contained it. */
 export interface Received {
-  /** Undefined: an event without a message. */
+  /** Undefined for an event without a message. */
   readonly text: string | undefined
-  /** Undefined: it was the whole response. */
+  /** Undefined if it was the whole response. */
   readonly block: EventBlock | undefined
 }
 
-/** What comes back. After `ended` or `failed` there is nothing more. */
+/** Events of a response. Nothing follows `ended` or `failed`. */
 export interface ServerEvents {
   /** `accepted`: nothing follows. */
   began(form: 'message' | 'stream' | 'accepted', session: string | undefined): void
-  /** False: no more until `resume`. */
+  /** Returns false to pause until `resume`. */
   received(message: Received): boolean
   ended(): void
   failed(failure: ServerFailure): void
-  /** Something threw, and then `failed` did: to be heard of all the same. Never throws. */
+  /** Reports an exception when `failed` threw as well. Never throws. */
   broke?(error: unknown): void
 }
 
 export interface ServerFailure {
-  /** What a client is told: the status of the server, or one that says why there is none. */
+  /** The status for the client: the server's, or one that shows why there is none. */
   readonly status: number
   /** In one word, for the log. */
   readonly reason: string
-  /** What the server itself said, with its headers. */
+  /** The server's own response, with its headers. */
   readonly body?: string
   readonly contentType?: string
   readonly headers?: readonly Header[]
-  /** Where the user can see to it that the server is called the next time. */
+  /** A page where the user can enable the next call to the server. */
   readonly link?: string
-  /** Something of the gateway's own threw. */
+  /** Set if the gateway's own code threw. */
   readonly error?: unknown
 }
 
-/** A server may send what is no JSON; all else that throws while it is read is ours. */
+/** A server may send invalid JSON; any other exception while reading is an error of the gateway. */
 export function failureBy(error: unknown): ServerFailure {
   if (error instanceof SyntaxError) return { status: 502, reason: 'invalid-message' }
   return { status: 500, reason: 'internal', error }
@@ -74,11 +74,11 @@ export interface Sending {
 
 export const NOT_SENDING: Sending = { stop() {}, resume() {} }
 
-/** One server of a backend, however it is reached. `P`: what allows a message to be sent. */
+/** One server of a backend, over any transport. `P` is the permit to send a message. */
 export interface McpServer<P> {
   readonly name: string
   send(permit: P, exchange: Exchange, message: SentMessage, events: ServerEvents): Sending
-  /** Messages that belong to no request; undefined: the server has no such stream. */
+  /** Messages that belong to no request; undefined if the server has no such stream. */
   listen?(
     permit: P,
     exchange: Exchange,
@@ -86,9 +86,9 @@ export interface McpServer<P> {
     resume: StreamResume,
     events: ServerEvents,
   ): Sending
-  /** The client is done with its session. */
+  /** The client has ended its session. */
   end?(permit: P, exchange: Exchange, session: ServerSession, version: string | undefined): void
-  /** Connections and processes of its own end with the configuration that has it. */
+  /** Closes the server's own connections and processes, together with its configuration. */
   close?(): void
 }
 

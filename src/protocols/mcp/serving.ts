@@ -14,73 +14,73 @@ import type { Seal } from './seal.ts'
 import type { McpServer, Sending } from './server.ts'
 import type { ClientSession } from './session.ts'
 
-/** What the rules say. `P`: what allows a message to be sent. */
+/** The rules of an endpoint. `P` is the permit to send a message. */
 export interface McpRules<P> {
-  /** Some rule may deny, or a tool may not be the one that it was: lists are looked through. */
+  /** True if a rule may deny, or a tool may differ from its pin: lists are inspected. */
   readonly isGuarded: boolean
-  /** A message about a tool, a prompt or a resource; undefined: denied. */
+  /** Evaluates a message about a tool, a prompt or a resource; undefined if it is denied. */
   decide(exchange: Exchange, message: McpMessage): P | undefined
-  /** A message about none of them: denied only if no tool, prompt or resource could be allowed. */
+  /** Evaluates any other message: denied only if no tool, prompt or resource could be allowed. */
   admit(exchange: Exchange, message: McpMessage): P | undefined
-  /** An item of a list, of which the arguments are not known. */
+  /** Evaluates an item of a list, whose arguments are unknown. */
   shows(exchange: Exchange, message: McpMessage): boolean
-  /** The challenge for a message that was denied, if a token with more scopes would pass. */
+  /** Returns the challenge for a denied message, if a token with more scopes would be allowed. */
   stepUp(exchange: Exchange): string | undefined
-  /** Tools are not the ones that were pinned. */
+  /** Reports tools that differ from their pins. */
   unpinned(exchange: Exchange, finding: PinFinding): void
 }
 
-/** The way to the client. */
+/** Sends responses to the client. */
 export interface McpResponder {
   reply(reply: Reply): void
   /** Begins an event stream. */
   open(headers: readonly Header[]): void
-  /** False: no more until `resume` of what is served. */
+  /** Returns false to pause until `resume`. */
   write(text: string): boolean
   end(): void
-  /** The stream cannot be whole: the client has to see that. */
+  /** Makes the client see that the stream is incomplete. */
   abort(reason: string): void
-  /** Something threw: an error of ours. */
+  /** Reports an exception: an error of the gateway. */
   broke(error: unknown): void
 }
 
-/** One backend of MCP servers, as it was configured. */
+/** One backend of MCP servers, as configured. */
 export interface EndpointPlan<P> {
   readonly name: string
   readonly servers: readonly McpServer<P>[]
   readonly names: Names
   readonly catalog: Catalog
-  /** Of each server, in the same order; undefined: its tools are not pinned. */
+  /** The pins of each server, in the same order; undefined if its tools are not pinned. */
   readonly pins: readonly (Pins | undefined)[]
   readonly rules: McpRules<P>
   readonly seal: Seal
-  /** Of clients that speak the transport of 2024-11-05. */
+  /** Streams of clients that speak the transport of 2024-11-05. */
   readonly streams: MessageStreams
   readonly failsOpen: boolean
-  /** Servers have to be told again who a client is when another process goes on with its session. */
+  /** True if servers must receive `initialize` again when another process continues a session. */
   readonly keepsInitialize: boolean
   readonly identity: ServerIdentity
   readonly onlyLocal: boolean
 }
 
-/** One request of a client, while it is served. */
+/** One request of a client while it is served. */
 export interface Serving<P> {
   readonly plan: EndpointPlan<P>
   readonly exchange: Exchange
   readonly responder: McpResponder
   readonly caller: string
   readonly session: ClientSession | undefined
-  /** As the client names it in a header; undefined: it does not. */
+  /** The revision in the client's header, if any. */
   readonly version: string | undefined
-  /** `_meta` for requests of the gateway's own on behalf of this one, as it is written. */
+  /** `_meta` for the gateway's own requests on behalf of this one, as written. */
   readonly meta: string | undefined
-  /** How the client is told of a server that its user has to consent to first. */
+  /** How the client learns that a server requires the user's consent. */
   readonly consent: ConsentForm
   readonly sendings: Sendings
   readonly record: McpRecord
 }
 
-/** Everything that is under way for one request. */
+/** Everything that is in progress for one request. */
 export class Sendings implements Sending {
   isStopped = false
   readonly #all = new Set<Sending>()
@@ -101,7 +101,7 @@ export class Sendings implements Sending {
   }
 }
 
-/** Goes on with what was waited for, unless nobody wants it any more. */
+/** Calls `next` with the result, unless the request has been stopped. */
 export function onDone<P, T>(
   { sendings, responder }: Serving<P>,
   awaited: Promise<T>,
@@ -114,7 +114,7 @@ export function onDone<P, T>(
     .catch((error: unknown) => responder.broke(error))
 }
 
-/** Something long in turns, between which others have theirs. Once nobody wants it, it ends. */
+/** Runs long steps in turns, between which other requests get theirs, until the request stops. */
 export function inTurns<P, T>(serving: Serving<P>, steps: Generator<void, T>): Promise<T> {
   return runCooperatively(whileWanted(serving, steps), () => performance.now(), REQUEST_SLICE)
 }
@@ -126,7 +126,7 @@ function* whileWanted<P, T>(
   for (;;) {
     const { done, value } = steps.next()
     if (done === true) return value
-    // Nobody looks at what it comes to (`onDone`).
+    // The result is ignored (`onDone`).
     if (sendings.isStopped) return undefined as T
     yield
   }

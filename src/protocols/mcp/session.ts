@@ -5,26 +5,26 @@ import type { ServerSession } from './server.ts'
 
 const PURPOSE = 'mcp-session'
 
-/** A session of a client. All of it is in its id, so that any process can go on with it. */
+/** A client's session. All of it is in its ID, so that any process can continue it. */
 export interface ClientSession {
-  /** As the client knows it. */
+  /** The ID that the client uses. */
   readonly id: string
   readonly key: string
-  /** `params` of `initialize`; only if a server may have to be told again. */
+  /** `params` of `initialize`; only if a server may have to receive them again. */
   readonly initialize: string | undefined
-  /** The client opens addresses for its user. */
+  /** True if the client opens URLs for its user. */
   readonly opensUrls: boolean
-  /** By the name of the server; one that did not respond to the handshake is missing. */
+  /** By server name; servers that did not respond to the handshake are absent. */
   readonly servers: ReadonlyMap<string, ServerState>
 }
 
 export interface ServerState {
   readonly id: string | undefined
-  /** The revision that the server agreed to; undefined: the one that the client names. */
+  /** The revision that the server agreed to; undefined for the one that the client names. */
   readonly version: string | undefined
 }
 
-/** What is sealed; short, since it travels in a header. */
+/** The sealed content; short, since it is sent in a header. */
 interface Sealed {
   readonly k: string
   readonly b: string
@@ -40,7 +40,7 @@ export interface SessionStart {
   readonly initialize: string | undefined
   readonly opensUrls: boolean
   readonly servers: ReadonlyMap<string, ServerState>
-  /** Undefined: a new one. */
+  /** Undefined for a new one. */
   readonly key?: string
 }
 
@@ -64,7 +64,7 @@ export function newSessionKey(): string {
   return randomBytes(12).toString('base64url')
 }
 
-/** Undefined for what was changed, for another backend, and for another caller. */
+/** Returns undefined if it was changed, or belongs to another backend or caller. */
 export function openSession(
   seal: Seal,
   id: string,

@@ -7,15 +7,15 @@ import type { ChannelEvents, OpenChannel } from './held-server.ts'
 import type { Channel } from './held-session.ts'
 import type { HttpServerOptions, PreparedCall } from './http-server.ts'
 
-/** Streams of one server at once; each session has one. */
+/** The max streams of one server at once; each session has one. */
 export const MAX_STREAMS = 10_000
 
-/** The transport of 2024-11-05: a stream of events, which names the address that messages go to. */
+/** The transport of 2024-11-05: a stream of events, which provides the URL for messages. */
 export function sseChannels(options: HttpServerOptions): OpenChannel {
   return (exchange, events) => new SseChannel(options, exchange, events)
 }
 
-/** What may wait for the address. */
+/** The max messages that wait for the URL. */
 const MAX_WAITING = 64
 const STREAM = 'text/event-stream'
 const NO_BODY = new Uint8Array()
@@ -26,7 +26,7 @@ class SseChannel implements Channel {
   readonly #events: ChannelEvents
   readonly #reader = new EventBlockReader()
   #handle: CallHandle | undefined
-  /** Where messages go, once the server said so. */
+  /** The path for messages, once the server has sent it. */
   #path: string | undefined
   #base = ''
   #waiting: (readonly [text: string, exchange: Exchange])[] = []
@@ -74,7 +74,7 @@ class SseChannel implements Channel {
       response: (status, fields) => {
         const type = fields.find(([name]) => name === 'content-type')?.[1] ?? ''
         this.#isStream = status === 200 && type.toLowerCase().startsWith(STREAM)
-        if (!this.#isStream) this.#refused(status, prepared)
+        if (!this.#isStream) this.#rejected(status, prepared)
       },
       data: (bytes) => {
         this.#read(bytes)
@@ -99,7 +99,7 @@ class SseChannel implements Channel {
     if (this.#reader.isTooLong) this.#over('response-too-large')
   }
 
-  /** A server names an address of its own; one elsewhere would get what is meant for it alone. */
+  /** The URL must be on the server itself: another host would receive data meant only for it. */
   #locate(data: string): void {
     const base = new URL(this.#base, 'http://server.invalid')
     const url = URL.canParse(data, base) ? new URL(data, base) : undefined
@@ -131,7 +131,7 @@ class SseChannel implements Channel {
       open(exchange, call, {
         // A server that does not accept a message will not respond to it.
         response: (status) => {
-          if (status < 200 || status > 299) this.#refused(status, prepared)
+          if (status < 200 || status > 299) this.#rejected(status, prepared)
         },
         data: () => true,
         ended() {},
@@ -140,7 +140,7 @@ class SseChannel implements Channel {
     })
   }
 
-  #refused(status: number, { rejected }: PreparedCall): void {
+  #rejected(status: number, { rejected }: PreparedCall): void {
     const why = `status-${status}`
     if (status !== 401 || rejected === undefined) this.#over(why)
     else

@@ -7,24 +7,24 @@ export interface StdioOptions {
   readonly clearEnv: boolean
 }
 
-/** What a program needs to run at all; everything else is the gateway's own business. */
+/** Variables that a program needs to run at all; other variables are not shared. */
 const INHERITED = ['PATH', 'HOME', 'LANG', 'TMPDIR'] as const
 
-/** One line of a program, and what it may write before it is not read any more. */
+/** The max length of a line; a program that exceeds it is killed. */
 const MAX_LINE = 16 * 1024 * 1024
-/** What is waiting for a program that does not read; more is a failure. */
+/** The max input waiting for a program that does not read; more is a failure. */
 const MAX_UNREAD = 16 * 1024 * 1024
-/** Milliseconds that a program has to end after its input has; then after SIGTERM. */
+/** How long a program may run after its input ends, then after SIGTERM; in milliseconds. */
 const END_GRACE = 2_000
 
 export interface ProcessEvents {
   /** One message, without its line end. */
   line(text: string): void
-  /** Once. */
+  /** Called once. */
   exited(why: string): void
 }
 
-/** A program that speaks MCP on its standard streams: one message a line. */
+/** A program that speaks MCP on its standard streams: one message per line. */
 export class StdioProcess {
   readonly #child: ChildProcessWithoutNullStreams
   readonly #events: ProcessEvents
@@ -37,13 +37,13 @@ export class StdioProcess {
     this.#child = spawn(options.cmd, [...options.args], {
       env: environmentOf(options),
       stdio: ['pipe', 'pipe', 'pipe'],
-      // A group of its own, so that what it started ends with it.
+      // A separate process group, so that its child processes end with it.
       detached: process.platform !== 'win32',
     })
     this.#child.on('error', (error: NodeJS.ErrnoException) => this.#over(error.code ?? 'error'))
     this.#child.on('exit', (code, signal) => this.#over(signal ?? `exit-${code}`))
     this.#child.stdin.on('error', () => {})
-    // What a program says beside its messages is not ours to keep.
+    // Diagnostic output of a program is not kept.
     this.#child.stderr.resume()
     this.#child.stdout.on('data', (bytes: Buffer) => this.#read(bytes))
   }
@@ -52,7 +52,7 @@ export class StdioProcess {
     return this.#isOver
   }
 
-  /** False: the program does not read any more. */
+  /** Returns false if the program no longer reads. */
   write(text: string): boolean {
     if (this.#isOver || this.#child.stdin.writableLength > MAX_UNREAD) return false
     // Line ends inside a message can only be white space.
@@ -60,7 +60,7 @@ export class StdioProcess {
     return true
   }
 
-  /** Its input ends; a program that goes on is ended. */
+  /** Ends its input; a program that keeps running is killed. */
   close(): void {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     this.#child.stdin.end()

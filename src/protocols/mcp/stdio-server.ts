@@ -4,14 +4,14 @@ import { type StdioOptions, StdioProcess } from './stdio-process.ts'
 export interface StdioServerOptions {
   readonly name: string
   readonly stdio: StdioOptions
-  /** Milliseconds that an unused process is kept. */
+  /** How long an unused process is kept, in milliseconds. */
   readonly sessionTtl: number
 }
 
-/** Processes of one server at once. */
+/** The max processes of one server at once. */
 const MAX_PROCESSES = 256
 
-/** A program that is started for each session. */
+/** A program that is started once per session. */
 export function stdioServer<P>({ name, stdio, sessionTtl }: StdioServerOptions) {
   return new HeldMcpServer<P>({
     name,

@@ -6,7 +6,7 @@ import { CODES, errorReply } from './errors.ts'
 import { claimedVersion, headerProblem, isRemoved } from './header-check.ts'
 import { type ClientMessage, idKey, readBatch, readMessage } from './message.ts'
 
-/* What is no request of MCP is rejected before any rule about messages is evaluated. */
+/* Malformed MCP requests are rejected before any rule about messages is evaluated. */
 
 const ALLOW = new HeaderEdit(['allow'], [['allow', 'GET, POST, DELETE']])
 export const NOT_ALLOWED: Reply = reply(405, 'bad-request', '', ALLOW)
@@ -15,7 +15,7 @@ type McpRequest = Pick<RequestAttributes, 'method' | 'path' | 'search' | 'host' 
   readonly headers: HeaderReader
 }
 
-/** By what is not in the body; undefined: it may be one. */
+/** Checks everything except the body; returns undefined if it may be an MCP request. */
 export function rejectedRequest(request: McpRequest, onlyLocal: boolean): Reply | undefined {
   if (request.path.startsWith('/.well-known/')) return reply(404, 'no-route')
   if (!onlyLocal || isLocal(request)) return undefined
@@ -23,8 +23,8 @@ export function rejectedRequest(request: McpRequest, onlyLocal: boolean): Reply 
 }
 
 /**
- * Whether it is of the transport of 2024-11-05, out of any session: `/sse` ends the path, and
- * nothing says a later revision.
+ * True for the transport of 2024-11-05 outside any session: the path ends with `/sse`, and nothing
+ * indicates a later revision.
  */
 export function isOfOldTransport({ method, path, search, headers }: McpRequest): boolean {
   if (!path.endsWith('/sse')) return false
@@ -36,7 +36,7 @@ export function streamOf(search: string): string | undefined {
   return new URLSearchParams(search).get('sessionId') ?? undefined
 }
 
-/** Of a stream that is listened to. */
+/** Checks a request to listen to a stream. */
 export function unacceptedStream({ headers }: McpRequest): Reply | undefined {
   if (headers.get('accept')?.includes('text/event-stream')) return undefined
   const message = 'Not Acceptable: Client must accept text/event-stream'
@@ -48,7 +48,7 @@ export function withoutSession(): Reply {
   return errorReply(400, 'null', error)
 }
 
-/** The message of a POST, or what is wrong with it. `isOld`: responses come by another stream. */
+/** Returns the message of a POST, or the problem. `isOld`: responses go to another stream. */
 export function readPost(
   { headers, body = new Uint8Array() }: McpRequest,
   isOld: boolean,
@@ -58,15 +58,15 @@ export function readPost(
   return typeof message === 'string' ? malformed(message) : wellFormed(message, headers, isOld)
 }
 
-/** Messages of one batch. */
+/** The max messages of one batch. */
 const MAX_BATCH = 100
 
-/** Whether the body is a list, as far as its beginning tells. */
+/** True if the body begins like a list. */
 export function isBatch({ body = new Uint8Array() }: McpRequest): boolean {
   return body.find((byte) => byte > 0x20) === 0x5b
 }
 
-/** The messages of a POST that has several, or what is wrong with one of them. */
+/** Returns the messages of a POST with several, or the problem of one of them. */
 export function readPosts({
   headers,
   body = new Uint8Array(),
@@ -78,7 +78,7 @@ export function readPosts({
   for (const message of messages) {
     const own = wellFormed(message, headers, false)
     if ('status' in own) return own
-    // The handshake has to be over before anything else is sent, and later revisions have no batches.
+    // The handshake must be complete before anything else, and later revisions have no batches.
     if (message.method === 'initialize' || claimedVersion(message) !== undefined) return NO_BATCH
     if (message.kind !== 'request') continue
     const id = idKey(message.id)
@@ -136,7 +136,7 @@ function acceptsBoth(accept = ''): boolean {
 
 const LOCAL = /^(?:localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)(?::\d+)?$/
 
-/** Host and Origin are of this machine: a page of another site cannot have sent it. */
+/** True if Host and Origin are local: a page of another site cannot have sent the request. */
 function isLocal({ host, headers }: McpRequest): boolean {
   const origin = headers.get('origin')
   if (!LOCAL.test(host)) return false

@@ -5,7 +5,7 @@ import type { Attached } from '../../model/policy.ts'
 import { POLICY_SCHEMAS } from '../../policies/schema.ts'
 import type { Draft, Placed, PlacedRoute, Targeted } from './draft.ts'
 
-/** Policies with targets after those that were written at the thing itself, in their own order. */
+/** Adds policies with targets after those written at the target itself, in their own order. */
 export function attachPolicies(draft: Draft, report: Report): Draft {
   if (draft.targeted.length === 0) return draft
   const missing = new Set(draft.targeted)
@@ -53,14 +53,14 @@ export function attachPolicies(draft: Draft, report: Report): Draft {
   return attached
 }
 
-/** Entries with a `ruleName` are rules of one route, which a policy may be for as a whole. */
+/** Entries with a `ruleName` are rules of one route, which a policy may target as a whole. */
 function routeOfRule(placed: PlacedRoute<{ readonly name: string }>): string | undefined {
   const { ruleName, thing } = placed
   if (ruleName === undefined || !thing.name.endsWith(`/${ruleName}`)) return undefined
   return thing.name.slice(0, -ruleName.length - 1)
 }
 
-/** Of what does not add up, the first holds, and the later one is told. */
+/** If policies do not compose, the first one applies, and the later one is reported. */
 function settle(
   report: Report,
   own: readonly Attached[],

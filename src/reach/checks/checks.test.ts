@@ -1,4 +1,4 @@
-// What is said of a configuration does not depend on what it is written in: only the place differs.
+// Diagnostics do not depend on the format of a configuration: only the place differs.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -22,7 +22,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 const kindOf = (kind: string, { name }: Fields) => `${kind} default/${String(name)}`
 
-/** Objects as a source would read them that knows no file. */
+/** Objects as a source without files would read them. */
 function draftOf(objects: Objects): Draft {
   const { gateways = [], routes = [], tcpRoutes = [], backends = [], policies = [] } = objects
   const at = (kind: string, value: Fields, number: number) =>
@@ -86,7 +86,7 @@ function check(objects: Objects): { readonly model: Model; readonly said: readon
   return { model, said }
 }
 
-/** The same as a file. */
+/** The same objects as a file. */
 function fileOf({ gateways = [], ...rest }: Objects): string {
   const named = gateways.map(({ name, ...gateway }) => [name, gateway])
   const backends = rest.backends?.map(({ name }) => ({ name, host: 'a:1' }))

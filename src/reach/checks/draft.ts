@@ -6,25 +6,28 @@ import type { Route } from '../../model/route.ts'
 import type { TcpRoute } from '../../model/tcp-route.ts'
 import type { Place } from './place.ts'
 
-/** A thing of the Model, and where it was written. */
+/** An object of the Model, and where it was written. */
 export interface Placed<T> {
   readonly thing: T
   readonly place: Place
 }
 
 export interface PlacedRoute<T> extends Placed<T> {
-  /** Of entries that are one rule of a route each, the name of the rule: the last part of its own. */
+  /**
+   * For entries that are one rule of a route each, the name of the rule: the last part of the
+   * entry's name.
+   */
   readonly ruleName?: string | undefined
 }
 
 export interface PlacedBackend extends Placed<Backend> {
-  /** The route that defines it in place, as it is in the draft at first. */
+  /** The route that defines it in place, as first added to the draft. */
   readonly owner?: object
 }
 
 /**
- * The Model while its parts are brought together, whatever they were written in: each check returns
- * a new one, in which what is invalid fails closed.
+ * The Model while its parts are assembled, regardless of the format they were written in: each
+ * check returns a new one, in which invalid parts fail closed.
  */
 export interface Draft extends Omit<Model, 'gateways' | 'routes' | 'tcpRoutes' | 'backends'> {
   readonly gateways: readonly Placed<Gateway>[]
@@ -33,34 +36,34 @@ export interface Draft extends Omit<Model, 'gateways' | 'routes' | 'tcpRoutes' |
   readonly backends: readonly PlacedBackend[]
   readonly targeted: readonly Targeted[]
   readonly references: readonly BackendReference[]
-  /** Ports that the process listens on itself, with the setting that says so. */
+  /** Ports that the process itself listens on, each with the setting that defines it. */
   readonly reservedPorts: ReadonlyMap<number, string>
   /** Whether the endpoints of Kubernetes services are known. */
   readonly resolvesServices: boolean
 }
 
-/** A policy at one of its targets, which is looked up when all of them are known. */
+/** A policy at one of its targets, which is looked up once all of them are known. */
 export interface Targeted {
   readonly name: string
   readonly noun: 'gateway' | 'listener' | 'route' | 'backend'
-  /** Of a listener, `gateway/listener`. */
+  /** For a listener, `gateway/listener`. */
   readonly target: string
   readonly policies: readonly Attached[]
-  /** Of the target, within the policy. */
+  /** The place of the target, within the policy. */
   readonly place: Place
-  /** Of the policy: the same one for all of its targets. */
+  /** The place of the policy: the same one for all of its targets. */
   readonly whole: Place
 }
 
-/** A backend that something names, to be looked up when all are known. */
+/** A reference to a backend, which is looked up once all backends are known. */
 export interface BackendReference {
   readonly backend: string
   readonly place: Place
-  /** Named by a route of HTTP, or by a server of MCP; the others are policies, and TCP routes. */
+  /** Whether an HTTP route or an MCP server names it; the others are policies and TCP routes. */
   readonly isRouted: boolean
 }
 
-/** What the draft has come to. */
+/** The Model that results from the draft. */
 export function modelOf(draft: Draft): Model {
   const { frontend, llm, mcp, ui } = draft
   return {

@@ -17,7 +17,7 @@ import { resolveBackends, resolveParents } from './references.ts'
 
 type Check = (draft: Draft, report: Report) => Draft
 
-/** Each relies on those before it. */
+/** Each check relies on the previous ones. */
 const DRAFT_CHECKS: readonly Check[] = [
   checkNames,
   checkPorts,
@@ -37,8 +37,9 @@ const MODEL_CHECKS = [
 ] as const
 
 /**
- * A draft as a Model, with all that there is to say about it, whatever it was written in: names,
- * ports, references, attachment, reachability. What is invalid fails closed. In small steps.
+ * Turns a draft into a Model and reports everything that is wrong with it, regardless of the format
+ * it was written in: names, ports, references, attachment, reachability. Invalid parts fail closed.
+ * Runs in small steps.
  */
 export function* checkDraft(draft: Draft, report: Report): Generator<void, Model> {
   let checked = draft

@@ -5,15 +5,15 @@ import type { Field, Message } from './place.ts'
 
 type Issue = z.core.$ZodIssue
 
-/** A value that was checked, and what stands in it; of a file, a row or an object of a cluster. */
+/** A value that was checked, with its contents: of a file, a row or an object of a cluster. */
 export interface IssueNode {
-  /** Undefined where there is none. */
+  /** Undefined if there is none. */
   readonly value: unknown
   readonly isThere: boolean
-  /** The key or number that it has in what is around it. */
+  /** Its key or index in the enclosing value. */
   readonly step: PropertyKey
   readonly outer: IssueNode
-  /** Whether what is shown of the value would show a secret. */
+  /** Whether showing the value would reveal a secret. */
   readonly isExpanded: boolean
   inner(...steps: Field): IssueNode
 }
@@ -21,27 +21,27 @@ export interface IssueNode {
 export interface IssueContext<N extends IssueNode> {
   readonly node: N
   readonly schema: z.core.$ZodType
-  /** Keys that were taken out before the check, and so are no mistakes. */
+  /** Keys that were removed before the check, and so are not mistakes. */
   readonly furtherKeys?: readonly string[]
-  /** What is said of a key of others; `known`: the keys that are known there. */
+  /** The message for a key of another product; `known` are the keys that are known there. */
   readonly foreignKey?: (key: string, known: readonly string[]) => Message | undefined
-  /** Not all keys of the schema may be written here: none are listed. */
+  /** Not all keys of the schema are allowed here, so none are listed. */
   readonly hasOtherKeys?: boolean
 }
 
-/** What is wrong, and with which key or value. */
+/** What is wrong, and which key or value is affected. */
 export interface Found<N extends IssueNode> {
   readonly node: N
   readonly part: 'key' | 'value'
   readonly message: Message
 }
 
-/** What zod found, with a place, in our words and with a way out. */
+/** The issues that zod found, with a place, in our words and with a hint. */
 export function wordIssues<N extends IssueNode>(
   issues: readonly Issue[],
   context: IssueContext<N>,
 ): readonly Found<N>[] {
-  // What is around a node, or in it, is of its kind.
+  // Nodes around a node, or inside it, are of its type.
   return findIn(issues, context) as readonly Found<N>[]
 }
 
@@ -51,7 +51,7 @@ type Finding = Found<IssueNode>
 function findIn(issues: readonly Issue[], context: Context): readonly Finding[] {
   return issues.flatMap((issue) => {
     const node = context.node.inner(...issue.path)
-    // What is missing is probably there, under a name that is not known.
+    // A missing key is probably present under an unknown name.
     if (isMissing(issue) && issues.some((other) => isUnknownKey(other, issue.path))) return []
     switch (issue.code) {
       case 'unrecognized_keys':
@@ -126,7 +126,7 @@ function unknownKey(key: string, at: Field, context: Context): Finding {
   })
 }
 
-/** The option that the value was probably meant to be; where there is none, all of them. */
+/** The issues of the option that was probably meant; if there is none, the types of all options. */
 function diagnoseUnion(issue: z.core.$ZodIssueInvalidUnion, context: Context): readonly Finding[] {
   const node = context.node.inner(...issue.path)
   const { value } = node
@@ -154,10 +154,10 @@ function diagnoseUnion(issue: z.core.$ZodIssueInvalidUnion, context: Context): r
   return [say(node, 'value', wrongType([...new Set(expected)], value))]
 }
 
-/** A form that knows the keys of the value itself was meant, whatever is wrong further in. */
+/** A form that knows the keys of the value itself was meant, whatever is wrong deeper inside. */
 const isOwn = ({ path }: Issue) => path.length === 0
 
-/** What a form does not know is more telling than what it misses. */
+/** The keys that a form does not know are more telling than those that it lacks. */
 function unknownKeysIn(issues: readonly Issue[], counts = (_: Issue) => true): number {
   return issues.filter(counts).reduce((sum, one) => {
     if (one.code === 'unrecognized_keys') return sum + one.keys.length
@@ -273,7 +273,7 @@ function typeHint(
   return undefined
 }
 
-/** What a missing key would need. */
+/** What a missing key expects. */
 function expectation(issue: Issue): string | undefined {
   if (issue.code === 'invalid_type') return `expected ${TYPES[issue.expected] ?? issue.expected}`
   if (issue.code === 'invalid_value') return `expected ${oneOf(issue.values.map(String))}`
@@ -304,7 +304,7 @@ function oneOf(names: readonly string[]): string {
   return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
 }
 
-/** The keys that the schema knows at the path. */
+/** The keys that the schema allows at the path. */
 function keysOf(schema: z.core.$ZodType, path: Field): readonly string[] {
   const keys = schemasAt(schema, path).flatMap((at) => {
     const { def } = (at as z.core.$ZodTypes)._zod
@@ -313,7 +313,7 @@ function keysOf(schema: z.core.$ZodType, path: Field): readonly string[] {
   return [...new Set(keys)]
 }
 
-/** What the value at the path may be: more than one where there are unions on the way. */
+/** The schemas of the value at the path: more than one if there are unions on the way. */
 function schemasAt(schema: z.core.$ZodType, path: Field): readonly z.core.$ZodType[] {
   const { def } = (schema as z.core.$ZodTypes)._zod
   const [step, ...rest] = path

@@ -6,7 +6,7 @@ import type { TcpRoute } from '../../model/tcp-route.ts'
 import type { Draft, Placed, PlacedBackend, Targeted } from './draft.ts'
 import type { Place } from './place.ts'
 
-/** Of things with the same name the later ones are invalid, under a name of their own. */
+/** If names are not unique, the later objects become invalid, under a name of their own. */
 export function checkNames(draft: Draft, report: Report): Draft {
   const routes = unique(
     report,
@@ -30,7 +30,7 @@ export function checkNames(draft: Draft, report: Report): Draft {
     ...renamed(draft.routes, routes),
     ...renamed(draft.tcpRoutes, tcpRoutes),
   ])
-  // Named after its route, so that nobody wrote the name that is there twice.
+  // It is named after its route, so the duplicate name is not in the configuration.
   const isOfInvalid = ({ owner }: PlacedBackend) => owner !== undefined && invalid.has(owner)
   return {
     ...draft,
@@ -56,7 +56,7 @@ export function checkNames(draft: Draft, report: Report): Draft {
   }
 }
 
-/** Those of before that have another name now. */
+/** The previous items that have another name now. */
 function renamed<T extends Placed<{ readonly name: string }>>(
   before: readonly T[],
   after: readonly T[],
@@ -65,7 +65,7 @@ function renamed<T extends Placed<{ readonly name: string }>>(
   return before.filter(({ thing }, index) => thing.name !== after[index]?.thing.name)
 }
 
-/** A name is what tells whose claims a rule may see: two policies of one name would lend theirs. */
+/** The name decides whose claims a rule may see: two policies of one name would share theirs. */
 function checkPolicies(report: Report, targeted: readonly Targeted[]): readonly Targeted[] {
   const firsts = new Map<string, Place>()
   return targeted.map((one) => {
@@ -124,7 +124,7 @@ function unique<P extends Placed<{ readonly name: string }>>(
   })
 }
 
-/** As nearly always: then the list is as it was. */
+/** Nearly always true; the list is then left unchanged. */
 function areUnique(list: readonly Placed<{ readonly name: string }>[]): boolean {
   const names = new Set<string>()
   for (const { thing } of list) names.add(thing.name)
@@ -145,7 +145,7 @@ function withoutListeners(gateway: Gateway, diagnostics: Diagnostics): Gateway {
   return { ...gateway, listeners }
 }
 
-/** Closes the connections that it would have served. */
+/** A listener that closes the connections that it would have served. */
 function invalidListener(listener: Listener, diagnostics: Diagnostics): Listener {
   const { name, origin, policies, port, hostname } = listener
   return {

@@ -1,9 +1,9 @@
 import type { Diagnostic, Origin, Severity } from '../../diagnostics/diagnostic.ts'
 
-/** All of a Diagnostic but its place. */
+/** A Diagnostic without its place. */
 export interface Message {
   readonly code: string
-  /** An error, unless it says otherwise. */
+  /** `error` by default. */
   readonly severity?: Severity
   readonly message: string
   readonly hint?: string | undefined
@@ -11,23 +11,23 @@ export interface Message {
 
 export type Field = readonly PropertyKey[]
 
-/** Where something was written: in a file, in a row, in an object of a cluster. */
+/** Where something was written: in a file, in a row, or in an object of a cluster. */
 export interface Place {
   readonly origin: Origin
-  /** The first of these fields below it that was written; if none was, the place itself. */
+  /** The first of these fields below it that was written, or the place itself if none was. */
   find(...fields: readonly Field[]): Place
-  /** A message about what is here, or about its key. */
+  /** A message about the value at this place, or about its key. */
   diagnose(message: Message, part?: 'key' | 'value'): Diagnostic
 }
 
-/** A field of an object that has a name: a row, or an object of Kubernetes. */
+/** A field of an object that has a name: a row, or a Kubernetes object. */
 export class ObjectPlace implements Place {
   readonly origin: Origin
   readonly #object: string
   readonly #field: string
   readonly #value: unknown
 
-  /** `value`: what is there; without it, every field counts as written. */
+  /** `value` is what is at the place; without it, every field counts as written. */
   constructor(object: string, field = '', value?: unknown) {
     this.origin = { kind: 'object', object, field }
     this.#object = object

@@ -4,7 +4,7 @@ import type { Gateway, Listener } from '../../model/gateway.ts'
 import type { Draft, Placed } from './draft.ts'
 import type { Message, Place } from './place.ts'
 
-/** Listeners that stand in each other's way: the later one is invalid. */
+/** Reports listeners that conflict: the later one becomes invalid. */
 export function checkPorts(draft: Draft, report: Report): Draft {
   const byPort = new Map<number, Taken[]>()
   const gateways = draft.gateways.map((placed): Placed<Gateway> => {
@@ -75,7 +75,7 @@ function conflictOf(
   return { key: 'hostname', message: { code: 'PC0307', message, hint } }
 }
 
-/** A TCP listener has no name to be told apart by. */
+/** A TCP listener has no name that could distinguish it. */
 function nameOf({ protocol, hostname }: Serving): string {
   return protocol === 'TCP' ? '' : (hostname ?? '')
 }
@@ -89,7 +89,7 @@ function portIsOurs(key: string, { port }: Serving): Conflict {
   return { key: 'port', message: { code: 'PC0304', message, hint: 'use another port' } }
 }
 
-/** The key that the message speaks of, at the listener or at its gateway. */
+/** The key that the message is about, at the listener or at its gateway. */
 function placeOf(gateway: Place, index: number, key: string): Place {
   const listener = ['listeners', index]
   return gateway.find([...listener, key], [key], listener)

@@ -8,7 +8,7 @@ import { RESPONDING } from '../shadowed-policies.ts'
 import type { Draft } from './draft.ts'
 import type { Place } from './place.ts'
 
-/** What is in order by itself, and yet serves nobody. */
+/** Reports what is valid by itself, but serves no clients. */
 export function checkReachability(draft: Draft, report: Report): Draft {
   for (const { thing, place } of draft.routes) {
     if (REACHING.has(thing)) continue
@@ -30,7 +30,7 @@ export function checkReachability(draft: Draft, report: Report): Draft {
   return draft
 }
 
-/** Routes that lead somewhere: Drafts that follow each other share what did not change. */
+/** Routes that lead to a backend. Successive Drafts share what did not change. */
 const REACHING = new WeakSet<Route>()
 
 function isServed(action: RouteAction): boolean {
@@ -46,7 +46,7 @@ function reportUnserved(report: Report, place: Place, { options }: McpBackend): 
   }
 }
 
-/** Where its endpoints are is known to Kubernetes alone, which a file does not ask. */
+/** Only Kubernetes knows the endpoints, and file mode does not query it. */
 function unresolvedService(place: Place, { service, namespace, port }: ServiceBackend): Diagnostic {
   const name = `${service}.${namespace}.svc.cluster.local:${port}`
   const message =

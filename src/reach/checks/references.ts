@@ -8,11 +8,11 @@ import type { TcpRoute } from '../../model/tcp-route.ts'
 import type { BackendReference, Draft, Placed } from './draft.ts'
 import type { Place } from './place.ts'
 
-/** Backends that are named but not there become ones that respond with 500. */
+/** Backends that are named but not defined become ones that respond with 500. */
 export function resolveBackends(draft: Draft, report: Report): Draft {
   if (draft.references.length === 0) return draft
   const byName = new Map(draft.backends.map(({ thing }) => [thing.name, thing]))
-  // What a route defines in place is its own.
+  // A backend that a route defines in place belongs to that route.
   const listed = () =>
     draft.backends.filter(({ owner }) => owner === undefined).map(({ thing }) => thing.name)
   const missing = new Map<string, Placed<Extract<Backend, { kind: 'invalid' }>>>()
@@ -57,7 +57,7 @@ function backendHint(name: string, known: readonly string[]): string {
   return `define it under \`backends\`; ${all}`
 }
 
-/** Gateways that routes are attached to, and the listeners among them that can serve them. */
+/** The gateways that routes are attached to, and the listeners among them that can serve them. */
 export function resolveParents(draft: Draft, report: Report): Draft {
   const gateways = new Map(draft.gateways.map(({ thing }) => [thing.name, thing]))
   // Thousands of routes have the same ones.
@@ -90,7 +90,7 @@ export function resolveParents(draft: Draft, report: Report): Draft {
   }
 }
 
-/** Those that serve every route of the kind, whatever its names: there is nothing to look for. */
+/** Gateways that serve every route of the kind, whatever its names: nothing else to check. */
 function openGateways({ gateways }: Draft, kind: 'HTTP' | 'TCP'): ReadonlySet<string> {
   const served: readonly string[] = SERVED[kind]
   const isOpen = ({ listeners }: Gateway) =>
@@ -99,7 +99,7 @@ function openGateways({ gateways }: Draft, kind: 'HTTP' | 'TCP'): ReadonlySet<st
 }
 
 type Gateways = ReadonlyMap<string, Gateway>
-/** Looked for only where there is something to say. */
+/** Called only if there is something to report. */
 type FindPlace = () => Place
 
 function resolveParent(

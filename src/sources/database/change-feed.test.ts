@@ -33,7 +33,7 @@ describe('replicas that lose the database together', () => {
         all.every((pause) => pause >= min && pause <= max),
         String(all),
       )
-      // Spread over the whole time, so that a database that is back is not asked by all at once.
+      // Spread over the whole range, so that replicas do not query a recovered database together.
       const inTenths = new Set(all.map((pause) => Math.floor(((pause - min) / (max - min)) * 10)))
       assert.ok(inTenths.size >= 6, `${inTenths.size} of 10`)
     }

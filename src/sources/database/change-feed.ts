@@ -4,26 +4,27 @@ import { migrate } from './migrations.ts'
 
 export interface FeedEvents {
   readonly connected: () => void
-  /** `retryIn`: milliseconds. */
+  /** `retryIn`: delay in milliseconds. */
   readonly lost: (error: string, retryIn: number) => void
 }
 
 export interface FeedOptions {
   readonly connect: () => Client
-  /** `isWhole`: it is not known whether this is the database of before. */
+  /** `isWhole`: reads everything, because this may not be the same database as before. */
   readonly read: (client: Client, isWhole: boolean) => Promise<void>
-  /** What else is looked at whenever the database is. */
+  /** Runs after each `read`. */
   readonly look: (client: Client) => Promise<void>
   readonly events: FeedEvents
 }
 
-/** Milliseconds between looks at the database, though nothing was heard of it. */
+/** Interval in milliseconds at which the database is polled if no notification arrives. */
 const POLL = 5_000
 const RETRY = { min: 200, max: 10_000 } as const
 
 /**
- * What is stored, as soon as it changes: by notifications, and by a look now and then in case one
- * was lost. Replicas that lose the database together come back one by one.
+ * Follows the stored configuration: reads it after each notification, and polls in case a
+ * notification was lost. Reconnects with jitter, so that replicas that lose the database together
+ * do not return at the same moment.
  */
 export class ChangeFeed {
   readonly #options: FeedOptions
@@ -45,7 +46,7 @@ export class ChangeFeed {
     return this.#running
   }
 
-  /** Looks at the database at once. */
+  /** Reads the database immediately. */
   wake(): void {
     this.#isAwake = true
     this.#wake()
@@ -93,7 +94,7 @@ export class ChangeFeed {
     client.on('notification', (_: Notification) => this.wake())
     await client.connect()
     await migrate(client)
-    // First listen, then read: what is stored in between is heard of.
+    // Listen before reading, so that a change stored in between is not missed.
     await client.query('listen portcullis_changes')
     await read(client, true)
     await this.#options.look(client)
@@ -110,7 +111,7 @@ export class ChangeFeed {
     if (broken !== undefined) throw broken
   }
 
-  /** Until it is closed, whatever else happens: a database that fails at once is not asked at once. */
+  /** Only `close` ends the sleep early: a database that fails at once is not retried at once. */
   #sleep(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, milliseconds)

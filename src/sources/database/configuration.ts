@@ -14,20 +14,20 @@ import type { ChangeOutcome, Planned, Store } from './store.ts'
 export interface ConfigurationOptions {
   readonly file: string
   readonly environment: Environment
-  /** Absent: nothing can be changed. */
+  /** If absent, the configuration is read-only. */
   readonly store?: Store | undefined
   readonly references: SecretReferences
-  /** All that there is to say of a configuration as a whole, if it were served. */
+  /** Returns all diagnostics of a whole configuration, as if it were applied. */
   readonly validate: (baseline: Baseline, merged: Merged) => Promise<readonly Diagnostic[]>
 }
 
-/** What a configuration is made of, at one moment. */
+/** The parts of a configuration at one point in time. */
 export interface ConfigurationView {
   readonly baseline: Baseline
   readonly merged: Merged
 }
 
-/** `delete`: also of the baseline. `revert`: what the baseline says. */
+/** `delete` also hides a resource of the baseline; `revert` restores the value of the baseline. */
 export type Change =
   | {
       readonly action: 'set'
@@ -43,7 +43,7 @@ export type Change =
       readonly ifMatch?: string | undefined
     }
 
-/** Why a change was not stored. */
+/** The reason why a change was not stored. */
 export type ChangeFailure =
   | { readonly why: 'unreadable' }
   | { readonly why: 'not-found'; readonly key: ResourceKey }
@@ -60,7 +60,7 @@ export type ChangeFailure =
   | { readonly why: 'invalid'; readonly diagnostics: readonly Diagnostic[] }
   | { readonly why: 'no-revision'; readonly revision: number }
 
-/** A file, and the edits of it that a store has. */
+/** A configuration file and the edits in its store. */
 export class Configuration {
   readonly #options: ConfigurationOptions
 
@@ -80,7 +80,7 @@ export class Configuration {
     return this.#options.references
   }
 
-  /** Undefined where the file cannot be read. */
+  /** Undefined if the file cannot be read. */
   view(
     stored: readonly StoredResource[] = this.#options.store?.stored ?? [],
   ): ConfigurationView | undefined {
@@ -89,7 +89,7 @@ export class Configuration {
     return baseline && { baseline, merged: mergeResources(baseline.resources, stored) }
   }
 
-  /** The configuration as it would be, without storing anything. */
+  /** Returns the configuration with the changes applied, without storing anything. */
   preview(changes: readonly Change[]): ConfigurationView | ChangeFailure {
     const stored = this.#options.store?.stored ?? []
     const view = this.view(stored)
@@ -106,7 +106,7 @@ export class Configuration {
     return this.#options.validate(baseline, merged)
   }
 
-  /** Stores all of the changes, or none. */
+  /** Stores either all of the changes or none. */
   write(
     store: Store,
     changes: readonly Change[],
@@ -118,7 +118,7 @@ export class Configuration {
     )
   }
 
-  /** Makes what is stored what it was at a revision, as a change of its own. */
+  /** Restores the stored edits of an earlier revision, as a new change. */
   rollback(store: Store, revision: number, by: ChangeBy): Promise<ChangeOutcome<ChangeFailure>> {
     return store.change(async (stored) => {
       const then = await store.at(revision)
@@ -140,7 +140,7 @@ export class Configuration {
     const after = await this.validate({ baseline, merged })
     const errors = after.filter(({ severity }) => severity === 'error')
     if (errors.length > 0) {
-      // What was wrong already may be fixed step by step; nothing may become wrong.
+      // Existing errors may be fixed step by step; new errors are rejected.
       const known = new Set((await this.validate(before)).map(identityOf))
       const added = errors.filter((one) => !known.has(identityOf(one)))
       if (added.length > 0) return { failure: { why: 'invalid', diagnostics: added } }
@@ -196,13 +196,13 @@ export class Configuration {
   }
 }
 
-/** Whether one of the changes is of this resource: there may be thousands of others. */
+/** Whether a change names this resource; there may be thousands of other resources. */
 function meantBy(changes: readonly Change[]): (one: MergedResource) => boolean {
   const ids = new Set(changes.map(({ id }) => id))
   return ({ id }) => ids.has(id)
 }
 
-/** The version of a resource: another when it is edited, and when the baseline changes. */
+/** The version of a resource. It changes with each edit and with each change of the baseline. */
 export function etagOf({ stored, value }: MergedResource): string {
   const digest = createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, 16)
   return `"${stored?.revision ?? 0}-${digest}"`
@@ -214,12 +214,12 @@ function matches(ifMatch: string, now: MergedResource | undefined): boolean {
   return ifMatch.split(',').some((one) => one.trim() === '*' || one.trim() === etagOf(now))
 }
 
-/** What would be stored. */
+/** The rows that would be stored. */
 function applied(
   stored: readonly StoredResource[],
   rows: readonly NewRow[],
 ): readonly StoredResource[] {
-  // The later ones count.
+  // Later rows win.
   const changed = new Map(rows.map((row) => [keyOf(row), row]))
   const ids = new Set(rows.map(({ id }) => id))
   const all: StoredResource[] = []
@@ -259,7 +259,7 @@ function identityOf({ code, message, origin }: Diagnostic): string {
   return JSON.stringify([code, message, origin.kind === 'file' ? origin.line : origin])
 }
 
-/** The whole as a file would say it. */
+/** The whole configuration in the format of a file. */
 export function documentOf({ baseline, merged }: ConfigurationView): Record<string, unknown> {
   const document: Record<string, unknown> = { ...(baseline.document.value as object) }
   for (const kind of RESOURCE_KINDS) {

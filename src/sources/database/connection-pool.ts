@@ -1,13 +1,15 @@
 import pg from 'pg'
 
 /**
- * Connections to PostgreSQL that may break at any time without a word to the process. One that
- * nobody uses is replaced when the next is needed; whoever uses one is told by its next statement.
+ * Opens a pool of PostgreSQL connections. A connection may break at any time without an event: a
+ * broken idle connection is replaced when one is next needed, and a broken connection in use fails
+ * its next statement.
  */
 export function openPool(options: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool({ ...options, allowExitOnIdle: true })
   pool.on('error', () => {})
-  // While one is in use the pool does not listen to it, and between two statements nobody does.
+  // The pool does not listen for errors while a connection is in use, and between two statements no
+  // other code does.
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }

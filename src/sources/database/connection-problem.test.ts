@@ -12,7 +12,7 @@ describe('why a database cannot be used', () => {
     assert.equal(problem, 'no such file or directory (/nonexistent/.s.PGSQL.5432)')
   })
 
-  it('names the address that refuses', async () => {
+  it('names the address that rejects', async () => {
     const problem = connectionProblem(await failure({ port: 1, host: '127.0.0.1' }))
     assert.equal(problem, 'connection refused (127.0.0.1:1)')
   })

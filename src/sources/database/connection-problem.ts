@@ -1,6 +1,6 @@
 import { sentenceOf } from '../../diagnostics/system-error.ts'
 
-/** Why the database could not be used, in words instead of `connect ECONNREFUSED`, and where. */
+/** Describes why the database is unreachable, and where, instead of `connect ECONNREFUSED`. */
 export function connectionProblem(error: unknown): string {
   const [first] = error instanceof AggregateError ? (error.errors as unknown[]) : []
   const cause = first ?? error

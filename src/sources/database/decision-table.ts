@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { openPool } from './connection-pool.ts'
 import { type Queries, withLock } from './migrations.ts'
 
-/** A record of a decision, as far as the table has to know it. */
+/** The fields of a decision record that the table needs. */
 export interface StoredDecision {
   readonly id: string
   /** RFC 3339. */
@@ -12,9 +12,9 @@ export interface StoredDecision {
 export interface DecisionTableOptions {
   readonly url: string
   readonly dropped: (records: number) => void
-  /** Called when records cannot be stored, and once they can be again. */
+  /** Called when writes start to fail; not called again until a write succeeds. */
   readonly failed: (error: string) => void
-  /** How many records of an hour are stored at most. */
+  /** The max number of records stored per hour. */
   readonly maxPerHour?: number
 }
 
@@ -24,16 +24,16 @@ export interface DecisionSearch {
   readonly limit: number
 }
 
-/** Milliseconds that records wait at most, that a database which takes none is left alone, … */
+/** Milliseconds that records wait before they are written, and the delay before a retry. */
 const INTERVAL = 500
 const RETRY = 2_000
-/** … and that anything that is asked of it may take. */
+/** Milliseconds that a statement or a connection attempt may take. */
 const TIMEOUT = 10_000
 const SEARCH_TIMEOUT = 3_000
-/** Records that wait at most, and those of one statement. */
+/** The max number of waiting records, and of records per statement. */
 const CAPACITY = 5_000
 const BATCH = 500
-/** How long records are kept, in hours, and how many of an hour each replica stores. */
+/** Retention in hours, and the max number of records per hour that each replica stores. */
 const KEPT_HOURS = 72
 const MAX_PER_HOUR = 100_000
 const HOUR = 3_600_000
@@ -41,8 +41,8 @@ const HOUR = 3_600_000
 const PARTITION = /^portcullis_decisions_(\d{10})$/
 
 /**
- * Decisions of all replicas, in a table with a partition for each hour: what is too old is dropped
- * with its partition. Records wait in memory, so many and no more; nobody waits for the database.
+ * Decisions of all replicas, in a table with one partition per hour: old decisions are dropped with
+ * their partition. Records wait in a bounded memory queue; requests never wait for the database.
  */
 export class DecisionTable<T extends StoredDecision> {
   readonly #options: DecisionTableOptions
@@ -57,7 +57,7 @@ export class DecisionTable<T extends StoredDecision> {
 
   constructor(options: DecisionTableOptions) {
     this.#options = options
-    // Connections of its own: changes of the configuration do not wait for records.
+    // A separate pool, so that configuration changes do not wait for records.
     this.#pool = openPool({
       connectionString: options.url,
       max: 2,
@@ -78,7 +78,7 @@ export class DecisionTable<T extends StoredDecision> {
     this.#timer ??= setTimeout(() => this.#start(), INTERVAL).unref()
   }
 
-  /** The newest first; an empty list where the database does not say in time. */
+  /** Newest first; an empty list if the database does not respond in time. */
   async find({ id, since, limit }: DecisionSearch): Promise<readonly T[]> {
     try {
       const { rows } = await this.#pool.query({
@@ -94,7 +94,7 @@ export class DecisionTable<T extends StoredDecision> {
     }
   }
 
-  /** What waits is written if the database takes it at once. */
+  /** Waiting records are written unless the last write failed. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
@@ -122,7 +122,7 @@ export class DecisionTable<T extends StoredDecision> {
             `insert into portcullis_decisions (time, id, record)
              select * from unnest($1::timestamptz[], $2::text[], $3::json[])`,
             [
-              // Of the hour that it is stored in: clocks of workers may be a little apart.
+              // Clamped to the current hour: the clocks of workers may differ slightly.
               batch.map(({ time }) => this.#timeWithin(time)),
               batch.map(({ id }) => id),
               batch.map((record) => JSON.stringify(record)),
@@ -151,7 +151,7 @@ export class DecisionTable<T extends StoredDecision> {
     return new Date(Math.min(Math.max(at, this.#hour), this.#hour + HOUR - 1))
   }
 
-  /** With each hour a partition begins, and those that are too old go. */
+  /** Creates the partition of each new hour and drops expired ones. */
   async #turnHour(): Promise<void> {
     const hour = Math.floor(Date.now() / HOUR) * HOUR
     if (hour === this.#hour) return
@@ -169,7 +169,7 @@ export class DecisionTable<T extends StoredDecision> {
         )
         const oldest = partitionOf(hour - KEPT_HOURS * HOUR)
         for (const { name } of rows as readonly { readonly name: string }[]) {
-          // Names of one length are in the order of their times.
+          // Names have the same length, so they sort by time.
           if (PARTITION.test(name) && name < oldest) await client.query(`drop table ${name}`)
         }
       })

@@ -16,11 +16,11 @@ import {
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import pg from 'pg'
 
-/** A PostgreSQL server of our own, in a folder. */
+/** A PostgreSQL server that the gateway runs itself, in a folder. */
 export interface EmbeddedServer {
   readonly url: string
   readonly pid: number
-  /** Ends it, and waits for that. */
+  /** Stops the server and waits until it has exited. */
   stop(signal?: NodeJS.Signals): Promise<void>
 }
 
@@ -29,15 +29,15 @@ export interface Binaries {
   readonly postgres: string
 }
 
-/** Nobody: the server does not run as root, and needs nothing of anybody. */
+/** The user `nobody`: the server does not run as root and needs no other permissions. */
 const UNPRIVILEGED = 65_534
-/** Milliseconds: after a crash it first reads its log again. */
+/** Milliseconds; after a crash the server first replays its log. */
 const TIMEOUT_MS = 60_000
 const USER = 'portcullis'
 
-/** The one of this platform; undefined where npm has none, or has not installed it. */
+/** Finds the binaries for this platform; undefined if npm has none or did not install them. */
 export async function findBinaries(): Promise<Binaries | undefined> {
-  // The server is reached by a socket in its folder, which Node does not have on Windows.
+  // The server listens on a Unix socket in its folder, which Node does not support on Windows.
   if (process.platform === 'win32') return undefined
   const name = `${process.platform}-${process.arch}`
   try {
@@ -49,7 +49,7 @@ export async function findBinaries(): Promise<Binaries | undefined> {
   }
 }
 
-/** The package leaves its links to a script, which npm need not run. */
+/** The package creates its symlinks in an install script, which npm may skip. */
 function linkLibraries(native: string): void {
   const list = join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return
@@ -63,7 +63,7 @@ function linkLibraries(native: string): void {
   }
 }
 
-/** Starts the server of a folder, which is made if there is none; an Error says why it cannot. */
+/** Starts the server of a folder, creating it if necessary; throws an Error if it cannot start. */
 export async function startEmbedded(folder: string, binaries: Binaries): Promise<EmbeddedServer> {
   const identity: Identity =
     process.getuid?.() === 0 ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {}
@@ -83,7 +83,7 @@ export async function startEmbedded(folder: string, binaries: Binaries): Promise
     const auth = ['--auth=scram-sha-256', `--pwfile=${join(folder, 'password')}`]
     await finished(spawn(initdb, [...args, ...auth], { ...identity, stdio: QUIET }))
   }
-  // One that outlived the gateway that started it is used again, and stopped like any other.
+  // A server that outlived the gateway that started it is reused, and stopped like any other.
   const pid = await runningPid(data, url)
   if (pid !== undefined) return { url, pid, stop: (signal = 'SIGINT') => gone(pid, signal) }
   const settings = [
@@ -93,7 +93,7 @@ export async function startEmbedded(folder: string, binaries: Binaries): Promise
     'max_connections=40',
     'log_min_messages=fatal',
   ].flatMap((setting) => ['-c', setting])
-  // Ctrl-C is for the gateway, which stops the server when it needs it no longer.
+  // Ctrl-C must not reach the server: the gateway stops it when it no longer needs it.
   const options = { ...identity, stdio: QUIET, detached: true }
   for (const end = Date.now() + TIMEOUT_MS; ; ) {
     const child = spawn(postgres, ['-D', data, ...settings], options)
@@ -101,7 +101,7 @@ export async function startEmbedded(folder: string, binaries: Binaries): Promise
       await accepting(child, url, basename(folder))
       return { url, pid: child.pid as number, stop: (signal = 'SIGINT') => ended(child, signal) }
     } catch (error) {
-      // The processes of a server that was killed end a moment after it.
+      // The processes of a killed server exit slightly later than the server itself.
       const isEnding = String(error).includes('pre-existing shared memory block')
       if (!isEnding || Date.now() > end) throw error
       await new Promise((resolve) => setTimeout(resolve, PACE))
@@ -111,7 +111,7 @@ export async function startEmbedded(folder: string, binaries: Binaries): Promise
 
 const QUIET: ['ignore', 'ignore', 'pipe'] = ['ignore', 'ignore', 'pipe']
 
-/** Whom the server runs as, where that is not who started it. */
+/** The user that the server runs as, if different from the user of this process. */
 interface Identity {
   readonly uid?: number | undefined
   readonly gid?: number | undefined
@@ -121,7 +121,7 @@ function own(path: string, { uid, gid }: Identity): void {
   if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid)
 }
 
-/** A checkout in the home of root is closed to everyone else: the server gets a copy of its own. */
+/** Other users cannot read a checkout in the home directory of root: the server gets a copy. */
 function executable(binaries: Binaries, copy: string, { uid, gid }: Identity): Binaries {
   if (isOpenToAll(binaries.postgres)) return binaries
   const native = resolve(dirname(binaries.postgres), '..')
@@ -171,7 +171,7 @@ async function isAccepting(url: string): Promise<boolean> {
   }
 }
 
-/** Milliseconds between looks at a process that is not a child of this one. */
+/** Milliseconds between checks of a process that is not a child of this one. */
 const PACE = 50
 
 async function gone(pid: number, signal: NodeJS.Signals): Promise<void> {

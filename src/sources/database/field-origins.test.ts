@@ -14,7 +14,7 @@ const set = (base: JsonValue, value: JsonValue): Written => ({ state: 'set', val
 const hide = (base: JsonValue): Written => ({ state: 'hidden', value: null, base })
 const reset = (base: JsonValue): Written => ({ state: 'reset', value: null, base })
 
-/** The oldest first; their revisions are 1, 2, 3 … */
+/** Oldest first, with revisions 1, 2, 3 … */
 function origins(now: JsonValue, written: readonly Written[], asked = '', pageSize = 2) {
   const edits = written.map((one, index) => ({
     ...one,
@@ -169,7 +169,7 @@ describe('where fields come from', () => {
     })
     await fc.assert(
       fc.asyncProperty(value, history, fc.integer({ min: 1, max: 9 }), async (first, all, size) => {
-        // What is served is followed step by step, as an operator would see it.
+        // Replays the served configuration step by step, as an operator would see it.
         let baseline: JsonValue = first
         let served: JsonValue = first
         const written: Written[] = []

@@ -4,11 +4,11 @@ import { type Steps, stepsOf } from '../../model/json-pointer.ts'
 import { type MergedResource, mergedValue, type Provenance } from './merge.ts'
 import { isObject } from './resources.ts'
 
-/** One edit of a resource, as the history has it. */
+/** One edit of a resource in the history. */
 export interface StoredEdit {
   readonly state: 'set' | 'hidden' | 'reset'
   readonly value: JsonValue
-  /** What the baseline had then; null if it had none. */
+  /** The value in the baseline at that time; null if there was none. */
   readonly base: JsonValue
   readonly revision: number
   readonly author: string
@@ -16,24 +16,24 @@ export interface StoredEdit {
   readonly comment: string
 }
 
-/** Where a field of a resource comes from. */
+/** The origin of a field of a resource. */
 export interface FieldOrigin {
   readonly steps: Steps
   readonly from: Provenance
-  /** The edit that last changed it; undefined for a field of the baseline. */
+  /** The edit that last changed the field; undefined for a field of the baseline. */
   readonly edit: StoredEdit | undefined
-  /** An edit took away what the baseline has. */
+  /** An edit removed a field that the baseline has. */
   readonly isRemoved: boolean
-  /** The baseline changed it since it was edited. */
+  /** The baseline changed the field after it was edited. */
   readonly isDrifted: boolean
 }
 
-/** Edits of a resource before a revision, the newest first, as many at a time as is convenient. */
+/** Reads edits of a resource before a revision, newest first, in pages of any size. */
 export type ReadEdits = (before: number) => Promise<readonly StoredEdit[]>
 
 /**
- * Where each field of a resource comes from, or all that is at and below one place in it. Undefined:
- * it has no such field.
+ * Returns the origin of each field of a resource, or of the fields at and below one path. Undefined
+ * if the resource has no such field.
  */
 export async function fieldOrigins(
   resource: MergedResource,
@@ -56,7 +56,7 @@ export async function fieldOrigins(
     const start = isAbove ? asked : steps
     const fields = from === 'baseline' ? [start] : leavesOf(start, valueAt(value, start))
     for (const own of fields) {
-      // An item of a list may be as it was, though its list was edited.
+      // An edit of a list may leave an item unchanged.
       const edit =
         from === 'baseline'
           ? undefined
@@ -74,13 +74,13 @@ interface Origin {
   readonly from: Provenance
 }
 
-/** Each value that is no mapping; lists are edited as a whole. */
+/** Returns the path of each value that is not a mapping; lists are edited as a whole. */
 function leavesOf(steps: Steps, value: JsonValue | undefined): readonly Steps[] {
   if (!isObject(value) || Object.keys(value).length === 0) return [steps]
   return Object.entries(value).flatMap(([name, inner]) => leavesOf([...steps, name], inner))
 }
 
-/** A mapping whose members all come from one place is said to come from there itself. */
+/** Reports a mapping as one field if all of its members have the same origin. */
 function combined(
   found: readonly FieldOrigin[],
   steps: Steps,
@@ -99,7 +99,7 @@ function combined(
   return isOne && first !== undefined && fields.length > 1 ? [{ ...first, steps }] : fields
 }
 
-/** The history of one resource, read as far as it is needed. */
+/** The history of one resource, read only as far as needed. */
 class Edits {
   readonly #read: ReadEdits
   readonly #edits: StoredEdit[] = []
@@ -111,7 +111,7 @@ class Edits {
     this.#before = before
   }
 
-  /** The newest edit before which the field had another value. */
+  /** The newest edit that changed the field. */
   async lastChangeOf(steps: Steps): Promise<StoredEdit | undefined> {
     for (let index = 0; ; index++) {
       const edit = await this.#at(index)
@@ -138,7 +138,7 @@ function valueAfter({ state, value, base }: StoredEdit): JsonValue | undefined {
   return (state === 'set' ? value : base) ?? undefined
 }
 
-/** What was served before an edit: the one before it, over what the baseline had by then. */
+/** The value served before an edit: the previous edit, applied to the baseline of that time. */
 function valueBefore(edit: StoredEdit, previous: StoredEdit | undefined): JsonValue | undefined {
   if (previous === undefined || previous.state === 'reset') return edit.base ?? undefined
   if (previous.state === 'hidden') return undefined
@@ -154,7 +154,7 @@ function valueAt(value: JsonValue | undefined, steps: Steps): JsonValue | undefi
   return inner
 }
 
-/** At that place, or below it. */
+/** Whether `steps` is at or below `place`. */
 function isWithin(steps: Steps, place: Steps): boolean {
   return place.every((step, index) => steps[index] === step)
 }

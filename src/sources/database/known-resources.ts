@@ -6,24 +6,24 @@ import type { MergedResource } from './merge.ts'
 import { isResourceList } from './overlay.ts'
 import { nameIn } from './resources.ts'
 
-/** A resource as it was read, with all that reading it did beside. */
+/** A resource as it was read, with the side effects of reading it. */
 interface Known {
   readonly item: unknown
-  /** Backends that it names. */
+  /** The backends that it names. */
   readonly references: readonly BackendReference[]
   readonly diagnostics: readonly Diagnostic[]
-  /** Of one that may be called by its number, the number. */
+  /** The index, if the resource may be named by its index. */
   readonly index: number | undefined
 }
 
 /**
- * Resources as they were read, for as long as they are what they are. With thousands of them stored
- * an edit changes one: the others are neither read nor checked by themselves again, and are the same
- * objects as before, so that nothing after the reader compares or compiles them either. What they
- * are to each other, as names and references, is checked each time.
+ * Caches resources as they were read, until they change. With thousands of stored resources, an
+ * edit changes one: the others are neither read nor checked individually again, and stay the same
+ * objects, so that nothing after the reader compares or compiles them either. Relations between
+ * resources, such as names and references, are checked each time.
  *
- * A resource is kept only if it depends on nothing but its value: one that names a file or delegates
- * to a group of routes is read each time.
+ * A resource is cached only if it depends on nothing but its value: a resource that names a file or
+ * delegates to a route group is read each time.
  */
 export class KnownResources implements ItemMemory {
   readonly #known = new WeakMap<MergedResource, Known>()
@@ -62,7 +62,7 @@ export class KnownResources implements ItemMemory {
       const item = read(watched)
       if (mayKeep) {
         const references = reading.references.slice(first)
-        // A name that is missing or invalid is replaced by the number.
+        // A missing or invalid name is replaced by the index.
         const isNamed = nameIn(resource.value) !== undefined && diagnostics.length === 0
         const own = { item, references, diagnostics, index: isNamed ? undefined : index }
         this.#known.set(resource, own)

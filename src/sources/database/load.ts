@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { dirname, resolve } from 'node:path'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import { hasErrors, refusal, success } from '../../diagnostics/result.ts'
+import { hasErrors, rejection, success } from '../../diagnostics/result.ts'
 import type { Document } from '../file/document.ts'
 import type { Environment } from '../file/expand.ts'
 import { stampOf } from '../file/file-version.ts'
@@ -14,7 +14,7 @@ import { type Merged, mergeResources, type StoredResource } from './merge.ts'
 import { overlayDocument } from './overlay.ts'
 import { type Resource, type ResourceKey, resourcesOf } from './resources.ts'
 
-/** What a file says, before anything is stored. */
+/** The contents of the file, without stored edits. */
 export interface Baseline {
   readonly file: string
   readonly document: Document
@@ -30,10 +30,10 @@ interface Known {
   readonly baseline: Baseline
 }
 
-/** The last one: it is read for every change and for every look at the configuration. */
+/** The last one: the baseline is read for every change and every view of the configuration. */
 let known: Known | undefined
 
-/** Undefined where it cannot be read: whoever loads the file is told why. */
+/** Undefined if the file cannot be read; the loader of the file reports the reason. */
 export function readBaseline(file: string, environment: Environment): Baseline | undefined {
   const found = readText(file)
   if ('problem' in found) return undefined
@@ -49,7 +49,7 @@ export function readBaseline(file: string, environment: Environment): Baseline |
   return baseline
 }
 
-/** The baseline with what is stored, as the Model, in small steps; it is not frozen yet. */
+/** Reads the baseline with the stored edits into a Model, in small steps, without freezing it. */
 export function* loadMerged(
   file: string,
   environment: Environment,
@@ -60,7 +60,7 @@ export function* loadMerged(
   const baseline = readBaseline(file, environment)
   yield
   if (baseline === undefined || stored.length === 0) {
-    // What is wrong with the file is told by its own reader. If nothing is, the file changed since.
+    // The file reader reports errors of the file. If there are none, the file has changed since.
     const loaded = yield* loadFileSteps(file, { environment })
     const isSame = stored.length === 0 || loaded.result.value === undefined
     return isSame ? loaded : yield* loadMerged(file, environment, stored, known)
@@ -85,17 +85,17 @@ export function* loadOver(
   const { value, diagnostics } = result
   const reported = diagnostics.filter((one) => !isSealed(one))
   const digest = baseline.digest
-  if (value === undefined) return { result: refusal(reported), settings, files, digest }
+  if (value === undefined) return { result: rejection(reported), settings, files, digest }
   return { result: success(value, reported), settings, files, digest }
 }
 
-/** A credential that is stored is encrypted: it can not be read where it is. */
+/** Stored credentials are encrypted, so they are not readable where they are stored. */
 function isSealed({ code, origin }: Diagnostic): boolean {
   return code === 'PC0504' && origin.kind === 'object'
 }
 
 /**
- * Only files that the baseline names: whoever may edit resources may not thereby read what is on
+ * Only reads files that the baseline names: permission to edit resources must not grant access to
  * the disk of the gateway.
  */
 function readingOnly({ document }: Baseline, candidates: Candidates): ReadText {
@@ -110,7 +110,7 @@ function readingOnly({ document }: Baseline, candidates: Candidates): ReadText {
   }
 }
 
-/** Every text in the value: whatever may be a name of a file. */
+/** All strings in the value, each of which may be a file name. */
 function namesIn(value: unknown, found = new Set<string>()): ReadonlySet<string> {
   if (typeof value === 'string') found.add(value)
   else if (typeof value === 'object' && value !== null) {

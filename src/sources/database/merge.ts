@@ -3,19 +3,19 @@ import type { JsonObject, JsonValue } from '../../model/json.ts'
 import { pointerOf } from '../../model/json-pointer.ts'
 import { isObject, keyOf, type Resource, type ResourceKey } from './resources.ts'
 
-/** An edit of a resource, as it is stored. */
+/** A stored edit of a resource. */
 export interface StoredResource {
   readonly kind: Resource['kind']
   readonly id: string
-  /** `hidden`: the resource of the baseline is deleted. */
+  /** `hidden`: an edit deleted the resource of the baseline. */
   readonly state: 'set' | 'hidden'
-  /** What it was set to, as a whole; null if it is hidden. */
+  /** The whole edited value; null if hidden. */
   readonly value: JsonValue
-  /** What the baseline had when it was edited; null if it had none. */
+  /** The value in the baseline when it was edited; null if there was none. */
   readonly base: JsonValue
-  /** The change that stored it. */
+  /** The revision of the change that stored it. */
   readonly revision: number
-  /** The change that stored it first: resources of the database are in this order. */
+  /** The revision that first stored it; resources of the database are in this order. */
   readonly created: number
   readonly author: string
   readonly time: string
@@ -24,24 +24,24 @@ export interface StoredResource {
 export type Provenance = 'baseline' | 'database'
 
 export interface MergedResource extends Resource {
-  /** `merged`: the baseline has it, and it was edited. */
+  /** `merged`: the resource is in the baseline and was edited. */
   readonly origin: 'baseline' | 'database' | 'merged'
   readonly stored: StoredResource | undefined
-  /** Where the value of each field comes from, by its JSON pointer; of all of it, by an empty one. */
+  /** The origin of each field by its JSON pointer; the empty pointer is the whole value. */
   readonly provenance: Readonly<Record<string, Provenance>>
-  /** Fields that were edited and that the baseline has changed since: the edit holds. */
+  /** Edited fields that the baseline has changed since; the edit wins. */
   readonly drift: readonly string[]
 }
 
 export interface Merged {
   readonly resources: readonly MergedResource[]
-  /** Resources of the baseline that are deleted by an edit. */
+  /** Resources of the baseline that an edit deleted. */
   readonly hidden: readonly MergedResource[]
 }
 
 /**
- * The baseline with the edits. A field that was not edited follows the baseline, also when that
- * changes later; lists are edited as a whole.
+ * Merges the edits into the baseline. A field that was not edited follows later changes of the
+ * baseline; lists are edited as a whole.
  */
 export function mergeResources(
   baseline: ReadonlyMap<ResourceKey, Resource>,
@@ -54,7 +54,7 @@ export function mergeResources(
   return made
 }
 
-/** By all that is stored: it is merged for the reply to an edit, and for the gateway. */
+/** Keyed by the stored edits: they are merged for the response to an edit and for the gateway. */
 const wholes = new WeakMap<
   readonly StoredResource[],
   { readonly baseline: ReadonlyMap<ResourceKey, Resource>; readonly merged: Merged }
@@ -83,7 +83,7 @@ function mergeAll(
     if (edit === undefined) resources.push(untouched(own))
     else (edit.state === 'hidden' ? hidden : resources).push(merged(edit))
   }
-  // There may be thousands, which mostly come as they were stored.
+  // There may be thousands, and they usually arrive in order.
   if (!isOrdered) added.sort(order)
   for (const edit of added) resources.push(merged(edit))
   return { resources, hidden }
@@ -97,16 +97,13 @@ function isBefore(a: StoredResource, b: StoredResource): boolean {
   return a.kind === b.kind ? a.id < b.id : a.kind < b.kind
 }
 
-/*
- * Of what is the same as before, the result is the same object as before, by which whoever reads it
- * knows that there is nothing to read.
- */
+/* Unchanged input yields the same result object, so that the reader can skip it. */
 const untouchedOf = new WeakMap<Resource, MergedResource>()
 const mergings = new WeakMap<StoredResource, Merging>()
 
 interface Merging {
   readonly baseline: ReadonlyMap<ResourceKey, Resource>
-  /** What it is an edit of. */
+  /** The resource of the baseline that this edits. */
   readonly own: Resource | undefined
   merged: MergedResource | undefined
 }
@@ -126,7 +123,7 @@ function ownOf(
   const known = mergings.get(edit)
   if (known !== undefined && known.baseline === baseline) return known.own
   const own = baseline.get(keyOf(edit))
-  // What another baseline has nothing of, either, stays what it is.
+  // A new baseline that also lacks the resource does not change the result.
   const isSame = known !== undefined && known.own === own
   mergings.set(edit, { baseline, own, merged: isSame ? known.merged : undefined })
   return own
@@ -150,12 +147,12 @@ function hide(edit: StoredResource, own: Resource): MergedResource {
 
 function add(edit: StoredResource): MergedResource {
   const { kind, id, value } = edit
-  // The baseline had it once, and has it no longer.
+  // The baseline had the resource earlier but no longer does.
   const drift = edit.base === null ? [] : ['']
   return { kind, id, value, origin: 'database', stored: edit, provenance: STORED, drift }
 }
 
-/** What an edit makes of a value of the baseline. */
+/** Applies an edit to a value of the baseline. */
 export function mergedValue(
   { value, base }: Pick<StoredResource, 'value' | 'base'>,
   now: JsonValue,
@@ -206,7 +203,7 @@ function mergeFields(
     pointer: string,
   ): JsonObject {
     const merged: Record<string, JsonValue> = {}
-    // In the order of the edit: what the baseline has got since comes after it.
+    // In the order of the edit; keys added to the baseline since then come last.
     for (const key of new Set([
       ...Object.keys(edited),
       ...Object.keys(now),
@@ -239,7 +236,7 @@ function memberOf(object: JsonObject, key: string): JsonValue | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined
 }
 
-/** `__proto__` is a key like any other here. */
+/** `__proto__` is an ordinary key here. */
 function put(object: Record<string, JsonValue>, key: string, value: JsonValue): void {
   Object.defineProperty(object, key, {
     value,

@@ -1,14 +1,14 @@
-/** What a migration runs on: a connection within a transaction. */
+/** The connection that a migration runs on, within a transaction. */
 export interface Queries {
   query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly unknown[] }>
 }
 
-/** Locks of this program in a database that it may share with others. */
+/** Advisory locks of this program, in a database that other programs may share. */
 const LOCKS = { space: 0x706f7274, migrate: 1, write: 2, decisions: 3, usage: 4 } as const
 
 /**
- * In order, and never changed once they were released. Replicas of the version before go on
- * reading while a new one is rolled out, so a migration only adds.
+ * Migrations run in order and never change after a release. Replicas of the previous version keep
+ * reading during a rollout, so a migration only adds.
  */
 const MIGRATIONS: readonly string[] = [
   `create table portcullis_changes (
@@ -80,7 +80,7 @@ const MIGRATIONS: readonly string[] = [
    );`,
 ]
 
-/** Brings the tables up to date; several replicas may do so at once, and one of them does. */
+/** Brings the tables up to date; if several replicas call this at once, one of them migrates. */
 export async function migrate(client: Queries): Promise<void> {
   await client.query('begin')
   try {
@@ -100,7 +100,7 @@ export async function migrate(client: Queries): Promise<void> {
   }
 }
 
-/** Until the transaction ends. */
+/** Held until the transaction ends. */
 export async function lock(
   client: Queries,
   what: keyof Omit<typeof LOCKS, 'space'>,
@@ -108,7 +108,7 @@ export async function lock(
   await client.query('select pg_advisory_xact_lock($1, $2)', [LOCKS.space, LOCKS[what]])
 }
 
-/** A transaction that no other process is in at the same time, begun in one way there and back. */
+/** Begins a transaction that no other process can run at the same time, in one round trip. */
 export async function beginLocked(
   client: Queries,
   what: Parameters<typeof lock>[1],
@@ -116,7 +116,7 @@ export async function beginLocked(
   await client.query(`begin; select pg_advisory_xact_lock(${LOCKS.space}, ${LOCKS[what]})`)
 }
 
-/** A transaction that no other process is in at the same time. */
+/** Runs `work` in a transaction that no other process can run at the same time. */
 export async function withLock(
   client: Queries,
   what: Parameters<typeof lock>[1],

@@ -4,34 +4,34 @@ import { lineStarts } from '../file/document.ts'
 import type { Entry, Node } from '../file/node.ts'
 import { isObject, keyOf, type Resource } from './resources.ts'
 
-/** What messages call a stored resource. */
+/** The name of a stored resource in messages. */
 export function storedName(resource: Pick<Resource, 'kind' | 'id'>): string {
   return `database ${keyOf(resource)}`
 }
 
 /**
- * Stored resources as text that goes after that of the baseline, so that the reader of files can
- * say where something is. Every field has a line of its own, by which its place is found again.
+ * Renders stored resources as text after the text of the baseline, so that the file reader can
+ * report positions. Each field has its own line, which maps back to the field.
  */
 export class OverlayText {
-  /** Offsets at which lines begin, those of the baseline first. */
+  /** Offsets of line starts, beginning with those of the baseline. */
   readonly lines: number[]
   readonly #objects: string[] = []
   readonly #fields: string[] = []
   #text: string
 
-  /** `text`: what it goes after; it ends with the end of a line. */
+  /** `text`: the preceding text; it ends with a line break. */
   constructor(text: string) {
     this.#text = text
     this.lines = [...lineStarts(text)]
   }
 
-  /** With that of the baseline. */
+  /** Includes the text of the baseline. */
   get text(): string {
     return this.#text
   }
 
-  /** Where a line comes from, the first being 0. */
+  /** The origin of a line; the first line is 0. */
   originOf(line: number): ObjectOrigin | undefined {
     const [object, field] = [this.#objects[line], this.#fields[line]]
     return object === undefined || field === undefined
@@ -39,7 +39,7 @@ export class OverlayText {
       : { kind: 'object', object, field }
   }
 
-  /** The resource as an entry with its id as the key. */
+  /** Adds the resource as an entry with its id as the key. */
   add(resource: Resource): Entry {
     const object = storedName(resource)
     const keyStart = this.#offset
@@ -59,7 +59,7 @@ export class OverlayText {
     this.#text += text
   }
 
-  /** `text`: the end of a line, and `field` what that line holds. */
+  /** `text`: the end of a line; `field`: the field on that line. */
   #endLine(text: string, object: string, field: string): void {
     this.#text += text
     this.lines.push(this.#text.length)

@@ -29,7 +29,7 @@ function overlaid(edits: readonly StoredResource[]): Document {
   return overlayDocument(document, mergeResources(resourcesOf(document.value), edits))
 }
 
-/** Of everything in the value, and of something beside it that is not there. */
+/** Paths of everything in the value, and of a missing member next to it. */
 function pathsOf(value: unknown, path: Path = []): readonly Path[] {
   if (typeof value !== 'object' || value === null) return [path, [...path, 'absent', 0]]
   const inner = Object.entries(value).flatMap(([key, member]) =>
@@ -83,7 +83,7 @@ describe('stored resources in the document of a baseline', () => {
       object: 'database routes/new',
       field: 'name',
     })
-    // Its text is made by this.
+    // Renders the text.
     assert.equal(document.text, FILE + document.text.slice(FILE.length))
     assert.deepEqual(root.inner('routes', 2).span('value'), root.inner('routes', 2).span('value'))
     assert.deepEqual(originOf(document, ['routes', 1]), about)

@@ -7,9 +7,9 @@ import { RESOURCE_KINDS, type ResourceKind, shapeOf } from './resource-kinds.ts'
 import { keyOf, type ResourceKey, resourcesOf } from './resources.ts'
 
 /**
- * The document of a baseline, which must be in one piece, with stored resources in their places:
- * lines after those of the file say of which resource and field they are. Lists may have thousands
- * of items, and each of these has a text of its own, which is made when somebody has to show it.
+ * The document of a baseline, which must be in one piece, with the stored resources inserted: lines
+ * after those of the file map to a resource and a field. Lists may have thousands of items; the
+ * text of each item is rendered only when it is needed.
  */
 export function overlayDocument(baseline: Document, { resources, hidden }: Merged): Document {
   const ownText = baseline.text.endsWith('\n') ? baseline.text : `${baseline.text}\n`
@@ -63,7 +63,7 @@ export function overlayDocument(baseline: Document, { resources, hidden }: Merge
   }
 }
 
-/** The items of a list, with what each of them is read from. */
+/** A list of items, each with the resource that it is read from. */
 export interface ResourceList extends PieceList {
   resourceAt(index: number): MergedResource | undefined
 }
@@ -92,7 +92,7 @@ function listOf(
   }
 }
 
-/** An item that is stored; what is read from it says nothing of where it stands among others. */
+/** A stored item; its contents do not depend on its index. */
 class StoredPiece implements Piece {
   readonly value: JsonValue
   readonly object: string
@@ -146,7 +146,7 @@ class StoredText implements Place {
   }
 }
 
-/** Of a section that is no list. */
+/** The node of a section that is not a list. */
 function nodeOf(kind: ResourceKind, own: readonly Entry[], { start, end }: Node): Node {
   if (shapeOf(kind) === 'single') return (own[0] as Entry).value
   return { kind: 'mapping', entries: own, start, end }
@@ -164,7 +164,7 @@ export function sectionValue(
 
 const nodesByBaseline = new WeakMap<Document, ReadonlyMap<ResourceKey, Entry>>()
 
-/** The resources of the baseline in its tree, as entries; items of lists have the key of their list. */
+/** The resources of the baseline as entries of its tree; list items have the key of the list. */
 function nodesOf(baseline: Document): ReadonlyMap<ResourceKey, Entry> {
   const known = nodesByBaseline.get(baseline)
   if (known !== undefined) return known

@@ -9,7 +9,7 @@ import { routeSchema, tcpRouteSchema } from '../file/sections/routes.ts'
 import { uiSchema } from '../file/sections/special.ts'
 import { targetedPolicySchema } from '../file/sections/targeted.ts'
 
-/** What can be edited one by one: `config` belongs to the process, and `binds` is an older form. */
+/** Kinds that can be edited individually: `config` belongs to the process, `binds` is older. */
 export const RESOURCE_KINDS = [
   'gateways',
   'routes',
@@ -25,13 +25,13 @@ export const RESOURCE_KINDS = [
 
 export type ResourceKind = (typeof RESOURCE_KINDS)[number]
 
-/** How a kind is written in a file: by name, as a list, or as one section. */
+/** The form of a kind in a file: by name, as a list, or as a single section. */
 export type KindShape = 'record' | 'list' | 'single'
 
-/** The id of a section that there is one of. */
+/** The id of a section that occurs only once. */
 export const SINGLE_ID = 'default'
 
-/** Items of a list that have no name are called by their number. */
+/** Unnamed items of a list are named by their index. */
 export const UNNAMED: Readonly<Partial<Record<ResourceKind, string>>> = {
   routes: 'route',
   routeGroups: 'route-group',
@@ -49,7 +49,7 @@ export function isResourceKind(kind: string): kind is ResourceKind {
   return (RESOURCE_KINDS as readonly string[]).includes(kind)
 }
 
-/** What a value of the kind must look like. */
+/** The schema of a value of the kind. */
 export function schemaOf(kind: ResourceKind): z.ZodType {
   return SCHEMAS[kind]()
 }

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../model/json.ts'
 import { RESOURCE_KINDS, type ResourceKind, SINGLE_ID, shapeOf, UNNAMED } from './resource-kinds.ts'
 
-/** A part of a configuration that is edited as a whole. */
+/** A part of a configuration that is edited as a unit. */
 export interface Resource {
   readonly kind: ResourceKind
   readonly id: string
@@ -14,12 +14,12 @@ export function keyOf({ kind, id }: { readonly kind: ResourceKind; readonly id: 
   return `${kind}/${id}` satisfies ResourceKey as ResourceKey
 }
 
-/** The parts of a configuration, in the order of the file. */
+/** The resources of a configuration, in file order. */
 export function resourcesOf(configuration: unknown): ReadonlyMap<ResourceKey, Resource> {
   const found = new Map<ResourceKey, Resource>()
   const add = (kind: ResourceKind, name: string, value: JsonValue) => {
     let id = name
-    // Names that are given twice are an error of the file; nothing may be lost by it here.
+    // Duplicate names are an error of the file; this must not lose any resource.
     for (let n = 2; found.has(keyOf({ kind, id })); n++) id = `${name}~${n}`
     found.set(keyOf({ kind, id }), { kind, id, value })
   }
@@ -40,7 +40,7 @@ export function resourcesOf(configuration: unknown): ReadonlyMap<ResourceKey, Re
   return found
 }
 
-/** The name by which an item of a list can be edited; undefined if it has none. */
+/** The name by which an item of a list is edited; undefined if it has none. */
 export function nameIn(item: unknown): string | undefined {
   if (!isObject(item)) return undefined
   const { name, namespace, ruleName } = item

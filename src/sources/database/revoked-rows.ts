@@ -1,17 +1,17 @@
 import type { Queries } from './migrations.ts'
 
-/** Sessions that are over, by their keys; times are seconds since 1970. */
+/** Revoked sessions by key; times are seconds since 1970. */
 export interface RevokedRow {
   readonly keys: readonly string[]
   readonly before: number
   readonly until: number
 }
 
-/** Rows that are read again, in case some of them were stored after later ones. */
+/** Rows that are read again, in case some were stored after rows with a higher id. */
 const OVERLAP = 1_000
 const MAX_ROWS = 10_000
 
-/** Sessions that ended before they expire, as all replicas know them. */
+/** Sessions revoked before they expire, shared by all replicas. */
 export class RevokedRows {
   readonly #queries: Queries
   readonly #wake: () => void
@@ -19,13 +19,13 @@ export class RevokedRows {
   #last = 0
   readonly #known = new Set<number>()
 
-  /** `wake`: has the database looked at. */
+  /** `wake`: triggers a read of the database. */
   constructor(queries: Queries, wake: () => void) {
     this.#queries = queries
     this.#wake = wake
   }
 
-  /** Sessions of these keys end that were begun until `before`; both times in seconds since 1970. */
+  /** Revokes the sessions of these keys issued until `before`; times are seconds since 1970. */
   async add(keys: readonly string[], before: number | undefined, until: number): Promise<void> {
     await this.#queries.query(
       `with over as (delete from portcullis_revoked_sessions where until < extract(epoch from now())),
@@ -36,7 +36,7 @@ export class RevokedRows {
     )
   }
 
-  /** Called with all sessions that any replica ended, first with those of before. */
+  /** Called with all sessions that any replica revokes, starting with those already revoked. */
   onAdded(listener: (revoked: readonly RevokedRow[]) => void): void {
     this.#listener = listener
     this.#wake()
@@ -47,7 +47,7 @@ export class RevokedRows {
     const { rows } = await client.query(
       `select id, key, before, until from portcullis_revoked_sessions
        where id > $1 and until >= extract(epoch from now()) order by id limit ${MAX_ROWS}`,
-      // Numbers are drawn before they are stored: one that is smaller may come later.
+      // Ids are assigned before commit, so a lower id may appear later.
       [this.#last - OVERLAP],
     )
     const all = rows as readonly Readonly<Record<'id' | 'key' | 'before' | 'until', string>>[]

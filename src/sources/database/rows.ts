@@ -7,21 +7,21 @@ import { keyOf } from './resources.ts'
 import type { Sealing } from './sealing.ts'
 import { openValue } from './secrets.ts'
 
-/** A row as the database has it: secrets are encrypted. */
+/** A row as stored in the database; secrets are encrypted. */
 export interface SealedRow {
   readonly kind: string
   readonly id: string
   readonly state: 'set' | 'hidden' | 'reset'
   readonly value: JsonValue
   readonly base: JsonValue
-  /** bigint comes as a string. */
+  /** bigint is returned as a string. */
   readonly revision: string
   readonly created: string
   readonly author: string
   readonly time: string
 }
 
-/** `reset`: the edit is gone, and the resource is what the baseline says. */
+/** `reset`: the edit is removed, and the resource has the value of the baseline. */
 export interface NewRow {
   readonly kind: ResourceKind
   readonly id: string
@@ -40,19 +40,20 @@ const TIME = `to_char(c.time at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
 const OWN_COLUMNS = 'r.kind, r.id, r.state, r.value, r.base, r.revision, r.created'
 const COLUMNS = `${OWN_COLUMNS}, c.author, ${TIME}`
 
-/** All rows, or those that changed. */
+/** All rows, or only those that changed. */
 export interface Snapshot {
   readonly revision: number
-  /** When the newest change was made: two databases may have different ones of one number. */
+  /** The time of the newest change: two databases may use one revision for different changes. */
   readonly mark: string
   readonly rows: readonly SealedRow[]
 }
 
-/** Call it within a transaction that sees one state of the database. */
+/** Must be called in a transaction with a consistent snapshot. */
 export async function readRows(client: Queries): Promise<Snapshot> {
   const text = `select revision, ${TIME} from portcullis_changes c order by revision desc limit 1`
   const [newest] = (await client.query(text)).rows as readonly Marked[]
-  // One change may have stored thousands: its time is written once, which takes longer than the rest.
+  // One change may store thousands of rows; formatting its time is the slowest part, so it is
+  // formatted once.
   const { rows } = await client.query(
     `with changes as materialized (
        select c.revision, c.author, ${TIME} from portcullis_changes c
@@ -71,10 +72,10 @@ interface Marked {
 }
 
 /**
- * Only the rows that changed since what is known, also those that are gone (`reset`). Undefined
- * where the database does not have that revision, or has another under its number: after a failover
- * it may lack what was stored last. One statement, which sees one state of the database: replicas
- * ask this for every change, and each way there and back is waited for.
+ * Returns only the rows that changed since the known revision, including removed ones (`reset`).
+ * Undefined if the database does not have that revision, or has a different one under the same
+ * number: after a failover, the last changes may be missing. Uses one statement, which sees one
+ * snapshot: replicas run it for every change and wait for each round trip.
  */
 export async function readRowsSince(
   client: Queries,
@@ -109,14 +110,14 @@ interface SinceRow extends Omit<SealedRow, 'kind'> {
   readonly kind: string | null
 }
 
-/** A change with its rows, within a transaction; those as they are read again. */
+/** Inserts a change with its rows, within a transaction; returns the rows as they are read back. */
 export async function insertChange(
   client: Queries,
   revision: number,
   rows: readonly NewRow[],
   { action, author, comment }: ChangeBy,
 ): Promise<Snapshot> {
-  // What is notified is delivered when the transaction is committed, and not at all otherwise.
+  // The notification is delivered only if the transaction commits.
   const change = await client.query(
     `insert into portcullis_changes as c (revision, action, author, comment)
      values ($1, $2, $3, $4) returning ${TIME}, pg_notify('portcullis_changes', $5)`,
@@ -153,7 +154,7 @@ export function json(value: JsonValue): string | null {
   return value === null ? null : JSON.stringify(value)
 }
 
-/** What was stored when a revision was the newest. */
+/** The rows that were stored when the revision was the newest. */
 export async function readRowsAt(client: Queries, revision: number): Promise<readonly SealedRow[]> {
   const { rows } = await client.query(
     `select * from (
@@ -173,7 +174,7 @@ export function openRows(
   return rows.flatMap((row) => openRow(row, sealing) ?? [])
 }
 
-/** Undefined for one that is gone, and for kinds that a newer version added. */
+/** Undefined for a removed row and for kinds that a newer version added. */
 export function openRow(row: SealedRow, sealing: Sealing | undefined): StoredResource | undefined {
   const { kind, id, state, author, time } = row
   if (!isResourceKind(kind) || state === 'reset') return undefined
@@ -191,7 +192,7 @@ export function openRow(row: SealedRow, sealing: Sealing | undefined): StoredRes
   }
 }
 
-/** One resource of a change: what it was, and what it became. */
+/** One resource in a change, with its value before and after. */
 export interface HistoryEntry {
   readonly revision: number
   readonly kind: ResourceKind
@@ -208,12 +209,12 @@ export interface HistoryEntry {
 export interface HistoryQuery {
   readonly kind?: string | undefined
   readonly id?: string | undefined
-  /** Only older ones. */
+  /** Returns only older changes. */
   readonly before?: number | undefined
   readonly limit: number
 }
 
-/** The newest first. */
+/** Newest first. */
 export async function readHistory(
   client: Queries,
   { kind, id, before, limit }: HistoryQuery,
@@ -242,14 +243,14 @@ export async function readHistory(
       comment: row.comment,
       time: row.time,
       state: row.state,
-      // Of a first edit: what the baseline had.
+      // For a first edit: the value of the baseline.
       before: open(row.previous ?? row.base),
       after: open(row.value),
     }
   })
 }
 
-/** Edits of one resource before a revision, the newest first. */
+/** Edits of one resource before a revision, newest first. */
 export async function readEdits(
   client: Queries,
   own: { readonly kind: ResourceKind; readonly id: string; readonly before: number },

@@ -1,12 +1,12 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
 
-/** Encrypts texts that are stored. The first key encrypts, all of them decrypt. */
+/** Encrypts strings for storage. The first key encrypts; all keys decrypt. */
 export interface Sealing {
-  /** `context`: what the text belongs to; it opens nowhere else. */
+  /** `context`: the owner of the string; it can be decrypted only in this context. */
   seal(text: string, context: string): string
-  /** Undefined where no key fits, or where it was changed. */
+  /** Undefined if no key fits or the value was tampered with. */
   open(sealed: string, context: string): string | undefined
-  /** Whether it was sealed by another key than the first. */
+  /** Whether another key than the first one was used. */
   isOutdated(sealed: string): boolean
 }
 
@@ -19,7 +19,7 @@ const VERSION = 'v1'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** `keys`: of 32 bytes each. AES-256-GCM with a nonce of its own for each text. */
+/** `keys`: 32 bytes each. Uses AES-256-GCM with a separate nonce for each string. */
 export function createSealing(keys: readonly Buffer[]): Sealing {
   const own = keys.map(
     (key): SealingKey => ({
@@ -60,7 +60,7 @@ export function createSealing(keys: readonly Buffer[]): Sealing {
   }
 }
 
-/** `text`: keys of 64 hexadecimal digits, separated by commas, the newest first. */
+/** `text`: keys of 64 hexadecimal digits, separated by commas, newest first. */
 export function readKeys(text: string): readonly Buffer[] | undefined {
   const keys = text.split(',').map((one) => one.trim())
   if (!keys.every((key) => /^[0-9a-fA-F]{64}$/.test(key) && new Set(key).size > 4)) return undefined

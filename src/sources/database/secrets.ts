@@ -8,14 +8,14 @@ import type { Sealing } from './sealing.ts'
 
 type Path = readonly PropertyKey[]
 
-/** What stands in place of a secret in the database. */
+/** The key of the object that replaces a secret in the database. */
 const SEALED = '$sealed'
 const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----/
 const USER_INFO = /:\/\/[^\s/@:]*:[^\s/@]+@/
 
 /**
- * Texts in a value that are not for everybody: what the schema says, and, since a value may be
- * invalid and is looked at all the same, what is a secret by its name or its look.
+ * The paths of secret strings in a value: those marked in the schema and, since an invalid value
+ * may also be shown, those that look like secrets by name or content.
  */
 function secretPaths(kind: ResourceKind, value: JsonValue): readonly Path[] {
   const found = new Map<string, Path>()
@@ -42,11 +42,11 @@ function secretPaths(kind: ResourceKind, value: JsonValue): readonly Path[] {
   }
 }
 
-/** Keys whose values are secrets, where they are texts; `file` names one and is none. */
+/** Keys whose string values are secrets; `file` names a secret but is not one itself. */
 const SECRET_KEY =
   /^(?:api[-_]?key|key|keys|passw(?:or)?d|secret|token|htpasswd|credentials?|authorization|proxy-authorization|cookie|x-api-key|client[-_]?secret|secretAccessKey|sessionToken)$/i
 
-/** The value with every secret replaced. */
+/** Replaces every secret in the value. */
 function withSecrets(
   value: JsonValue,
   paths: readonly Path[],
@@ -77,7 +77,7 @@ export function sealValue(
   return withSecrets(value, paths, (secret) => ({ [SEALED]: sealing.seal(secret, context) }))
 }
 
-/** Thrown where a stored secret cannot be decrypted: what it belongs to cannot be served. */
+/** Thrown if a stored secret cannot be decrypted: the resource cannot be served. */
 export class SealedError extends Error {}
 
 export function openValue(
@@ -101,7 +101,7 @@ export function openValue(
     if (opened === undefined) throw new SealedError(`a secret in ${context} cannot be decrypted`)
     return opened
   }
-  // Nearly all values have no secret, and there may be thousands: these are not made anew.
+  // Almost all values have no secret, and there may be thousands: these are not copied.
   let opened: [string, JsonValue][] | undefined
   const keys = Object.keys(object)
   for (let i = 0; i < keys.length; i++) {
@@ -115,7 +115,7 @@ export function openValue(
   return opened === undefined ? object : Object.fromEntries(opened)
 }
 
-/** Whether a value as it is stored has a secret that an older key encrypted. */
+/** Whether a stored value has a secret that an older key encrypted. */
 export function isOutdated(value: JsonValue, sealing: Sealing): boolean {
   if (Array.isArray(value)) return value.some((item) => isOutdated(item, sealing))
   if (!isObject(value)) return false
@@ -125,13 +125,13 @@ export function isOutdated(value: JsonValue, sealing: Sealing): boolean {
 }
 
 /**
- * Shows values without their secrets, and takes them back: each is shown as a reference that says
- * nothing of it, by which whoever edits the rest can leave it as it is.
+ * Shows values with their secrets replaced by opaque references, and restores them: a client that
+ * edits other fields can leave a reference as it is.
  */
 export class SecretReferences {
   readonly #key: Buffer
 
-  /** `key`: the same for replicas that share a database; else references hold for one process. */
+  /** `key`: shared by replicas of one database; otherwise references are valid for one process. */
   constructor(key: Buffer = randomBytes(32)) {
     this.#key = key
   }
@@ -140,7 +140,7 @@ export class SecretReferences {
     return withSecrets(value, secretPaths(kind, value), (secret) => this.#referenceTo(secret))
   }
 
-  /** Undefined where a reference leads to nothing that the resource has now. */
+  /** Undefined if a reference does not match a current secret of the resource. */
   restore(value: JsonValue, kind: ResourceKind, now: readonly JsonValue[]): JsonValue | undefined {
     const known = new Map<string, string>()
     for (const one of now) {

@@ -12,7 +12,7 @@ test('what is stored right after the one before is on disk well before a second 
   const file = new StateFile(join(folder, 'state.json'), (error) => failures.push(error))
   const store = (revision: number) => file.write(() => ({ revision, mark: '', rows: [] }))
   try {
-    // The least of several: what a write takes is the disk's affair.
+    // The minimum of several runs: write time depends on the disk.
     let least = Number.POSITIVE_INFINITY
     for (let revision = 1; revision <= 6; revision++) {
       store(revision)

@@ -4,13 +4,13 @@ import type { Snapshot } from './rows.ts'
 const VERSION = 1
 
 /**
- * All of it is written, and edits may come one after the other: the pause after a write is this
- * many times what it took, up to a second. Until it is over, a gateway that is killed while the
- * database is down too comes back with the edit before.
+ * The whole file is rewritten, and edits may come in quick succession: the pause after a write is
+ * this many times the duration of the write, up to one second. If the gateway is killed during the
+ * pause while the database is also down, it restarts with the previous edit.
  */
 const PAUSE = { times: 20, max: 1_000 } as const
 
-/** The last rows of the database, as they are there: secrets in it are encrypted. */
+/** The last rows of the database as stored: secrets stay encrypted. */
 export class StateFile {
   readonly #path: string
   readonly #failed: (error: string) => void
@@ -22,7 +22,7 @@ export class StateFile {
     this.#failed = failed
   }
 
-  /** Undefined where there is none, or none that can be read. */
+  /** Undefined if there is no file or it is unreadable. */
   read(): Snapshot | undefined {
     try {
       const { version, revision, mark = '', rows } = JSON.parse(readFileSync(this.#path, 'utf8'))
@@ -36,7 +36,10 @@ export class StateFile {
     }
   }
 
-  /** Once what it is of is in effect, and no more often than now and then; the newest counts. */
+  /**
+   * Schedules a write, at a limited rate; only the newest snapshot is written. Deferred, so that
+   * the snapshot takes effect first.
+   */
   write(snapshot: () => Snapshot): void {
     this.#next = snapshot
     this.#timer ??= setTimeout(() => {
@@ -50,14 +53,14 @@ export class StateFile {
     }).unref()
   }
 
-  /** What is still to be written, at once. */
+  /** Writes a pending snapshot immediately. */
   flush(): void {
     const snapshot = this.#next
     this.#next = undefined
     if (snapshot !== undefined) this.#replace(snapshot())
   }
 
-  /** As a whole: whoever reads it finds the one before or this one. */
+  /** Replaces the file atomically: readers see either the previous or the new one. */
   #replace(snapshot: Snapshot): void {
     const next = `${this.#path}.${process.pid}.new`
     try {

@@ -33,21 +33,21 @@ export interface StoreOptions {
   readonly url: string
   readonly maxConnections: number
   readonly sealing: Sealing | undefined
-  /** Where the last rows are kept over a restart. */
+  /** Keeps the last rows across a restart. */
   readonly stateFile?: StateFile | undefined
   readonly events: StoreEvents
 }
 
 export interface StoreEvents extends FeedEvents {
-  /** What is stored is another than before, or is known for the first time. */
+  /** The stored configuration has changed, or is known for the first time. */
   readonly changed: () => void
 }
 
-/** What a store knows of itself. */
+/** The status of a store. */
 export interface StoreState {
   readonly revision: number
   readonly isConnected: boolean
-  /** Why it is not connected, or why what is stored cannot be read. */
+  /** The reason why it is not connected or why the stored rows cannot be read. */
   readonly problem: string | undefined
 }
 
@@ -57,18 +57,18 @@ export type ChangeOutcome<F> =
   | { readonly kind: 'stored'; readonly revision: number }
   | { readonly kind: 'failed'; readonly failure: F }
   | { readonly kind: 'no-key' }
-  /** `isUnknown`: the connection was lost when it may have been stored already. */
+  /** `isUnknown`: the connection was lost during commit, so the change may have been stored. */
   | { readonly kind: 'unavailable'; readonly detail: string; readonly isUnknown: boolean }
 
-/** Milliseconds. A replica that cannot get a turn says so, rather than let its caller wait. */
+/** Milliseconds. A replica that cannot acquire the lock fails instead of blocking its caller. */
 const TIMEOUTS = { connect: 5_000, statement: 15_000, query: 20_000, idle: 30_000 } as const
 
-/** The edits of a configuration, in PostgreSQL. */
+/** The edits of a configuration, stored in PostgreSQL. */
 export class Store {
   readonly #options: StoreOptions
   readonly #pool: pg.Pool
   readonly #feed: ChangeFeed
-  /** By kind and id: as they are in the database, for the state file, and opened. */
+  /** By kind and id: `#rows` as stored, for the state file; `#opened` decrypted. */
   #rows: ReadonlyMap<string, SealedRow> = new Map()
   #opened: Opened = new Map()
   #stored: readonly StoredResource[] = []
@@ -102,7 +102,7 @@ export class Store {
       events: {
         connected: events.connected,
         lost: (error, retryIn) => {
-          // From now on the file may be all that there is.
+          // From now on the file may be the only copy.
           this.#options.stateFile?.flush()
           this.#useStateFile()
           events.lost(error, retryIn)
@@ -111,7 +111,7 @@ export class Store {
     })
   }
 
-  /** Resolves when it is known what is stored: by the database, or by the file of its last state. */
+  /** Resolves when the stored configuration is known, from the database or from the state file. */
   get known(): Promise<void> {
     return this.#known.promise
   }
@@ -129,7 +129,7 @@ export class Store {
     }
   }
 
-  /** Follows the database until it is closed. */
+  /** Follows the database until closed. */
   start(): void {
     void this.#feed.run()
   }
@@ -141,8 +141,8 @@ export class Store {
   }
 
   /**
-   * One change as a whole. `plan` sees what is stored, and no other replica stores anything until
-   * its rows are in the database, so that what it checked is what will be.
+   * Stores one change atomically. `plan` sees the stored configuration, and no other replica can
+   * store anything until its rows are committed, so its checks stay valid.
    */
   async change<F>(
     plan: (stored: readonly StoredResource[]) => Promise<Planned<F>>,
@@ -176,7 +176,7 @@ export class Store {
       }
       return { kind: 'stored', revision: next.revision }
     } catch (error) {
-      // It is not known what state it is in: it is not used again, and with it ends its transaction.
+      // The state of the connection is unknown: closing it also ends its transaction.
       client.release(true)
       return unavailable(error, isCommitting)
     }
@@ -186,7 +186,7 @@ export class Store {
     return readHistory(this.#pool as Queries, query, this.#options.sealing)
   }
 
-  /** Edits of one resource before a revision, the newest first, some at a time. */
+  /** Edits of one resource before a revision, newest first, one page at a time. */
   edits(
     { kind, id }: Pick<StoredResource, 'kind' | 'id'>,
     before: number,
@@ -194,7 +194,7 @@ export class Store {
     return readEdits(this.#pool as Queries, { kind, id, before }, this.#options.sealing)
   }
 
-  /** What was stored at a revision; undefined if there was none. */
+  /** The resources stored at a revision; undefined if there was no such revision. */
   async at(revision: number): Promise<readonly StoredResource[] | undefined> {
     const client = this.#pool as Queries
     const { rows } = await client.query(
@@ -205,12 +205,12 @@ export class Store {
     return openRows(await readRowsAt(client, revision), this.#options.sealing)
   }
 
-  /** Sessions that ended before they expire, of all replicas. */
+  /** Sessions that any replica revoked before they expire. */
   get revocations(): RevokedRows {
     return this.#revoked
   }
 
-  /** Encrypts whatever an older key encrypted by the newest one; how many values that were. */
+  /** Re-encrypts values of older keys with the newest key; returns the number of values. */
   async rotate(): Promise<number> {
     const { sealing } = this.#options
     if (sealing === undefined) return 0
@@ -253,7 +253,7 @@ export class Store {
     return sealed
   }
 
-  /** What a writer builds on: what is known, with what other replicas stored since. */
+  /** The state that a writer builds on: the known state plus later changes of other replicas. */
   async #storedNow(client: Queries) {
     const known = { revision: this.#revision, mark: this.#mark, opened: this.#opened }
     const stored = this.#stored
@@ -267,7 +267,7 @@ export class Store {
     return { revision: since.revision, stored: [...opened.values()], since }
   }
 
-  /** So that whoever stored something sees it at once; if it fails, the feed brings it. */
+  /** Makes a change visible to its author immediately; if this fails, the feed delivers it. */
   async #refresh(client: pg.PoolClient): Promise<void> {
     try {
       await this.#read(client, false)
@@ -288,12 +288,12 @@ export class Store {
     this.#take(whole, NO_ROWS, NO_RESOURCES)
   }
 
-  /** Somebody else may have read more meanwhile. */
+  /** Another read may have been faster. */
   #takeSince(changes: Snapshot): void {
     if (changes.revision > this.#revision) this.#take(changes, this.#rows, this.#opened)
   }
 
-  /** `rows` and `opened`: what it is a change of. */
+  /** `rows` and `opened`: the state that the snapshot is based on. */
   #take(
     { revision, mark, rows: changed }: Snapshot,
     rows: ReadonlyMap<string, SealedRow>,
@@ -312,7 +312,7 @@ export class Store {
     stateFile.write(() => ({ revision, mark, rows: [...all.values()] }))
   }
 
-  /** False: what cannot be decrypted cannot be served, and what is known stays in effect. */
+  /** False if a secret cannot be decrypted: the known configuration stays in effect. */
   #use({ revision, mark, rows }: Snapshot, opened: Opened): boolean {
     try {
       this.#opened = withRows(opened, rows, this.#options.sealing)
@@ -347,7 +347,7 @@ function nameOf({ kind, id }: SealedRow): string {
   return `${kind}/${id}`
 }
 
-/** With rows that changed; what did not is the same object. */
+/** Applies changed rows; unchanged resources stay the same objects. */
 function withRows(opened: Opened, rows: readonly SealedRow[], sealing: StoreOptions['sealing']) {
   const all = new Map(opened)
   for (const row of rows) {

@@ -1,6 +1,6 @@
 import type { StoredResource } from './merge.ts'
 
-/** Stored resources as text for another process, in small steps: each is a line of its own. */
+/** Serializes stored resources for another process, in small steps, one resource per line. */
 export function* storedTextSteps(stored: readonly StoredResource[]): Generator<void, string> {
   const lines: string[] = []
   for (const one of stored) {

@@ -7,8 +7,8 @@ import type { MergedResource } from './merge.ts'
 import { RESOURCE_KINDS, type ResourceKind, schemaOf, shapeOf } from './resource-kinds.ts'
 
 /**
- * The whole as the text of a file that can be elsewhere: variables are filled in already, and the
- * files that it names are found from there too. It has secrets in it.
+ * The whole configuration as a file that works in another folder: variables are expanded, and the
+ * paths of files are absolute. The text contains secrets.
  */
 export function textForTools({ baseline, merged }: ConfigurationView): string {
   const folder = dirname(resolve(baseline.file))
@@ -19,7 +19,7 @@ export function textForTools({ baseline, merged }: ConfigurationView): string {
   for (const key of keys) {
     const kind = RESOURCE_KINDS.find((one) => one === key)
     const own = kind === undefined ? [] : (byKind.get(kind) ?? [])
-    // Edits may have deleted all that the file has of a kind.
+    // Edits may have deleted all resources of a kind that the file has.
     if (kind !== undefined && own.length === 0) continue
     const text =
       kind === undefined
@@ -44,7 +44,7 @@ function textOfKind(kind: ResourceKind, own: readonly MergedResource[], folder: 
   return `${begin}\n    ${texts.join(',\n    ')}\n  ${end}`
 }
 
-/** With paths from the root; `key`: only of this member of it. */
+/** Renders a value with absolute paths; `key`: only this member of it. */
 function textOf(value: unknown, schema: z.ZodType, folder: string, key?: string) {
   const relative = findAnnotated(schema, value).filter(
     ({ annotation, value: name }) =>
@@ -65,7 +65,7 @@ function indented(text: string, by: number): string {
   return text.replaceAll('\n', `\n${' '.repeat(by)}`)
 }
 
-/** What looks like a variable is none: all of them are filled in. */
+/** All variables are expanded already, so a remaining `$` is literal. */
 function escapeVariables(_: string, value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('$', '$$$$') : value
 }

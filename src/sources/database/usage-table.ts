@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { openPool } from './connection-pool.ts'
 import { migrate, type Queries, withLock } from './migrations.ts'
 
-/** What calls to one model of one provider used within a minute. */
+/** The usage of one model of one provider within one minute. */
 export interface StoredUsage {
   /** Milliseconds since 1970. */
   readonly time: number
@@ -16,30 +16,30 @@ export interface StoredUsage {
 
 export interface UsageTableOptions {
   readonly url: string
-  /** One of several that write to the table. */
+  /** Identifies one of the replicas that write to the table. */
   readonly replica: string
 }
 
-/** Milliseconds that anything that is asked of the database may take. */
+/** Milliseconds that a statement or a connection attempt may take. */
 const TIMEOUT = 10_000
 const SEARCH_TIMEOUT = 3_000
 const DAY = 86_400_000
 const KEPT_DAYS = 92
-/** Of those that are written at the same time. */
+/** The max number of days to remember; no more than these are written at the same time. */
 const MAX_DAYS = 4
 
 const PARTITION = /^portcullis_usage_(\d{8})$/
 
 /**
- * Usage of all replicas, in a table with a partition for each day: what is too old is dropped with
- * its partition. A row is what one replica knows of one minute, so that writing it again, after a
- * failure of which nobody knows what came of it, counts nothing twice.
+ * The usage of all replicas, in a table with one partition per day: old usage is dropped with its
+ * partition. A row holds the usage of one replica in one minute, so that writing it again after a
+ * failure with an unknown outcome does not count anything twice.
  */
 export class UsageTable {
   readonly #replica: string
   readonly #pool: pg.Pool
   #isMigrated = false
-  /** Days whose partitions are there. */
+  /** The days that already have partitions. */
   #days = new Set<number>()
 
   constructor({ url, replica }: UsageTableOptions) {
@@ -81,7 +81,7 @@ export class UsageTable {
     )
   }
 
-  /** Of all replicas together, by steps of so many milliseconds, the oldest first. */
+  /** Usage of all replicas combined, in steps of `step` milliseconds, oldest first. */
   async find(since: number, step: number, max: number): Promise<readonly StoredUsage[]> {
     await this.#prepare(new Set())
     const { rows } = await this.#pool.query({
@@ -117,7 +117,7 @@ export class UsageTable {
     }
   }
 
-  /** With each day a partition begins, and those that are too old go. */
+  /** Creates the partition of each new day and drops expired ones. */
   async #turn(client: pg.PoolClient, missing: readonly number[]): Promise<void> {
     await withLock(client as Queries, 'usage', async () => {
       for (const day of missing) {
@@ -133,7 +133,7 @@ export class UsageTable {
       )
       const oldest = partitionOf(dayOf(Date.now()) - KEPT_DAYS * DAY)
       for (const { name } of rows as readonly { readonly name: string }[]) {
-        // Names of one length are in the order of their times.
+        // Names have the same length, so they sort by time.
         if (PARTITION.test(name) && name < oldest) await client.query(`drop table ${name}`)
       }
     })

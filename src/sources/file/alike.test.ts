@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { loadText } from './load.ts'
 
-/** Routes that differ in a name alone, and what may be wrong with all of them. */
+/** Routes that differ only in their names, with options for errors that all of them share. */
 function file({ gateway = 'default', policy = 'authorization', action = 'allow', ref = 'b' }) {
   const route = (n: number) => `- name: route-${'x'.repeat(n)}
   gateways: [${gateway}]
@@ -34,7 +34,7 @@ describe('routes that are alike', () => {
   ] as const) {
     it(`${title} are understood one by one as the whole reader does`, () => {
       const text = file(what)
-      // An anchor is nothing that can be read quickly.
+      // The quick reader does not support anchors.
       const [quick, whole] = [text, text.replace('host: a:1', 'host: &x a:1')].map((text) =>
         loadText(text, 'gateway.yaml', { environment: {} }),
       )

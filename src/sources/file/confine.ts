@@ -1,15 +1,15 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import { type Result, refusal } from '../../diagnostics/result.ts'
+import { type Result, rejection } from '../../diagnostics/result.ts'
 import type { Model } from '../../model/model.ts'
 import { rejectedParts } from '../../model/rejected-parts.ts'
 
-/** Messages beyond the limit were left out, and may be anything. */
+/** Diagnostics beyond the limit are omitted and may be anything. */
 const LEFT_OUT = 'PC0001'
 
 /**
- * A Model that may be applied part by part: each of its errors is held by a part that fails closed.
- * An error that no part holds, as that of a policy whose target cannot be read, leaves open what
- * would have to be closed; so there is no Model then.
+ * Returns a Model that can be applied part by part: each of its errors belongs to a part that fails
+ * closed. An error that belongs to no part, such as a policy whose target cannot be read, would
+ * leave open what must be closed, so the whole Model is rejected.
  */
 export function confine(result: Result<Model>): Result<Model> {
   const { value: model, diagnostics } = result
@@ -20,7 +20,7 @@ export function confine(result: Result<Model>): Result<Model> {
     (one) => isWrong(one) && (one.code === LEFT_OUT || !held.has(identity(one))),
   )
   const [first] = loose
-  return first === undefined ? result : refusal([...diagnostics, unconfined(first, loose.length)])
+  return first === undefined ? result : rejection([...diagnostics, unconfined(first, loose.length)])
 }
 
 function identity({ code, message, origin }: Diagnostic): string {

@@ -4,47 +4,47 @@ import type { Expanded } from './expand.ts'
 import type { Entry, Node, ScalarNode } from './node.ts'
 import { offsetsOf } from './scalar-offsets.ts'
 
-/** What the user wrote: the text, the tree with its places, and the plain value to check. */
+/** The user's input: the text, the tree with positions, and the plain value to validate. */
 export interface Document extends Place, Piece {
-  /** The items of these keys are not in the tree: each is a piece of its own. */
+  /** The items of these keys are not in the tree: each is a separate piece. */
   readonly lists: ReadonlyMap<PropertyKey, PieceList>
-  /** What is wrong with the variables of all that was looked at up to now. */
+  /** Problems with the variables of the parts read so far. */
   readonly unfilled: () => readonly Diagnostic[]
 }
 
-/** What it takes to say where an offset is. */
+/** The data needed to locate an offset. */
 export interface Place {
   readonly file: string
   readonly text: string
-  /** Offsets at which lines begin. */
+  /** Offsets of line starts. */
   readonly lines: readonly number[]
-  /** Of a line that is none of the file: where it comes from. */
+  /** The origin of a line that is not in the file. */
   readonly beyond?: ((line: number) => Origin | undefined) | undefined
 }
 
-/** Something of a text, with its places and its value. */
+/** A part of a text, with its positions and its value. */
 export interface Piece {
   readonly root: Node
-  /** Variables filled in. */
+  /** With variables expanded. */
   readonly value: unknown
   readonly expanded: ReadonlyMap<Node, Expanded>
-  /** Of one that is in no file: what messages call it. Fields say where in it something is. */
+  /** The name in messages of a piece that is not in a file; positions in it are fields. */
   readonly object?: string | undefined
-  /** What its offsets are of, if that is not the document which it is a part of. */
+  /** The place that its offsets refer to, if not the document that it belongs to. */
   readonly place?: Place | undefined
 }
 
-/** Made when they are asked for, since all of them at once would fill the memory. */
+/** Pieces are created on demand, since all of them at once would use too much memory. */
 export interface PieceList {
   readonly length: number
   at(index: number): Piece
-  /** Of the item with all that follows it up to the next one. */
+  /** The span of the item up to the next one. */
   spanOf(index: number): Span
 }
 
 export type Path = readonly PropertyKey[]
 
-/** Offsets of the text; the end is exclusive. */
+/** Offsets in the text; the end is exclusive. */
 export interface Span {
   readonly start: number
   readonly end: number
@@ -62,7 +62,10 @@ export function diagnosticAt(place: Place, span: Span, message: Message): Diagno
   return hint === undefined ? diagnostic : { ...diagnostic, hint }
 }
 
-/** With the line that it speaks of, where only its place is told: a key, or what begins there. */
+/**
+ * Adds the line that a diagnostic refers to if only its position is known; marks the key or word
+ * that begins there.
+ */
 export function withExcerpt(place: Place, diagnostic: Diagnostic): Diagnostic {
   const { origin, excerpt } = diagnostic
   if (excerpt !== undefined || origin.kind !== 'file' || origin.file !== place.file) {
@@ -80,7 +83,7 @@ export function withExcerpt(place: Place, diagnostic: Diagnostic): Diagnostic {
 
 const MAX_MARKED = 80
 
-/** Where a thing begins: at its key where it has one, else at the thing. */
+/** The start of a value: its key if it has one, otherwise the value itself. */
 export function originOf(document: Document, path: Path): Origin {
   return originOfLocated(document, locate(document, path))
 }
@@ -89,31 +92,31 @@ export function originOfLocated(document: Place, located: Located): Origin {
   return originAt(located.piece.place ?? document, spanOfLocated(located, 'key').start)
 }
 
-/** The place of an offset. */
+/** The origin of an offset. */
 export function originAt(place: Place, offset: number): Origin {
   const line = lineAt(place.lines, offset)
   return place.beyond?.(line) ?? positionIn(place, line, offset)
 }
 
-/** The same, of a place that has nothing beyond its file. */
+/** The origin of an offset in a place without lines beyond its file. */
 export function positionAt(place: Place, offset: number): FileOrigin {
   return positionIn(place, lineAt(place.lines, offset), offset)
 }
 
 function positionIn({ file, text, lines }: Place, line: number, offset: number): FileOrigin {
   const start = lines[line - 1] as number
-  // Columns count code points: a pair of surrogates is one.
+  // Columns count code points: a surrogate pair is one.
   let column = 1
   for (let at = start; at < offset; at++) if (!isLowSurrogate(text.charCodeAt(at))) column++
   return { kind: 'file', file, line, column }
 }
 
-/** The span of what stands at the path, or of the nearest that is there above it. */
+/** The span of the value at the path, or of its nearest existing ancestor. */
 export function spanOf(document: Document, path: Path, part: 'key' | 'value'): Span {
   return spanOfLocated(locate(document, path), part)
 }
 
-/** A message about what stands at the path, or about the nearest that is there above it. */
+/** A diagnostic for the value at the path, or for its nearest existing ancestor. */
 export function diagnosticOf(
   document: Document,
   path: Path,
@@ -135,18 +138,18 @@ export function diagnosticOfLocated(
 export function spanOfLocated({ node, entry, isThere }: Located, part: 'key' | 'value'): Span {
   const key = entry && { start: entry.keyStart, end: entry.keyEnd }
   if (part === 'key' && key !== undefined) return key
-  // Of something large its key is shown, or its beginning.
+  // A mapping or list is represented by its key, or by its start.
   if (node.kind === 'scalar') return isThere || key === undefined ? node : key
   return key ?? node
 }
 
-/** The origin of an offset within the value of a scalar. */
+/** Maps an offset within the value of a scalar to its origin. */
 export function originWithin(place: Place, located: Located): (offset: number) => Origin {
   const { node, isThere, piece } = located
   if (node.kind !== 'scalar' || !isThere) {
     return () => originAt(place, spanOfLocated(located, 'key').start)
   }
-  // Looked for with the first message: of nearly all scalars there is none.
+  // Computed for the first diagnostic: almost all scalars have none.
   let back: readonly number[] | undefined | null = null
   return (offset) => {
     if (back === null) back = sourceOffsets(place.text, piece, node)
@@ -154,7 +157,7 @@ export function originWithin(place: Place, located: Located): (offset: number) =
   }
 }
 
-/** For each unit of a scalar's value, variables filled in, where it comes from. */
+/** The source offset of each unit of a scalar's expanded value. */
 function sourceOffsets(
   text: string,
   piece: Piece,
@@ -175,15 +178,15 @@ export function pieceAt(list: PieceList, index: PropertyKey | undefined): Piece 
   return isThere ? list.at(index) : undefined
 }
 
-/** What is found at a place, or the nearest that is there around it. */
+/** The node at a path, or its nearest existing ancestor. */
 export interface Located {
-  /** With the places that it has here. */
+  /** With its positions at this path. */
   readonly node: Node
   readonly entry: Entry | undefined
   readonly isThere: boolean
-  /** What the node is a part of. */
+  /** The piece that contains the node. */
   readonly piece: Piece
-  /** The node as its piece has it: of what stands elsewhere too, places are those it has there. */
+  /** The node as its piece has it: a repeated block keeps the positions of its first occurrence. */
   readonly own: Node
   readonly shift: number
 }
@@ -197,7 +200,7 @@ function locate(document: Document, path: Path): Located {
   return { ...locateIn(document, [key], 0), isThere: false }
 }
 
-/** The path counts from the given step on. */
+/** Follows the path from the given step. */
 export function locateIn(piece: Piece, path: Path, from: number): Located {
   let located = locateRoot(piece)
   for (let i = from; i < path.length && located.isThere; i++) {
@@ -249,7 +252,7 @@ export function lineStarts(text: string): readonly number[] {
   return starts
 }
 
-/** The line that the span begins on; what it covers of further lines is not shown. */
+/** The line that the span begins on; further lines of the span are not shown. */
 function excerptOf({ text, lines }: Place, { start, end }: Span): Excerpt {
   const line = lineAt(lines, start)
   const first = lines[line - 1] as number
@@ -262,14 +265,14 @@ function excerptOf({ text, lines }: Place, { start, end }: Span): Excerpt {
   return { text: all.slice(0, from) + meant + all.slice(to), start: from, end: to }
 }
 
-/** Values that are credentials by what their key is called, and passwords in URLs. */
+/** Values that are credentials by the name of their key, and passwords in URLs. */
 const CREDENTIALS =
   /((?:auth|authorization|cookie|credentials?|inline|key|passw[a-z]*|secret|token)["']?:\s*)(\[[^\]{}]*\]?|"[^"]*"?|'[^']*'?|[^,{}[\]"'#]+)/gi
 const USER_INFO = /(:\/\/[^\s/@:"']*:)([^\s/@"']+)(?=@)/g
 
 /**
- * Messages go to logs, and a line may hold more than what is meant. A value that is itself what is
- * wrong is shown: nobody could mend it else.
+ * Messages go to logs, and a line may contain other values. A value that is itself wrong is shown,
+ * because it could not be fixed otherwise.
  */
 function masked(text: string): string {
   const mask = (_: string, before: string, value: string) =>

@@ -3,7 +3,7 @@ import { lineStarts } from './document.ts'
 import type { Entry, ListNode, Node, ScalarNode } from './node.ts'
 import { readYaml } from './yaml-tree.ts'
 
-/** A change of one scalar, or of the item of a list that holds it; `from` is what must be there. */
+/** A change of one scalar, or of the list item that holds it; `from` is the expected text. */
 export type Edit =
   | {
       readonly kind: 'rewrite'
@@ -15,13 +15,13 @@ export type Edit =
 
 export interface Edited {
   readonly text: string
-  /** Those that could be made; the rest was left alone. */
+  /** The edits that were applied; the others were skipped. */
   readonly applied: readonly Edit[]
 }
 
 /**
- * The text with the edits made in place: comments, order and formatting stay as they are. What is
- * written in a way that cannot be edited for sure, such as a block or an alias, is left alone.
+ * Applies the edits in place: comments, order and formatting are preserved. Values that cannot be
+ * edited safely, such as blocks or aliases, are skipped.
  */
 export function applyEdits(text: string, edits: readonly Edit[]): Edited {
   const { root, problems } = readYaml(text)
@@ -53,14 +53,14 @@ interface Change {
   readonly insert: string
 }
 
-/** A scalar, and the item of the nearest list that it is, or is the only member of. */
+/** A scalar, and the item of the nearest list that the scalar is, or is the only member of. */
 interface Located {
   readonly scalar: ScalarNode
   readonly list: ListNode | undefined
   readonly item: Node | undefined
 }
 
-/** By where they begin: an entry at its key, an item at itself. Aliases make several of one. */
+/** Scalars by start offset: an entry starts at its key, an item at itself. Aliases repeat them. */
 function scalarsAt(root: Node, offset: number): readonly Located[] {
   const found: Located[] = []
   const visit = (node: Node, list: ListNode | undefined, item: Node | undefined) => {
@@ -105,7 +105,7 @@ function rewritten(
   return undefined
 }
 
-/** Whether just this text is read there. */
+/** Whether exactly this value is read there. */
 function holds(root: Node, start: number, end: number, value: string): boolean {
   if (root.kind === 'scalar')
     return root.start === start && root.end === end && root.value === value
@@ -113,7 +113,7 @@ function holds(root: Node, start: number, end: number, value: string): boolean {
   return inner.some((node) => holds(node, start, end, value))
 }
 
-/** The lines of an item that stands in lines of its own, unless it is the last one left. */
+/** Removes an item that has its own lines, unless it is the last item. */
 function removed(
   text: string,
   lines: readonly number[],

@@ -3,8 +3,8 @@ import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { lineStarts, type Place, withExcerpt } from './document.ts'
 
 /**
- * With the lines that they speak of, for what is found out after the file was read: when it is
- * compiled, or put into effect. Nothing is added where the file cannot be read any more.
+ * Adds excerpts to diagnostics found after the file was read, when it is compiled or applied. Adds
+ * nothing if the file can no longer be read.
  */
 export function withExcerpts(
   path: string,

@@ -1,22 +1,21 @@
 import type { Problem } from './problem.ts'
 
-/** The variables that `${NAME}` stands for. */
+/** The values of `${NAME}` variables. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-// biome-ignore lint/suspicious/noTemplateCurlyInString: this is what a file says
+// biome-ignore lint/suspicious/noTemplateCurlyInString: this is the syntax in a file
 const HOW_TO_WRITE = 'write ${NAME} or ${NAME:-default}; write $${ for a literal ${'
 
-/** A text in which variables are filled in; `sources` leads each unit back to where it was. */
+/** A string with variables expanded; `sources` maps each unit back to its original offset. */
 export interface Expanded {
   readonly text: string
   readonly sources: readonly number[]
 }
 
 /**
- * `${NAME}`, `${NAME:-otherwise}` and `$NAME`, with `$$` for a dollar. Any other dollar is one:
- * regular expressions and password hashes need no escape. `$NAME` in a longer value stays as it
- * is where the variable is not set, since it may be a part of a hash; that is reported, because
- * it may also have been meant.
+ * Expands `${NAME}`, `${NAME:-default}` and `$NAME`; `$$` is a literal dollar. Any other dollar is
+ * literal: regular expressions and password hashes need no escape. An unset `$NAME` within a longer
+ * value is kept, since it may be part of a hash; it is reported, because it may also be a variable.
  */
 export function expand(
   text: string,

@@ -13,7 +13,7 @@ import {
   type Piece,
 } from './document.ts'
 
-/** What was written at a path of a document. */
+/** The value at a path of a document. */
 export class FilePlace implements Place {
   readonly #document: Document
   readonly #path: Path
@@ -23,7 +23,7 @@ export class FilePlace implements Place {
     this.#path = path
   }
 
-  /** The same path in another document, there within the item of its list with this number. */
+  /** The same path in another document, in the list item with this index. */
   in(document: Document, index: number): FilePlace {
     const path = this.#path[1] === index ? this.#path : this.#path.with(1, index)
     return new FilePlace(document, path)
@@ -46,7 +46,7 @@ export class FilePlace implements Place {
   }
 }
 
-/** What was written at a path of a piece that has a text of its own, whatever it is a part of. */
+/** The value at a path of a piece that has its own text, independent of the document around it. */
 export class PiecePlace implements Place {
   readonly #text: InText
   readonly #piece: Piece

@@ -1,20 +1,20 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import { refusal } from '../../diagnostics/result.ts'
+import { rejection } from '../../diagnostics/result.ts'
 import type { Source, Update } from '../source.ts'
 import type { Loaded } from './load.ts'
 import { FileWatch, type FollowedFile } from './watch.ts'
 
 export interface FileSourceOptions {
   readonly main: FollowedFile
-  /** Named by what was read first. */
+  /** The files named by the first version that was read. */
   readonly files: readonly FollowedFile[]
   readonly load: () => Promise<Loaded>
-  /** As Source.isStrict: a file is, unless told otherwise. */
+  /** See Source.isStrict; true for a file by default. */
   readonly isStrict?: boolean
   readonly openWatch?: (changed: () => void) => Pick<FileWatch, 'follow' | 'close'>
 }
 
-/** A file and the files that it names, also those that a file that is rejected names. */
+/** Follows a file and the files that it names, including those named by a rejected file. */
 export class FileSource implements Source {
   readonly isStrict: boolean
   readonly #options: FileSourceOptions
@@ -61,12 +61,12 @@ export class FileSource implements Source {
       follow(files)
       return read
     } catch (error) {
-      return { result: refusal([brokenOff(this.#options.main.path, error)]) }
+      return { result: rejection([brokenOff(this.#options.main.path, error)]) }
     }
   }
 }
 
-/** What is said where reading or applying a file threw. */
+/** The diagnostic for an exception thrown while a file is read or applied. */
 export function brokenOff(file: string, error: unknown): Diagnostic {
   const problem = error instanceof Error ? error.message : String(error)
   return {

@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs'
 
-/** The version of a file that is not there. */
+/** The version of a missing file. */
 export const ABSENT = 'ENOENT'
 
 /**
- * Tells a file from what it was before. Links are followed: what counts is what would be read. The
- * time of the last change of anything about it counts, too: a tool may restore the time of its
- * content, and a file that could not be read may be readable with the same content.
+ * Identifies the version of a file. Symlinks are followed: the file that would be read counts. The
+ * ctime is included, because a tool may restore the mtime, and an unreadable file may become
+ * readable with the same content.
  */
 export function stampOf(path: string): string {
   try {

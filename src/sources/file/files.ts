@@ -7,16 +7,16 @@ import type { Message } from '../../reach/checks/place.ts'
 import { ABSENT } from './file-version.ts'
 import type { SectionNode } from './section-node.ts'
 
-/** A file that the configuration names: it is watched, and a change of it is one of the Model. */
+/** A file that the configuration names: it is watched, and a change of it changes the Model. */
 export interface NamedFile {
-  /** As it is opened. */
+  /** The path that is opened. */
   readonly path: string
   readonly origin: Origin
-  /** From before it was read. */
+  /** Taken before the file is read. */
   readonly stamp: string
 }
 
-/** The text of a file, or why there is none. */
+/** Reads the text of a file, or returns the reason why it cannot be read. */
 export type ReadText = (
   path: string,
 ) => { readonly stamp: string } & ({ readonly text: string } | { readonly problem: string })
@@ -26,21 +26,21 @@ function isAbsent(found: ReturnType<ReadText>): boolean {
 }
 
 export interface NamedFiles {
-  /** Opens the file that stands at the node; what is wrong, if anything. */
+  /** Opens the file named at the node; returns the problem, if any. */
   read(name: string, at: SectionNode): Message | undefined
   textOf(name: string): string | undefined
-  /** The text as a secret, which is called after the file as the document names it. */
+  /** The text as a secret, named after the file as written in the document. */
   secretOf(name: string): SecretRef | undefined
-  /** All that were named, also those that could not be read, in the order of the document. */
+  /** All named files, including unreadable ones, in document order. */
   list(): readonly NamedFile[]
 }
 
-/** The paths that a name may stand for, the first that exists counts. */
+/** The paths that a name may refer to; the first existing one is used. */
 export type Candidates = (name: string) => readonly string[]
 
 /**
- * Relative paths start at the folder of the document. A file that is not there is looked for in
- * the working directory, where files written for others expect theirs.
+ * Relative paths are resolved against the folder of the document. If the file does not exist there,
+ * the working directory is tried, which files written for other gateways expect.
  */
 export function candidatesFrom(folder: string): Candidates {
   return (name) => [...new Set([resolve(folder, name), resolve(name)])]
@@ -48,7 +48,7 @@ export function candidatesFrom(folder: string): Candidates {
 
 interface Tried {
   readonly found: ReturnType<ReadText>
-  /** The paths at which it was looked for. */
+  /** The paths that were tried. */
   readonly paths: readonly string[]
 }
 
@@ -67,7 +67,7 @@ export function namedFiles(candidates: Candidates, readText: ReadText): NamedFil
     const at = all.findIndex((path) => !isAbsent(textAt(path)))
     const paths = at === -1 ? all : all.slice(0, at + 1)
     for (const path of paths) {
-      // One that appears later where it was looked for first counts from then on.
+      // If a file appears later at a preferred path, it takes precedence.
       if (!named.has(path)) named.set(path, { path, origin, stamp: textAt(path).stamp })
     }
     return { found: textAt(all[Math.max(0, at)] as string), paths }
@@ -93,7 +93,7 @@ export function namedFiles(candidates: Candidates, readText: ReadText): NamedFil
       const known = secrets.get(name)
       const text = known === undefined ? textOf(name) : undefined
       if (text === undefined) return known
-      // Files may be long, as one of all users is: OpenSSL is quicker than the hash of schemas.
+      // Files may be long, such as a list of all users; OpenSSL is faster than the hash of schemas.
       const version = secretVersion(createHash('sha256').update(text).digest())
       const made = sealSecret(text, name, version)
       secrets.set(name, made)

@@ -5,7 +5,7 @@ import { diagnosticAt } from './document.ts'
 import type { SectionNode } from './section-node.ts'
 import { foreignKey } from './unsupported-keys.ts'
 
-/** What zod found, with its place in the file. */
+/** Converts zod issues to diagnostics with positions in the file. */
 export function diagnoseIssues(
   issues: readonly z.core.$ZodIssue[],
   context: Pick<IssueContext<SectionNode>, 'node' | 'schema' | 'furtherKeys'>,

@@ -4,7 +4,7 @@ import { fileSchema } from './schema.ts'
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema
 
-/** The file as JSON Schema, for editors and other programs. */
+/** The JSON Schema of the file, for editors and other programs. */
 export function fileJsonSchema(): JsonSchema {
   const { $schema, ...schema } = z.toJSONSchema(fileSchema, {
     io: 'input',
@@ -21,14 +21,14 @@ export function fileJsonSchema(): JsonSchema {
   return { $schema, title: 'Portcullis', ...schema } as JsonSchema
 }
 
-/** The same for editors, which see what is written: a variable may stand for numbers and words. */
+/** The JSON Schema for editors: in unexpanded text, variables may replace numbers and keywords. */
 export function editorJsonSchema(): JsonSchema {
   return withVariables(fileJsonSchema()) as JsonSchema
 }
 
 const VARIABLE = '\\$(\\{[A-Za-z_]|[A-Za-z_][A-Za-z0-9_]*$)'
 
-/** Members that hold values, or schemas of keys, and no schema of a value. */
+/** Members that hold values or key schemas rather than schemas of values. */
 const OPAQUE: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'propertyNames'])
 
 function withVariables(schema: unknown): unknown {
@@ -40,7 +40,7 @@ function withVariables(schema: unknown): unknown {
   ])
   const copy = Object.fromEntries(entries)
   const { type, pattern } = copy
-  // Each of these members speaks of one type: bounds of numbers leave texts alone.
+  // Each of these members applies to one type only: numeric bounds do not affect strings.
   if (type === 'integer' || type === 'number' || type === 'boolean') {
     return { ...copy, type: [type, 'string'], pattern: VARIABLE }
   }

@@ -6,53 +6,53 @@ import { type Document, positionAt } from './document.ts'
 import { FilePlace } from './file-place.ts'
 import type { Reading } from './reading.ts'
 
-/** What an item of a list is read as, with the backends that it defines in place. */
+/** The result of reading a list item, with the backends that it defines in place. */
 export interface ReadItem extends Placed<{ readonly name: string; readonly origin: Origin }> {
   readonly backends?: readonly PlacedBackend[]
 }
 
-/** Reads the item with this number, or takes it as it is known. */
+/** Reads the item with this index, or reuses the cached item. */
 export type ItemReader<Item = ReadItem> = <T extends Item>(
   index: number,
   read: (reading: Reading) => T,
 ) => T
 
-/** What was read before, and need not be read again. */
+/** A cache of items that need not be read again. */
 export interface ItemMemory {
-  /** For one reading of a list. */
+  /** Starts one pass over a list. */
   open(reading: Reading, key: string): ItemReader
-  /** The same for `policies`, if these are remembered. */
+  /** The same for `policies`, if they are cached. */
   openPolicies?(reading: Reading): ItemReader<readonly Targeted[]>
 }
 
-/** An item as it was read, and all that it was read from but for its number. */
+/** An item as it was read, and everything it was read from except its index. */
 interface Known {
   readonly text: string
   readonly column: number
   readonly item: ReadItem
-  /** Backends that it names. */
+  /** The backends that it names. */
   readonly references: readonly BackendReference[]
-  /** Lines from that of the item to the one that its thing says it is on. */
+  /** The number of lines from the start of the item to the line in its origin. */
   readonly offset: number
-  /** Of one that is called by its number, the number. */
+  /** The index, if the item is named by its index. */
   readonly index: number | undefined
 }
 
 /**
- * The items of a file's lists as they were read last. Of a long file mostly one item changes: the
- * others are not read again, and are the same objects as before, so that nothing after the reader
- * compares or compiles them either. Those that are on other lines now, since something was inserted
- * or removed above them, are told so: see model/moves.ts.
+ * Caches the items of a file's lists from the last read. In a long file, usually one item changes:
+ * the others are not read again, and stay the same objects, so that nothing after the reader
+ * compares or compiles them either. Items whose lines shifted, because something was inserted or
+ * removed above them, are updated: see model/moves.ts.
  *
- * An item is kept only if it depends on nothing but its text: one that names a file, fills in a
- * variable or had anything reported about it is read each time. One without a name depends on its
- * number, too.
+ * An item is cached only if it depends on nothing but its text: an item that names a file, expands
+ * a variable or has diagnostics is read each time. An item without a name also depends on its
+ * index.
  */
 export class KnownItems implements ItemMemory {
   readonly #lists = new Map<string, readonly (Known | undefined)[]>()
   #moves = new Moves()
 
-  /** What was moved by all that was read since it was asked for. */
+  /** Returns the moves recorded since the last call. */
   takeMoves(): Moves {
     const moves = this.#moves
     this.#moves = new Moves()
@@ -83,7 +83,7 @@ export class KnownItems implements ItemMemory {
       const { line, column } = positionAt(document, start)
       const known = find(text, column, index)
       if (known !== undefined) {
-        // With the text of this document: that of the one before need not stay in memory.
+        // Keeps the text of this document, so that the previous document need not stay in memory.
         after[index] = { ...known, text }
         this.#move(known, line)
         for (const one of known.references) reading.references.push(rebound(one, document, index))
@@ -119,8 +119,8 @@ function lineOf({ origin }: ReadItem['thing']): number | undefined {
 }
 
 /**
- * Finds what is known of items, asked for in their order. Most are where the next one is expected;
- * after several that are not, they are looked up by their text.
+ * Finds cached items, in order. Most are at the next expected index; after several misses, items
+ * are looked up by their text.
  */
 function finder(known: readonly (Known | undefined)[]) {
   let next = 0
@@ -137,7 +137,7 @@ function finder(known: readonly (Known | undefined)[]) {
     return found
   }
   return (text: string, column: number, index: number): Known | undefined => {
-    // The one before it was added, changed or removed: or none was.
+    // Either no item changed before this one, or one was added, changed or removed.
     const near = takenAt(next, text, column, index) ?? takenAt(next + 1, text, column, index)
     if (near !== undefined || ++misses < 2) return near
     byText ??= new Map([...known].map((one, at) => [one?.text ?? '', at]))
@@ -146,7 +146,7 @@ function finder(known: readonly (Known | undefined)[]) {
   }
 }
 
-/** The same reading, which says when something depends on more than the text, and is reported. */
+/** Wraps a reading to observe its diagnostics and any dependency on more than the item's text. */
 export function watchReading(
   reading: Reading,
   depends: () => void,
@@ -180,7 +180,7 @@ function reboundItem<T extends ReadItem>(item: T, document: Document, index: num
   )
 }
 
-/** The item with the backends that it defines in place, which know it. */
+/** Returns the item with the backends that it defines in place; each refers to its owner. */
 export function withOwned<T extends object>(
   item: T,
   backends: readonly PlacedBackend[],

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { type Result, refusal } from '../../diagnostics/result.ts'
+import { type Result, rejection } from '../../diagnostics/result.ts'
 import { sentenceOf } from '../../diagnostics/system-error.ts'
 import { freeze } from '../../model/freeze.ts'
 import type { Model } from '../../model/model.ts'
@@ -16,41 +16,41 @@ import { NotQuick, type ReadOptions, readDocument } from './read.ts'
 import { toModel } from './to-model.ts'
 
 export interface LoadOptions {
-  /** What messages call it, where that is not its path. */
+  /** The name in messages, if different from the path. */
   readonly shownAs?: string
   readonly environment: Environment
-  /** A long text that only `yaml` can read is not read, for that takes long: NotQuick is thrown. */
+  /** Throws NotQuick for a long text that only `yaml` can read, because that is slow. */
   readonly isQuick?: boolean
-  /** How files that it names are read; by default, from the disk. */
+  /** Reads the files that it names; by default, from disk. */
   readonly readText?: ReadText
-  /** What was read of it before, and is to be known the next time. */
+  /** The items cached by earlier reads, updated by this one. */
   readonly known?: KnownItems | undefined
 }
 
 export interface Loaded {
   readonly result: Result<Model>
-  /** Of the process: a file has both. Undefined where there is no Model. */
+  /** The settings of the process, which a file also contains. Undefined if there is no Model. */
   readonly settings: Settings | undefined
-  /** The files that were named in it, to be watched with it. */
+  /** The files named in it, which are watched as well. */
   readonly files: readonly NamedFile[]
-  /** SHA-256 of the text, in hexadecimal; undefined where it could not be read. */
+  /** SHA-256 of the text, in hexadecimal; undefined if it could not be read. */
   readonly digest?: string | undefined
-  /** As Update.settled. */
+  /** See Update.settled. */
   readonly settled?: (outcome: Pick<Outcome, 'isApplied'>) => void
 }
 
-/** More than this is no configuration, but a mistake. */
+/** A larger file is not a configuration, but a mistake. */
 const MAX_BYTES = 64 * 1024 * 1024
 
-/** `yaml` reads this many characters in some twenty milliseconds. */
+/** `yaml` reads this many characters in about twenty milliseconds. */
 const MAX_AT_ONCE = 32 * 1024
 
-/** A file, and the files that it names, as the Model. */
+/** Reads a file, and the files that it names, into a Model. */
 export function loadFile(path: string, options: LoadOptions): Loaded {
   return frozen(runToCompletion(loadFileSteps(path, options)))
 }
 
-/** The same for a text that is here already; `path` is where relative paths start from. */
+/** The same for a given text; relative paths are resolved against `path`. */
 export function loadText(text: string, path: string, options: LoadOptions): Loaded {
   return frozen(runToCompletion(loadTextSteps(text, path, options)))
 }
@@ -61,7 +61,7 @@ function frozen(loaded: Loaded): Loaded {
   return loaded
 }
 
-/** The same in small steps, for whoever has something else to do meanwhile; not frozen yet. */
+/** The same in small steps, for callers with other work in between; does not freeze the Model. */
 export function* loadFileSteps(path: string, options: LoadOptions): Generator<void, Loaded> {
   const { shownAs = path } = options
   const found = readText(path)
@@ -69,7 +69,7 @@ export function* loadFileSteps(path: string, options: LoadOptions): Generator<vo
     const origin = { kind: 'file', file: shownAs, line: 1, column: 1 } as const
     const message = `the file cannot be read: ${found.problem}`
     const said = { code: 'PC0201', severity: 'error', message, origin } as const
-    return { result: refusal([said]), settings: undefined, files: [] }
+    return { result: rejection([said]), settings: undefined, files: [] }
   }
   yield
   const loaded = yield* loadTextSteps(found.text, path, options)
@@ -95,7 +95,7 @@ function* loadOnce(
   const { value: document, diagnostics } = readDocument(text, { file: shownAs, environment, how })
   yield
   if (document === undefined) {
-    return { result: refusal(diagnostics), settings: undefined, files: [] }
+    return { result: rejection(diagnostics), settings: undefined, files: [] }
   }
   const folder = dirname(resolve(path))
   return yield* toModel(document, { candidates: candidatesFrom(folder), readText: read, known })

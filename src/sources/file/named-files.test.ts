@@ -19,7 +19,7 @@ routes:
 `
 const USER = 'ann:$2y$05$abcdefghijklmnopqrstuuIMOvZ4DRyjL2Tq3Yk1Oj5Yl5yOe3ZVi\n'
 
-/** What `validate` says in a folder where the file itself is one below. */
+/** The output of `validate` in a folder with the configuration in a subfolder. */
 function validated(name: string, at: readonly ('beside' | 'here')[]) {
   const own = join(folder, name)
   mkdirSync(join(own, 'sub'), { recursive: true })

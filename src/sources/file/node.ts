@@ -1,11 +1,11 @@
-/** A YAML or JSON text as a tree that knows where everything stands; offsets are UTF-16 units. */
+/** A YAML or JSON text as a tree with positions; offsets are UTF-16 units. */
 export type Node = ScalarNode | ListNode | MappingNode
 
 export interface ScalarNode {
   readonly kind: 'scalar'
   readonly value: Scalar
   readonly style: Style
-  /** Of a block scalar, `start` is at its `|` or `>`. */
+  /** For a block scalar, the offset of its `|` or `>`. */
   readonly start: number
   readonly end: number
 }
@@ -32,24 +32,24 @@ export interface Entry {
   readonly keyStart: number
   readonly keyEnd: number
   readonly value: Node
-  /** Of a value that may stand elsewhere, too. */
+  /** Set for a value whose text may be repeated elsewhere. */
   readonly block?: Block
-  /** How much further on than the value says it stands here; absent: it stands where it says. */
+  /** The offset to add to the positions in the value; absent if they are exact. */
   readonly shift?: number
 }
 
-/** What stands in several places, as it was read at the first of them. */
+/** A repeated text, as read at its first occurrence. */
 export interface Block {
   readonly node: Node
-  /** Where its text began there. */
+  /** The start of the text at its first occurrence. */
   readonly start: number
-  /** Its plain value, once somebody wanted it: one for all places. */
+  /** The plain value, computed on first use and shared by all occurrences. */
   value: unknown
 }
 
-/** What a plain scalar means: the core schema of YAML 1.2. */
+/** Resolves a plain scalar by the core schema of YAML 1.2. */
 export function resolvePlain(text: string): Scalar {
-  // Most scalars are words that no rule below begins with.
+  // Most scalars are words that do not begin like any of the patterns below.
   if (text !== '' && !BEGINNINGS.has(text.charCodeAt(0))) return text
   if (/^(?:~|null|Null|NULL|)$/.test(text)) return null
   if (/^(?:true|True|TRUE)$/.test(text)) return true

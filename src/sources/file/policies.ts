@@ -9,22 +9,22 @@ import type { SectionNode } from './section-node.ts'
 import { UNSUPPORTED_POLICIES, unsupportedPolicy } from './unsupported-keys.ts'
 
 export interface PolicyPlace {
-  /** In the order in which a key is looked up: at a route, `traffic` before `backend`. */
+  /** In lookup order of keys: on a route, `traffic` before `backend`. */
   readonly sections: readonly Section[]
   readonly level: Level
-  /** What the policy is called that these are fields of; with a colon where it has no name. */
+  /** The name of the policy that these fields belong to; with a colon if it has no name. */
   readonly policy: string
-  /** Of the mapping, the keys that are policies; all of them unless told. */
+  /** The keys of the mapping that are policies; all keys by default. */
   readonly keys?: readonly string[]
-  /** Further spellings of keys at this place: `tls` for `backendTLS`. */
+  /** Additional names of keys at this place: `tls` for `backendTLS`. */
   readonly spellings?: Readonly<Record<string, string>>
-  /** Whoever is not served yet is not told of each part that is not. */
+  /** Skips unsupported policies instead of reporting each. */
   readonly isLenient?: boolean
 }
 
 const anyMapping = z.looseObject({})
 
-/** The fields of a mapping, each a policy of its own, in the order of execution. */
+/** Reads the fields of a mapping, each a separate policy, in execution order. */
 export function readPolicies(
   reading: Reading,
   node: SectionNode,
@@ -50,7 +50,7 @@ export function readPolicies(
       if (one !== undefined) found.push(one)
     }
   }
-  // Most places have one.
+  // Most places have only one.
   if (found.length > 1) found.sort((a, b) => a.order - b.order)
   return found.map(({ policy }) => policy)
 }
@@ -58,12 +58,12 @@ export function readPolicies(
 interface Found {
   readonly kind: string
   readonly key: string
-  /** Of execution. */
+  /** The position in execution order. */
   readonly order: number
   readonly policy: Attached
 }
 
-/** Undefined where it is left out. */
+/** Undefined if the key is skipped. */
 function readKey(
   reading: Reading,
   at: SectionNode,
@@ -100,8 +100,8 @@ function readKey(
 }
 
 /**
- * The key of a policy; of a mapping that only groups policies, its own and each within. A policy may
- * also have others within it: `ai.promptGuard` is one of its own.
+ * The key of a policy. For a mapping that only groups policies, its own key and those within. A
+ * policy may also contain others: `ai.promptGuard` is a separate policy.
  */
 function keysBehind(
   key: string,
@@ -116,7 +116,7 @@ function keysBehind(
   return [[key], ...inner.filter((one) => grouped.includes(one)).map((one) => [key, one])]
 }
 
-/** Keys below others that are policies of their own, by the outer key. */
+/** Nested keys that are separate policies, by the outer key. */
 const GROUPS: ReadonlyMap<string, readonly string[]> = groupedKeys()
 
 function groupedKeys(): ReadonlyMap<string, readonly string[]> {
@@ -156,7 +156,7 @@ function readOne(
   }
 }
 
-/** Denies what it would have guarded. */
+/** A policy that denies everything it would have guarded. */
 export function invalidPolicy(
   node: SectionNode,
   kind: string,
@@ -168,7 +168,7 @@ export function invalidPolicy(
   return { state: 'invalid', kind, section, level, policy, origin, diagnostics }
 }
 
-/** Rules know where in their policy they were written; here is known where that is. */
+/** Rules carry their field within the policy; this adds the origin. */
 function placed(node: SectionNode, value: unknown): unknown {
   const { rules } = value as { readonly rules?: unknown }
   if (!Array.isArray(rules)) return value
@@ -179,7 +179,7 @@ function placed(node: SectionNode, value: unknown): unknown {
   return { ...(value as object), rules: located }
 }
 
-/** Fields of rules as paths: most policies have few rules, and the same ones. */
+/** Caches the paths of rule fields: most policies have few rules, with the same fields. */
 const STEPS = new Map<string, Path>()
 const MAX_STEPS = 1_000
 
@@ -194,7 +194,7 @@ function stepsOf(field: string): Path {
 
 type KnownPolicy = readonly [schema: PolicySchema, section: Section]
 
-/** The policies of a place, by the keys that they have there. */
+/** The policies of a place, by key. */
 const PLACED = new Map<string, ReadonlyMap<string, KnownPolicy>>()
 
 function lookUp(key: string, { sections, level, spellings }: PolicyPlace): KnownPolicy | undefined {
@@ -217,7 +217,7 @@ function policiesAt(sections: readonly Section[], level: Level): ReadonlyMap<str
   return found
 }
 
-/** The kind that a key stands for at a place. */
+/** The kind of policy that a key refers to at a place. */
 export function kindAt(key: string, place: PolicyPlace): string | undefined {
   return lookUp(key, place)?.[0].kind
 }
@@ -226,7 +226,7 @@ function isNamed({ key, aliases }: PolicySchema, name: string): boolean {
   return key === name || aliases.includes(name)
 }
 
-/** The keys that are policies at a place, other spellings included. */
+/** The policy keys at a place, including other spellings. */
 function policyKeys(sections: readonly Section[], level: Level): readonly string[] {
   return POLICY_SCHEMAS.filter((schema) =>
     sections.some((section) => schema.sections[section]?.includes(level)),
@@ -247,7 +247,7 @@ function unknownKind(key: string, { sections, level }: PolicyPlace) {
   return { code: 'PC0210', message: `unknown policy \`${key}\``, hint }
 }
 
-/** Names that resources have for policies, where files have others. */
+/** Names that Kubernetes resources use for policies that have other names in files. */
 const IN_KUBERNETES: ReadonlyMap<string, string> = new Map([
   ['headerModifiers', 'use `requestHeaders` and `responseHeaders`, which accept the same lists'],
 ])
@@ -260,7 +260,7 @@ const PLACES: Readonly<Record<Section, string>> = {
 
 const MAPPINGS = new Map<string, z.ZodObject>()
 
-/** The mapping of all policies that may stand at a place, as one schema. */
+/** The schema of a mapping of all policies allowed at a place. */
 export function policiesSchema(sections: readonly Section[], level: Level): z.ZodObject {
   const id = `${level}-${sections.join('-')}-policies`
   const known = MAPPINGS.get(id)
@@ -271,8 +271,9 @@ export function policiesSchema(sections: readonly Section[], level: Level): z.Zo
 }
 
 /**
- * A strict object whose members are made when somebody looks at them. Policies are read one by one:
- * all of them at every place are for editors and the reference, and would take a tenth of a start.
+ * A strict object whose members are created on demand. Policies are read one by one: the schema of
+ * all policies at every place is only for editors and the reference, and would take a tenth of the
+ * startup time.
  */
 function lazyObject(shapeOf: () => Record<string, z.ZodType>): z.ZodObject {
   let made: Record<string, z.ZodType> | undefined
@@ -303,7 +304,7 @@ export function policyShape(sections: readonly Section[], level: Level, kinds?: 
   return shape
 }
 
-/** Within a policy that is known already, beside what it has. */
+/** Adds members to a known policy. */
 function beside(known: z.ZodType | undefined, more: z.ZodRawShape): z.ZodType {
   const own = known instanceof z.ZodOptional ? known.unwrap() : undefined
   if (!(own instanceof z.ZodObject)) return z.strictObject(more).optional()

@@ -1,9 +1,9 @@
 import type { Severity } from '../../diagnostics/diagnostic.ts'
 
-/** Something that is wrong between two offsets of the text. */
+/** A problem between two offsets of the text. */
 export interface Problem {
   readonly code: string
-  /** An error, unless it says otherwise. */
+  /** Error by default. */
   readonly severity?: Severity
   readonly message: string
   readonly hint?: string

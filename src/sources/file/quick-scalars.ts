@@ -2,22 +2,22 @@ import { type Entry, type Node, resolvePlain, type ScalarNode } from './node.ts'
 import type { RepeatedBlocks } from './repeated-blocks.ts'
 import { blockValue } from './scalar-offsets.ts'
 
-/** Where ./quick-yaml.ts is in its text. */
+/** The position of ./quick-yaml.ts in its text. */
 export interface Cursor {
   readonly text: string
   at: number
-  /** Where the last line that was looked for begins, behind its indentation. */
+  /** The start of the content of the last scanned line, after its indentation. */
   content: number
-  /** Of the line that the cursor is on. */
+  /** The indentation of the current line. */
   indent: number
   depth: number
   /** Lines of a flow collection must be indented further than this. */
   flowIndent: number
-  /** Of the plain scalar that was looked at last: where it begins and ends, and what stopped it. */
+  /** The last scanned plain scalar: its start, its end, and the offset where the scan stopped. */
   start: number
   end: number
   stop: number
-  /** Of a list's items, what many of them have. */
+  /** The repeated blocks of list items. */
   blocks: RepeatedBlocks | undefined
 }
 
@@ -41,11 +41,11 @@ const CLOSED_BRACE = 125
 const DEEPEST = 100
 const LONGEST_KEY = 1000
 
-/** What no plain scalar begins with; `-`, `?` and `:` may where something follows them. */
+/** Characters that cannot begin a plain scalar; `-`, `?` and `:` can if something follows them. */
 const INDICATORS = new Set([...',[]{}#&*!|>\'"%@`'].map((char) => char.charCodeAt(0)))
 const HALF_INDICATORS = new Set([...'-?:'].map((char) => char.charCodeAt(0)))
 
-/** `key:` on one line; the cursor moves behind the colon. */
+/** Reads `key:` on one line; moves the cursor past the colon. */
 export function readKey(cursor: Cursor): Key | undefined {
   const { text, at: keyStart } = cursor
   const quoted = readQuoted(cursor)
@@ -65,7 +65,7 @@ export function readKey(cursor: Cursor): Key | undefined {
   return { key, keyStart, keyEnd }
 }
 
-/** Whether readKey is what to read this with: looked for without moving. */
+/** Whether readKey would succeed here; does not move the cursor. */
 export function startsKey(cursor: Cursor): boolean {
   const { text, at } = cursor
   const first = text.charCodeAt(at)
@@ -77,7 +77,7 @@ export function startsKey(cursor: Cursor): boolean {
   return isKey
 }
 
-/** A value that begins on this line; what follows must be indented no further than `indent`. */
+/** Reads a value that begins on this line; the next lines must not be indented beyond `indent`. */
 export function readInline(cursor: Cursor, indent: number): Node | undefined {
   const { text, at } = cursor
   const code = text.charCodeAt(at)
@@ -100,12 +100,12 @@ function plainNode(text: string, start: number, end: number): ScalarNode {
 }
 
 /**
- * Where a plain scalar ends, or -1; the cursor knows what stopped it: a colon, a comment, the line,
- * in a flow `,]}`.
+ * Returns the end of a plain scalar, or -1; `cursor.stop` is the terminator: a colon, a comment,
+ * the end of the line or, in a flow collection, `,]}`.
  */
 function plainEnd(cursor: Cursor, isFlow: boolean): number {
   const { text, at: start } = cursor
-  // A key is looked for before it is read.
+  // startsKey has already scanned this key.
   if (cursor.start === start && !isFlow) return cursor.end
   const first = text.charCodeAt(start)
   if (INDICATORS.has(first)) return -1
@@ -114,7 +114,7 @@ function plainEnd(cursor: Cursor, isFlow: boolean): number {
   let end = start
   for (let at = start; ; at++) {
     const code = text.charCodeAt(at)
-    // Letters, which are most of it, end nothing.
+    // Most characters are letters, which never end a scalar.
     if (code > COLON && !isFlow) end = at + 1
     else if (code !== SPACE) {
       const isEnd = at >= text.length || code === LINE_END || (isFlow && isFlowMark(code))
@@ -130,13 +130,13 @@ function plainEnd(cursor: Cursor, isFlow: boolean): number {
   }
 }
 
-/** Whether the colon there does. */
+/** Whether the colon at this offset ends a key. */
 function endsKey(text: string, at: number, isFlow: boolean): boolean {
   const next = text.charCodeAt(at + 1)
   return isBreak(next) || (isFlow && isFlowMark(next))
 }
 
-/** Quoted text on one line; undefined, and the cursor unmoved, where there is none. */
+/** Reads a quoted string on one line; otherwise returns undefined without moving the cursor. */
 function readQuoted(cursor: Cursor): ScalarNode | undefined {
   const { text, at: start } = cursor
   const code = text.charCodeAt(start)
@@ -156,7 +156,7 @@ function readQuoted(cursor: Cursor): ScalarNode | undefined {
 const SINGLE_QUOTED = /'((?:[^'\n]|'')*)'(?!')/y
 const DOUBLE_QUOTED = /"((?:[^"\\\n]|\\[^\n])*)"/y
 
-/** The escapes that YAML and JSON share; others are left to the slower reader. */
+/** Decodes the escapes that YAML and JSON share; others are left to the slower reader. */
 function unescaped(body: string): string | undefined {
   if (!body.includes('\\')) return body
   if (/\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})/.test(body.replaceAll('\\\\', ''))) return undefined
@@ -167,7 +167,7 @@ function unescaped(body: string): string | undefined {
   }
 }
 
-/** `{…}` or `[…]`, over as many lines as it takes. */
+/** Reads `{…}` or `[…]`, across any number of lines. */
 export function readFlow(cursor: Cursor, indent: number): Node | undefined {
   if (++cursor.depth > DEEPEST) return undefined
   const outer = cursor.flowIndent
@@ -229,7 +229,7 @@ function readFlowKey(cursor: Cursor): Key | undefined {
     return { key, keyStart, keyEnd }
   }
   const keyEnd = cursor.at
-  // JSON needs no space behind the colon.
+  // JSON does not require a space after the colon.
   skipSpaces(cursor)
   if (text.charCodeAt(cursor.at) !== COLON || keyEnd - keyStart > LONGEST_KEY) return undefined
   cursor.at++
@@ -248,7 +248,7 @@ function readFlowValue(cursor: Cursor): Node | undefined {
   return isFlowEnd(cursor) ? plainNode(text, at, end) : undefined
 }
 
-/** A scalar that is followed by anything else may go on, or be a key. */
+/** A scalar followed by anything else may continue or be a key. */
 function isFlowEnd(cursor: Cursor): boolean {
   const { at } = cursor
   const found = toToken(cursor)
@@ -257,7 +257,7 @@ function isFlowEnd(cursor: Cursor): boolean {
   return found && (code === COMMA || code === CLOSED_BRACKET || code === CLOSED_BRACE)
 }
 
-/** Over spaces, line ends and comments; false where a line is not indented far enough. */
+/** Skips spaces, line ends and comments; false if a line is not indented far enough. */
 function toToken(cursor: Cursor): boolean {
   const { text } = cursor
   for (;;) {
@@ -313,7 +313,7 @@ function readBlockScalar(cursor: Cursor, indent: number): Node | undefined {
   return { kind: 'scalar', value, style, start, end }
 }
 
-/** Nothing but spaces and a comment before the line ends. */
+/** Whether only spaces and a comment remain on the line. */
 export function endsLine(cursor: Cursor): boolean {
   const { at, text } = cursor
   skipSpaces(cursor)
@@ -322,7 +322,7 @@ export function endsLine(cursor: Cursor): boolean {
   return code === HASH && cursor.at > at
 }
 
-/** Whether the next line with something on it could belong to the scalar before it. */
+/** Whether the next non-blank line could continue the scalar. */
 function continues({ text, at }: Cursor, indent: number): boolean {
   for (let line = text.indexOf('\n', at) + 1; line > 0; line = text.indexOf('\n', line) + 1) {
     let first = line

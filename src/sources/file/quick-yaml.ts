@@ -12,18 +12,18 @@ import {
 import type { RepeatedBlocks } from './repeated-blocks.ts'
 
 /**
- * The YAML that configurations are made of, some ten times as fast as a reader of all of YAML:
- * block mappings and lists, flow collections, scalars on one line and block scalars. Whatever else
- * there is (anchors, tags, multi-line scalars, tabs) and whatever is wrong gives undefined, and
- * is left to ./yaml-tree.ts. Of what this reads, both make the same tree: test/fuzz/quick-yaml.test.ts.
+ * Reads the subset of YAML that configurations use, about ten times as fast as a full reader: block
+ * mappings and lists, flow collections, scalars on one line and block scalars. Anything else
+ * (anchors, tags, multi-line scalars, tabs) and any error yields undefined and is left to
+ * ./yaml-tree.ts. For the supported subset, both build the same tree: test/fuzz/quick-yaml.test.ts.
  */
 export function readQuickly(text: string): Node | undefined {
   return readRoot(text)
 }
 
-/** A text without the items of the lists that stand below its own keys: these are read apart. */
+/** A text without the items of its top-level lists, which are read separately. */
 export interface Outline {
-  /** There the lists are empty. */
+  /** The lists are empty in this tree. */
   readonly root: Node
   readonly lists: ReadonlyMap<string, ItemPlaces>
 }
@@ -32,13 +32,13 @@ export interface ItemPlaces {
   readonly indent: number
   /** Offsets of the dashes. */
   readonly starts: readonly number[]
-  /** What follows the last item. */
+  /** The end of the last item. */
   readonly end: number
 }
 
 /**
- * The first look at a long file: items are read when they are asked for, and forgotten again, so
- * that there is never a tree of all of it.
+ * The first pass over a long file: items are read on demand and then discarded, so that the tree of
+ * the whole file never exists.
  */
 export function readOutline(text: string): Outline | undefined {
   const lists = new Map<string, ItemPlaces>()
@@ -47,8 +47,8 @@ export function readOutline(text: string): Outline | undefined {
 }
 
 /**
- * The same node as in the whole tree, blocks that stand elsewhere too as they are there; undefined
- * where readQuickly would not read the text.
+ * Returns the same node as the whole tree, with shared nodes for repeated blocks; undefined if
+ * readQuickly would not read the text.
  */
 export function readListItem(
   text: string,
@@ -94,7 +94,7 @@ function cursorAt(text: string, at: number): Cursor {
   }
 }
 
-/** Tabs, other line ends, and what is not text. */
+/** Tabs, other line breaks and non-text characters. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
 const STRANGE = /[\0-\x09\x0b-\x1f\x7f\x85\u2028\u2029\ufeff]/
 
@@ -106,7 +106,7 @@ const BRACKET = 91
 const BRACE = 123
 const DEEPEST = 100
 
-/** A list or a mapping that is indented further than `parent`; the cursor is at its first line. */
+/** Reads a list or mapping indented further than `parent`; the cursor is on its first line. */
 function readBlock(
   cursor: Cursor,
   parent: number,
@@ -145,10 +145,10 @@ function readMapping(
   return { kind: 'mapping', entries, start, end }
 }
 
-/** Of the mappings that are items of a list below a key of the text. */
+/** The depth of mappings that are items of a top-level list. */
 const ITEM_DEPTH = 3
 
-/** Behind its key. */
+/** Reads the value after its key. */
 function readEntry(
   cursor: Cursor,
   indent: number,
@@ -177,8 +177,8 @@ function readEntry(
 }
 
 /**
- * What stands below a key, to the line that is no longer below it; undefined where there is no
- * such block for sure. What a variable stands for is filled in each time anew.
+ * Returns the text below a key, up to the first line that is not below it; undefined if there may
+ * be no such block. A block with variables is never shared, because they are expanded each time.
  */
 function blockBelow(cursor: Cursor, indent: number): string | undefined {
   const { text, at } = cursor
@@ -190,7 +190,7 @@ function blockBelow(cursor: Cursor, indent: number): string | undefined {
   return block.includes('$') ? undefined : block
 }
 
-/** Where the line begins that is no longer below the key; -1: it may be a dash of its list. */
+/** The start of the first line that is not below the key; -1 if it may be a dash of its list. */
 function blockEnd(text: string, from: number, indent: number): number {
   const next = nextLine(indent)
   next.lastIndex = from
@@ -200,7 +200,7 @@ function blockEnd(text: string, from: number, indent: number): number {
   return mayBeItem && next.lastIndex - line === indent ? -1 : line
 }
 
-/** A line with something on it that is indented no further. */
+/** Matches the next non-blank line that is indented no further. */
 function nextLine(indent: number): RegExp {
   const known = NEXT_LINES.get(indent)
   if (known !== undefined) return known
@@ -211,7 +211,7 @@ function nextLine(indent: number): RegExp {
 
 const NEXT_LINES = new Map<number, RegExp>()
 
-/** Most mappings have few keys: these are looked through. */
+/** Most mappings have few keys; those are searched linearly. */
 const FEW_KEYS = 8
 
 function hasKey(entries: readonly Entry[], seen: Set<string> | undefined, key: string): boolean {
@@ -239,7 +239,10 @@ function listNode({ starts: [start = 0], end }: ItemPlaces): Node {
   return { kind: 'list', items: [], start, end }
 }
 
-/** Behind a key: where the items of its list are, if it has one; the cursor is behind it then. */
+/**
+ * Skips a list after its key and returns the positions of its items; undefined, without moving the
+ * cursor, if there is no list.
+ */
 function skipList(cursor: Cursor, parent: number): ItemPlaces | undefined {
   const { at, text } = cursor
   skipSpaces(cursor)
@@ -247,7 +250,7 @@ function skipList(cursor: Cursor, parent: number): ItemPlaces | undefined {
   const { indent } = cursor
   const starts: number[] = []
   let isReadable = isBelow && indent >= parent && isDash(cursor)
-  // What is indented further belongs to the item above it, whatever it is.
+  // A line that is indented further belongs to the item above it.
   const next = nextLine(indent)
   while (isReadable && cursor.indent === indent && isDash(cursor)) {
     starts.push(cursor.at)
@@ -267,7 +270,7 @@ function readDashed(cursor: Cursor, indent: number): Node | undefined {
   return isLineEnd(cursor) ? readValue(cursor, indent, false) : readItem(cursor, indent)
 }
 
-/** What stands on the line of its dash: a value, or the first line of a list or a mapping. */
+/** Reads what follows a dash on its line: a value, or the first line of a list or mapping. */
 function readItem(cursor: Cursor, indent: number): Node | undefined {
   const column = cursor.at - lineStart(cursor)
   const isNested = isDash(cursor) || startsKey(cursor)
@@ -276,14 +279,14 @@ function readItem(cursor: Cursor, indent: number): Node | undefined {
   return readBlock(cursor, indent)
 }
 
-/** Behind a colon or a dash: on the same line, on the lines below, or nothing. */
+/** Reads the value after a colon or dash: on the same line, on the following lines, or empty. */
 function readValue(cursor: Cursor, indent: number, isMapping: boolean): Node | undefined {
   skipSpaces(cursor)
   if (!isLineEnd(cursor)) return readInline(cursor, indent)
   const nothing = cursor.at
   if (!toContent(cursor)) return undefined
   const isBelow = cursor.at < cursor.text.length
-  // `key:` and the dashes of its list may stand in the same column.
+  // `key:` and the dashes of its list may be in the same column.
   const isList = isMapping && cursor.indent === indent && isDash(cursor)
   if (isBelow && isList) return readBlock(cursor, indent - 1)
   if (isBelow && cursor.indent > indent) {
@@ -294,7 +297,7 @@ function readValue(cursor: Cursor, indent: number, isMapping: boolean): Node | u
   return { kind: 'scalar', value: null, style: 'plain', start: nothing, end: nothing }
 }
 
-/** To the next line that has something on it; false where its indentation cannot be told. */
+/** Moves to the next non-blank line; false at a document marker or a directive. */
 function toContent(cursor: Cursor): boolean {
   const { text } = cursor
   let at = cursor.at
@@ -321,7 +324,7 @@ function toContent(cursor: Cursor): boolean {
       cursor.at = at
       cursor.content = at
       cursor.indent = at - start
-      // `---`, `...` and directives divide documents.
+      // `---`, `...` and directives separate documents.
       return cursor.indent > 0 || !/^(?:---|\.\.\.|%)/.test(text.slice(at, at + 3))
     }
   }

@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { collector } from '../../diagnostics/report.ts'
-import { type Result, refusal, success } from '../../diagnostics/result.ts'
+import { type Result, rejection, success } from '../../diagnostics/result.ts'
 import type { Message } from '../../reach/checks/place.ts'
 import {
   type Document,
@@ -20,17 +20,18 @@ import { offsetsOf } from './scalar-offsets.ts'
 import { readYaml } from './yaml-tree.ts'
 
 export interface ReadOptions {
-  /** What messages call the text. */
+  /** The name of the text in messages. */
   readonly file: string
-  /** Undefined: `$` has no meaning. */
+  /** If undefined, `$` has no special meaning. */
   readonly environment: Environment | undefined
-  /** Quickly is piece by piece; whole is by `yaml`, which reads whatever is YAML. */
+  /** `quickly` reads piece by piece; `whole` uses `yaml`, which reads all of YAML. */
   readonly how: 'quickly' | 'whole'
 }
 
 /**
- * YAML or JSON to a Document; all that is wrong with the text, not only the first thing. Quickly,
- * NotQuick is thrown for a text that cannot be read so, here or by a piece of the Document.
+ * Parses YAML or JSON into a Document; reports all errors of the text, not only the first one.
+ * `quickly` throws NotQuick for a text that it cannot read, here or when a piece of the Document is
+ * read.
  */
 export function readDocument(
   source: string,
@@ -44,7 +45,7 @@ export function readDocument(
   const unfilled = collector()
   const place = { file, text, lines: lineStarts(text) }
   const diagnostics: Diagnostic[] = problems.map((problem) => said(place, problem, problem))
-  if (diagnostics.length > 0) return refusal(diagnostics)
+  if (diagnostics.length > 0) return rejection(diagnostics)
   const filling: Filling = (node, value) =>
     environment &&
     expand(value, environment, (problem) => {
@@ -56,10 +57,10 @@ export function readDocument(
   return success({ ...place, ...pieceOf(root, filling), lists, unfilled: unfilled.diagnostics })
 }
 
-/** Only `yaml` can read the text. */
+/** Thrown for a text that only `yaml` can read. */
 export class NotQuick extends Error {}
 
-/** The last one is remembered: whoever reads an item asks for many of its parts. */
+/** Caches the last piece, since the reader of an item accesses many of its parts. */
 function piecesOf(text: string, places: ItemPlaces, filling: Filling): PieceList {
   let known: { readonly index: number; readonly piece: Piece } | undefined
   const blocks = new RepeatedBlocks()
@@ -77,7 +78,7 @@ function piecesOf(text: string, places: ItemPlaces, filling: Filling): PieceList
   }
 }
 
-/** The text of a scalar with variables filled in; undefined where there are none. */
+/** Expands the variables of a scalar; undefined if there are none. */
 type Filling = (node: ScalarNode, value: string) => Expanded | undefined
 
 function pieceOf(root: Node, filling: Filling): Piece {
@@ -87,7 +88,7 @@ function pieceOf(root: Node, filling: Filling): Piece {
     if (filled === undefined) return text
     expanded ??= new Map()
     expanded.set(node, filled)
-    // `port: ${PORT}` is a number, as it would be if it were written out.
+    // `port: ${PORT}` is a number, as it is when written literally.
     return node.style === 'plain' ? resolvePlain(filled.text) : filled.text
   }
   return { root, value: plain(root, fill), expanded: expanded ?? NO_EXPANSIONS }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Report } from '../../diagnostics/report.ts'
-import { hasErrors, type Result, refusal, success } from '../../diagnostics/result.ts'
+import { hasErrors, type Result, rejection, success } from '../../diagnostics/result.ts'
 import type { Parent, RouteAction } from '../../model/route.ts'
 import {
   checkExpression,
@@ -18,27 +18,27 @@ import type { NamedFiles } from './files.ts'
 import { diagnoseIssues } from './issues.ts'
 import { SectionNode } from './section-node.ts'
 
-/** One pass over one Document: what its parts are read with. */
+/** One pass over a Document: the shared state of its readers. */
 export interface Reading {
   readonly document: Document
-  /** The whole of it. */
+  /** The root of the document. */
   readonly root: SectionNode
   readonly report: Report
   readonly files: NamedFiles
-  /** Backends that were named by something, to be looked up when all are known. */
+  /** References to backends, resolved when all backends are known. */
   readonly references: BackendReference[]
-  /** What was checked and found in order, by how it is written: most policies stand there often. */
+  /** Values that passed the checks, by their text: most policies occur many times. */
   readonly checked: Map<z.ZodType, Map<Stage, Memory>>
   readonly repeated: Repeated
-  /** Groups of routes that others delegate to. */
+  /** Route groups that other routes delegate to. */
   readonly delegatedTo: Set<string>
-  /** Called where an item depends on more than its own text and the files that it names. */
+  /** Called if an item depends on more than its own text and the files that it names. */
   dependsOnMore(): void
-  /** Called where an item has no name, and is called by its number. */
+  /** Called if an item has no name and is named by its index. */
   dependsOnNumber(): void
 }
 
-/** What many routes have, each once: by the name of the gateway, and of the backend. */
+/** Objects that many routes share: by gateway name and by backend name. */
 interface Repeated {
   readonly parents: Map<string, readonly Parent[]>
   readonly actions: Map<string, RouteAction>
@@ -63,33 +63,33 @@ export function beginReading(document: Document, report: Report, files: NamedFil
 
 interface Memory {
   readonly texts: Map<string, Checked>
-  /** The same once more, for values that are not only alike: one look instead of a long one. */
+  /** The same, keyed by identity: a lookup without serializing the value. */
   readonly values: Map<unknown, Checked>
 }
 
 interface Checked {
   readonly data: unknown
-  /** What is looked at each time: files and names of backends. */
+  /** The parts that are checked each time: files and names of backends. */
   readonly found: readonly Found[]
 }
 
-/** Texts that are remembered for a schema; more would rather fill the memory than save time. */
+/** The max number of cached texts per schema; more would cost more memory than it saves time. */
 const MAX_CHECKED = 1_000
 
 export interface ParseOptions {
-  /** Where its expressions run. */
+  /** The stage at which its expressions run. */
   readonly stage?: Stage
-  /** Keys of the mapping that somebody else reads. */
+  /** Keys of the mapping that another reader handles. */
   readonly except?: readonly string[]
-  /** The same is probably written elsewhere too: there it need not be checked again. */
+  /** The same value probably occurs elsewhere and need not be checked again there. */
   readonly isRepeated?: boolean
-  /** Tried before the schema, which takes longer. */
+  /** Tried before the schema, which is slower. */
   readonly quick?: PolicySchema['quick']
 }
 
 /**
- * The value of the node as the schema understands it, or all that is wrong with it: its shape,
- * its expressions, the files that it names. What is said is reported, too.
+ * Parses the value of the node by the schema, or returns all of its errors: its shape, its
+ * expressions, the files that it names. Diagnostics are also reported.
  */
 export function parseAt<S extends z.ZodType>(
   reading: Reading,
@@ -101,14 +101,14 @@ export function parseAt<S extends z.ZodType>(
   const memory = isRepeated ? memoryOf(reading, schema, stage, input) : undefined
   const known = memory?.known
   const shape = known ?? quick?.(input) ?? checkShape(reading, schema, node, input, except)
-  if ('issues' in shape) return refusal(shape.issues)
+  if ('issues' in shape) return rejection(shape.issues)
   const { data, found } = shape
   const diagnostics =
     found.length === 0
       ? NO_DIAGNOSTICS
       : found.flatMap((one) => checkPart(reading, one, node, stage))
   for (const diagnostic of diagnostics) reading.report(diagnostic)
-  if (hasErrors(diagnostics)) return refusal(diagnostics)
+  if (hasErrors(diagnostics)) return rejection(diagnostics)
   if (memory !== undefined && known === undefined && diagnostics.length === 0) {
     remember(memory, shape)
   }
@@ -134,7 +134,7 @@ function checkShape(
   return { issues }
 }
 
-/** What is remembered of a value, and where to remember it. */
+/** The cached result for a value, and where to cache it. */
 function memoryOf({ checked }: Reading, schema: z.ZodType, stage: Stage, input: unknown) {
   let stages = checked.get(schema)
   if (stages === undefined) checked.set(schema, (stages = new Map()))
@@ -143,7 +143,7 @@ function memoryOf({ checked }: Reading, schema: z.ZodType, stage: Stage, input: 
   const same = memory.values.get(input)
   if (same !== undefined) return { memory, text: '', known: same }
   const text = JSON.stringify(input)
-  // Numbers that JSON has no words for look like null there.
+  // Numbers that JSON cannot represent, such as NaN, serialize as null.
   if (text === undefined || text.includes('null')) return undefined
   const known = memory.texts.get(text)
   if (known !== undefined && memory.values.size < MAX_CHECKED) memory.values.set(input, known)
@@ -158,7 +158,7 @@ function remember(
   if (texts.size < MAX_CHECKED) texts.set(text, { data, found: again })
 }
 
-/** A message about a node or its key; reported and given back. */
+/** Reports a diagnostic about a node or its key, and returns it. */
 export function complain(
   { report }: Reading,
   node: SectionNode,
@@ -170,7 +170,7 @@ export function complain(
   return diagnostic
 }
 
-/** What the schema cannot see: does the expression compile, is the file there? */
+/** Checks what the schema cannot: that an expression compiles, that a file exists. */
 function checkPart(
   { files, references }: Reading,
   { annotation, path: inner, value }: Found,
@@ -195,12 +195,12 @@ function checkPart(
   return [diagnosticAt(at.where, at.span('value'), message)]
 }
 
-/** Named by a route of HTTP, or by a server of MCP. */
+/** Whether the reference belongs to an HTTP route or to an MCP server. */
 function isRouted(path: Path): boolean {
   return (path.at(-3) === 'backends' && !path.includes('tcpRoutes')) || path.includes('targets')
 }
 
-/** Without the line that it stands in: messages go to logs. */
+/** Without an excerpt: messages go to logs. */
 function checkCredential(at: SectionNode, hint: string): readonly Diagnostic[] {
   if (at.isExpanded) return []
   const message = 'this credential is readable by anyone who can read the file'

@@ -1,13 +1,13 @@
 import type { Block, Node } from './node.ts'
 
 /**
- * The items of a long list mostly differ in a name and a path: what stands below their other keys
- * is the same text again and again. It is read where it stands first, and known everywhere else.
+ * Items of a long list usually differ only in a name and a path: the text below their other keys
+ * repeats. It is parsed at its first occurrence and reused at the others.
  */
 export class RepeatedBlocks {
   readonly #keys = new Map<string, BlocksBelow>()
 
-  /** Undefined where it is not worth a look: below some keys nothing is ever the same. */
+  /** Undefined if a lookup is not worthwhile: below some keys, text never repeats. */
   below(key: string): BlocksBelow | undefined {
     let blocks = this.#keys.get(key)
     if (blocks === undefined) this.#keys.set(key, (blocks = new BlocksBelow()))
@@ -17,10 +17,10 @@ export class RepeatedBlocks {
 
 const MAX_BLOCKS = 200
 const MAX_LENGTH = 4_096
-/** How many are read before it is judged. */
+/** The number of lookups before the hit rate is evaluated. */
 const FIRST = 32
 
-/** What stands below one key of the items. */
+/** The repeated texts below one key of the items. */
 export class BlocksBelow {
   readonly #known = new Map<string, Block>()
   #asked = 0
@@ -37,7 +37,7 @@ export class BlocksBelow {
     return block
   }
 
-  /** Undefined where it is not kept: more would rather fill the memory than save time. */
+  /** Undefined if the block is not cached: more would cost more memory than they save time. */
   add(text: string, node: Node, start: number): Block | undefined {
     if (this.#known.size === MAX_BLOCKS || text.length > MAX_LENGTH) return undefined
     const block = { node, start, value: undefined }

@@ -1,8 +1,8 @@
 import type { ScalarNode } from './node.ts'
 
 /**
- * For each UTF-16 unit of a scalar's value, and for its end, the offset of the text that it comes
- * from; undefined where the two cannot be brought together, as with a value that is no text.
+ * Returns the source offset of each UTF-16 unit of a scalar's value, and of its end; undefined if
+ * they cannot be matched, for example if the value is not a string.
  */
 export function offsetsOf(node: ScalarNode, text: string): readonly number[] | undefined {
   if (typeof node.value !== 'string') return undefined
@@ -25,7 +25,7 @@ const WRITTEN: Readonly<Record<ScalarNode['style'], (text: string, node: ScalarN
     folded: block,
   }
 
-/** The value of what stands at an offset, and how long it is there. */
+/** Returns the value at an offset, and its length in the source. */
 type Unit = (text: string, at: number) => readonly [value: string, length: number]
 
 const plainUnit: Unit = (text, at) => [text.charAt(at), 1]
@@ -60,7 +60,7 @@ const doubleUnit: Unit = (text, at) => {
   return [Number.isNaN(code) || code > 0x10ffff ? '' : String.fromCodePoint(code), 2 + digits]
 }
 
-/** Plain and quoted text: a line break is a space, and n + 1 of them are n line breaks. */
+/** Plain and quoted scalars: one line break is a space, and n + 1 are n line breaks. */
 function flow(text: string, start: number, end: number, unit: Unit): Written {
   let value = ''
   const offsets: number[] = []
@@ -82,7 +82,7 @@ function flow(text: string, start: number, end: number, unit: Unit): Written {
   return { value, offsets, end }
 }
 
-/** White space around one or more line breaks; a backslash before the first one hides it. */
+/** White space around one or more line breaks; a backslash before the first one removes it. */
 function foldAt(text: string, at: number, end: number, hasEscapes: boolean) {
   const isEscaped = hasEscapes && /^\\\r?\n/.test(text.slice(at, at + 3))
   const pattern = /[ \t]*(?:\r?\n[ \t]*)+/y
@@ -97,10 +97,10 @@ interface Line {
   readonly start: number
 }
 
-/** `|` and `>`: header, indentation taken away, lines kept or folded, the end chomped. */
+/** `|` and `>`: reads the header, strips the indentation, keeps or folds lines, chomps the end. */
 function block(text: string, node: ScalarNode): Written {
-  // Where the first line of the content is indented further, an indicator says so by a number
-  // that counts from the indentation of the parent; the value tells what it comes to.
+  // If the first line of the content is indented further, the header has an indentation indicator,
+  // relative to the parent; the indentation is found by comparing with the value.
   const { lines, indicators } = linesOf(text, node)
   for (let indent = indentOf(lines); ; indent--) {
     const written = writtenBlock(lines, indent, indicators, node)
@@ -108,7 +108,7 @@ function block(text: string, node: ScalarNode): Written {
   }
 }
 
-/** The value of a block scalar without a number in its header. */
+/** The value of a block scalar without an indentation indicator. */
 export function blockValue(text: string, node: BlockSpan): string {
   const { lines, indicators } = linesOf(text, node)
   return writtenBlock(lines, indentOf(lines), indicators, node).value
@@ -156,7 +156,7 @@ function keepLines(lines: readonly Line[], indent: number): Written {
   return { value, offsets, end: 0 }
 }
 
-/** A single break between two lines that are not indented further is a space. */
+/** A single break between two lines that are not indented further becomes a space. */
 function foldLines(lines: readonly Line[], indent: number): Written {
   let value = ''
   const offsets: number[] = []
@@ -191,7 +191,7 @@ function foldLines(lines: readonly Line[], indent: number): Written {
 
 function chomp({ value, offsets }: Written, indicators: string, end: number): Written {
   if (indicators.includes('+')) {
-    // The text ends with a break of its own: the empty line behind it is none.
+    // The text ends with a line break; the empty line after it is not content.
     const kept = value.endsWith('\n') ? value.slice(0, -1) : value
     return { value: kept, offsets: offsets.slice(0, kept.length), end }
   }

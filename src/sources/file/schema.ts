@@ -16,8 +16,8 @@ const list = <T extends z.ZodType>(schema: T, what: string) =>
   z.array(schema).optional().describe(what)
 
 /**
- * The whole file, for editors and for the reference. It is read part by part, so that one
- * mistake does not hide the others, and does not take down what is right.
+ * The schema of the whole file, for editors and the reference. The file is read part by part, so
+ * that one error neither hides others nor invalidates correct parts.
  */
 export const fileSchema = z
   .strictObject({

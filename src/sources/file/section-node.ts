@@ -17,17 +17,17 @@ import {
 import { FilePlace, PiecePlace } from './file-place.ts'
 
 /**
- * A part of a document while it is read: each reader is handed its own, and goes on from there. It
- * holds the tree of its piece; what is kept for later keeps a `place`, which finds it again.
+ * A part of a document while it is read: each reader gets its own node and descends from there. It
+ * holds the tree of its piece; longer-lived objects keep a `place`, which finds it again.
  */
 export class SectionNode {
   readonly document: Document
-  /** The plain value; undefined where there is none. Of a list of pieces, its length. */
+  /** The plain value; undefined if missing. For a list of pieces, an array without the items. */
   readonly value: unknown
   readonly #outer: SectionNode | undefined
   readonly #step: PropertyKey
   readonly #piece: Piece
-  /** The items, where each is a piece of its own. */
+  /** The items, if each is a separate piece. */
   readonly #list: PieceList | undefined
   #found: Located | undefined
 
@@ -51,7 +51,7 @@ export class SectionNode {
     this.#list = list
   }
 
-  /** What stands further in, whether or not there is anything. */
+  /** Descends to an inner node, whether or not it exists. */
   inner(...steps: Path): SectionNode {
     let node: SectionNode = this
     for (let i = 0; i < steps.length; i++) node = node.#next(steps[i] as PropertyKey)
@@ -74,12 +74,12 @@ export class SectionNode {
     return new SectionNode(document, own, this, step, this.#piece, undefined)
   }
 
-  /** The key or number that it has in what is around it. */
+  /** The key or index within the outer node. */
   get step(): PropertyKey {
     return this.#step
   }
 
-  /** What it is a part of. */
+  /** The enclosing node; the root returns itself. */
   get outer(): SectionNode {
     return this.#outer ?? this
   }
@@ -92,33 +92,33 @@ export class SectionNode {
     return this.#located.isThere
   }
 
-  /** Whether what is shown of the value would show a variable's value with it. */
+  /** Whether the value contains expanded variables, which an excerpt would reveal. */
   get isExpanded(): boolean {
     const { expanded } = this.#piece
     return expanded.size > 0 && expanded.has(this.#located.node)
   }
 
-  /** Where it begins: at its key where it has one. */
+  /** The origin of its key if it has one, otherwise of the value. */
   get origin(): Origin {
     const { object } = this.#piece
     if (object !== undefined) return { kind: 'object', object, field: this.#field }
     return originAt(this.where, this.span('key').start)
   }
 
-  /** The origin of an offset within the value of a scalar. */
+  /** Maps an offset within the value of a scalar to its origin. */
   get originInside(): (offset: number) => Origin {
     if (this.#piece.object !== undefined) return () => this.origin
     return originWithin(this.where, this.#located)
   }
 
-  /** For whoever asks when all is read. */
+  /** For lookups after everything is read. */
   get place(): FilePlace | PiecePlace {
     const { place } = this.#piece
     if (place === undefined) return new FilePlace(this.document, this.path)
     return new PiecePlace(place, this.#piece, this.#pathInPiece)
   }
 
-  /** What its spans are of. */
+  /** The place that its spans refer to. */
   get where(): Place {
     return this.#piece.place ?? this.document
   }
@@ -129,12 +129,12 @@ export class SectionNode {
     return [...outer.#pathInPiece, this.#step]
   }
 
-  /** Of what is there, or of the nearest that is there around it. */
+  /** The span of the node, or of its nearest existing ancestor. */
   span(part: 'key' | 'value'): Span {
     return spanOfLocated(this.#located, part)
   }
 
-  /** Within a piece that is in no file: of what is there, or of the nearest around it. */
+  /** The field in a piece that is not in a file: of the node, or its nearest existing ancestor. */
   get #field(): string {
     const outer = this.#outer
     if (outer === undefined || outer.#list !== undefined) return ''

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { collector } from '../../diagnostics/report.ts'
-import { hasErrors, type Result, refusal } from '../../diagnostics/result.ts'
+import { hasErrors, type Result, rejection } from '../../diagnostics/result.ts'
 import type { Gateway } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
 import type { Attached } from '../../model/policy.ts'
@@ -30,23 +30,23 @@ import { readTargeted } from './sections/targeted.ts'
 import { SETTINGS_THAT_WAIT, SETTINGS_WITHOUT_EFFECT } from './sections/unserved-settings.ts'
 
 export interface ModelOptions {
-  /** The paths that the name of a file may stand for. */
+  /** The paths that a file name may refer to. */
   readonly candidates: Candidates
   readonly readText: ReadText
   readonly known?: ItemMemory | undefined
 }
 
 export interface ReadModel {
-  /** A Model even where there are errors: what is invalid fails closed in it. */
+  /** Contains a Model even if there are errors: invalid parts fail closed in it. */
   readonly result: Result<Model>
-  /** Of the process; undefined where there is no Model. */
+  /** The settings of the process; undefined if there is no Model. */
   readonly settings: Settings | undefined
   readonly files: readonly NamedFile[]
 }
 
 /**
- * What the user wrote, as the Model, with all that there is to say about it; in small steps. It is
- * not frozen yet: of a large one that takes long, and may be done when it is in effect.
+ * Converts the user's input into a Model with all diagnostics, in small steps. The Model is not
+ * frozen yet: freezing a large one takes long, and can be done after it is in effect.
  */
 export function* toModel(
   document: Document,
@@ -59,16 +59,16 @@ export function* toModel(
   checkContent(reading)
   const read = document.root.kind === 'mapping' ? yield* readModel(reading, known) : undefined
   const { model, settings } = read ?? {}
-  // Whatever else there is to say may be only because of these.
+  // Other diagnostics may only be consequences of these.
   const unfilled = document.unfilled()
   if (hasErrors(unfilled)) {
-    return { result: refusal(unfilled), settings: undefined, files: files.list() }
+    return { result: rejection(unfilled), settings: undefined, files: files.list() }
   }
   for (const one of unfilled) report(one)
   return { result: result(model), settings, files: files.list() }
 }
 
-/** In order for a gateway that is to do nothing, and else the trace of a file half written. */
+/** An empty file is valid for an idle gateway, but may also be a partly written file. */
 function checkContent({ document, report }: Reading): void {
   const { root, lists } = document
   if (root.kind !== 'mapping' || root.entries.length > 0 || lists.size > 0) return
@@ -81,7 +81,7 @@ function checkContent({ document, report }: Reading): void {
   })
 }
 
-/** Lists that files written for others may have. */
+/** Lists that files written for other gateways may have. */
 const UNSUPPORTED = ['services', 'workloads']
 
 function checkOutline(reading: Reading): void {
@@ -166,7 +166,7 @@ function ownPorts({ admin, stats, readiness }: Settings): ReadonlyMap<number, st
   )
 }
 
-/** The items of a list of the file, one after the other; `noun` and its number name an item. */
+/** Reads the items of a top-level list one by one; `noun` and the index name an unnamed item. */
 function* each<T extends ReadItem>(
   reading: Reading,
   known: ItemMemory | undefined,
@@ -180,15 +180,15 @@ function* each<T extends ReadItem>(
   const readItem: ItemReader = known?.open(reading, key) ?? ((_, anew) => anew(reading))
   let isRead = false
   const readAt = (index: number) =>
-    // Its text is read here, unless it is known, and forgotten with the node.
+    // The text is read here, unless it is cached, and discarded with the node.
     readItem(index, (own) => {
       isRead = true
       const node = list.inner(index)
       if (typeof node.inner('name').value !== 'string') own.dependsOnNumber()
       return read(own, node, `${noun}-${index}`)
     })
-  // Many that are known are one step. Apart from it: V8 does not optimize a loop of a generator
-  // while it runs.
+  // Many cached items form one step. In a separate function, because V8 does not optimize a loop of
+  // a generator while it runs.
   const readSome = () => {
     isRead = false
     const end = Math.min(length, items.length + KNOWN_AT_ONCE)
@@ -253,7 +253,7 @@ function checkDatabase(reading: Reading, config: SectionNode, { database }: Sett
   complain(reading, config.inner('storage', 'mode'), { code: 'PC0408', message, hint }, 'key')
 }
 
-/** The admin API shows the configuration and decisions, and may change them. */
+/** The admin API shows the configuration and decisions, and may allow changes. */
 function checkAdmin(
   reading: Reading,
   config: SectionNode,

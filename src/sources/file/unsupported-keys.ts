@@ -1,6 +1,6 @@
 import type { Message } from '../../reach/checks/place.ts'
 
-/** Policies that files written for others may name. */
+/** Policies that files written for other gateways may have. */
 export const UNSUPPORTED_POLICIES: readonly string[] = [
   'backendTunnel',
   'mcpGuardrails',
@@ -15,12 +15,12 @@ export function unsupportedPolicy(key: string): Message {
 
 interface Foreign {
   readonly keys: readonly string[]
-  /** A key that is known where these are meant. */
+  /** A known key in the mappings where these keys occur. */
   readonly beside: string
   readonly hint: string
 }
 
-/** Credentials for backends that others make, and what of it is missing here. */
+/** Backend credentials of other gateways, and why they are not supported. */
 const CREDENTIALS: Readonly<Record<string, string>> = {
   gcp: 'Google Cloud tokens are not supported yet',
   copilot: 'GitHub Copilot tokens are not supported yet',
@@ -60,9 +60,9 @@ const FOREIGN: readonly Foreign[] = [
   },
 ]
 
-/** A key of files written for others, in a place that has the known ones; undefined: it is none. */
+/** The message for a key of other gateways, next to the known keys; undefined for other keys. */
 export function foreignKey(key: string, known: readonly string[]): Message | undefined {
-  // Policies that stand right beside `port`, or below `policies`.
+  // Policies are set next to `port`, or below `policies`.
   if (UNSUPPORTED_POLICIES.includes(key) && known.includes('authorization')) {
     return unsupportedPolicy(key)
   }

@@ -69,7 +69,7 @@ describe('following files', () => {
     watch.follow([followed(main)])
     writeFileSync(main, 'second')
     assert.ok(await isReported())
-    // What is read now may be the second or the third.
+    // The next read may return the second or the third version.
     writeFileSync(main, 'third')
     watch.follow([followed(main)])
     assert.ok(await isReported(1))
@@ -113,7 +113,7 @@ describe('following files', () => {
     assert.ok(await isReported())
     mkdirSync(folder)
     writeFileSync(main, 'second')
-    // Until the next look at what tells nothing by itself.
+    // Waits for the next poll of a file that emits no events.
     for (let i = 0; i < 1_000 && changes < 2; i++) await wait(5)
     assert.equal(changes, 2)
     writeFileSync(main, 'third')

@@ -2,25 +2,25 @@ import { type FSWatcher, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { stampOf } from './file-version.ts'
 
-/** Changes that come together are one: editors and Kubernetes write in several steps. */
+/** Changes in quick succession are combined: editors and Kubernetes write in several steps. */
 const SETTLE = 20
-/** Network and container file systems may tell nothing: look from time to time. */
+/** Network and container file systems may not emit events, so files are also polled. */
 const LOOK = 2_000
 
 export interface FollowedFile {
   readonly path: string
-  /** Taken before it was read. */
+  /** Taken before the file is read. */
   readonly stamp: string
 }
 
 /**
- * Calls `changed` when one of the files may be another. Folders are watched, not files: a file is
- * often replaced by a rename, and in a Kubernetes volume a link above it is what changes.
+ * Calls `changed` when one of the files may have changed. Watches folders instead of files: a file
+ * is often replaced by a rename, and in a Kubernetes volume a symlink above it changes.
  */
 export class FileWatch {
   readonly #changed: () => void
   readonly #folders = new Map<string, FSWatcher>()
-  /** What was last told of each file, or what it was when it was first read. */
+  /** The version of each file last reported, or the version first read. */
   #seen = new Map<string, string>()
   #settling: NodeJS.Timeout | undefined
   readonly #looking: NodeJS.Timeout
@@ -31,8 +31,9 @@ export class FileWatch {
   }
 
   /**
-   * From now on these files. A new one counts as changed when it is not what was read; of one that
-   * is followed already it counts what was told, for it may have changed since it was read.
+   * Sets the files to follow. A new file has changed if it differs from the version that was read;
+   * for a file already followed, the last reported version counts, because it may have changed
+   * since it was read.
    */
   follow(files: readonly FollowedFile[]): void {
     this.#seen = new Map(files.map(({ path, stamp }) => [path, this.#seen.get(path) ?? stamp]))
@@ -60,7 +61,7 @@ export class FileWatch {
   #open(folder: string): void {
     try {
       const watcher = watch(folder, (_, name) => {
-        // `..data` is the link that Kubernetes swaps.
+        // Kubernetes swaps the symlink `..data`.
         const isOurs = [...this.#seen.keys()].some((file) => basename(file) === name)
         if (isOurs || name === null || name.startsWith('..')) this.#settle()
       })
@@ -70,14 +71,14 @@ export class FileWatch {
       })
       this.#folders.set(folder, watcher)
     } catch {
-      // What cannot be watched is looked at from time to time.
+      // Files that cannot be watched are polled.
     }
   }
 
   #look(): void {
     const isChanged = this.#isChanged()
-    // A folder that was removed and made again, or is behind a link that was swapped, is another
-    // one than is watched: nobody told of this change, and nobody would of the next.
+    // A folder that was removed and recreated, or is below a swapped symlink, is no longer the
+    // watched folder: it emitted no event for this change and would emit none for the next.
     if (isChanged) this.#forgetFolders()
     for (const file of this.#seen.keys()) {
       const folder = dirname(file)

@@ -2,8 +2,8 @@ import type { ErrorCode, YAMLError } from 'yaml'
 import type { Problem } from './problem.ts'
 
 /**
- * What the parser found, in words that say what to do. Once it has lost its place it complains of
- * every token that is left, and of one mistake it often has several things to say.
+ * Describes parser errors in terms of what to fix. After the first error, the parser often reports
+ * every remaining token, and often several errors for one mistake.
  */
 export function describeYamlErrors(errors: readonly YAMLError[], text: string): Problem[] {
   const reported: YAMLError[] = []
@@ -18,7 +18,7 @@ export function describeYamlErrors(errors: readonly YAMLError[], text: string): 
 
 function describeYamlError({ code, message, pos }: YAMLError, text: string): Problem {
   const [from, end] = pos
-  // Indentation is not what is wrong with a line, but what begins behind it.
+  // Skips the indentation: the error is in the content after it.
   const indent = code === 'BAD_INDENT' ? (/^ +/.exec(text.slice(from))?.[0].length ?? 0) : 0
   const start = from + indent
   const [words, hint] = wordsFor(code, message, start, text)
@@ -46,16 +46,16 @@ function wordsFor(
   }
   if (code === 'UNEXPECTED_TOKEN' && /["']\s*$/.test(text.slice(0, start))) return BEHIND_QUOTE
   if (code === 'UNEXPECTED_TOKEN' && /^Unexpected flow-.* at node end/.test(message)) return BRACKET
-  // What it shows of the text is shown by whoever reports it.
+  // The excerpt is added when the diagnostic is reported.
   return WORDS[code] ?? [message.replace(/:?\n[\s\S]*$/, '')]
 }
 
-/** What the parser says when it runs out of stack, which is its only bound. */
+/** Whether the parser ran out of stack, which is its only depth limit. */
 function isTooDeep(message: string): boolean {
   return message.startsWith('Maximum call stack')
 }
 
-/** What is wrong first, for commands that read no configuration. */
+/** The first error, for commands that read no configuration. */
 export function firstYamlProblem(error: YAMLError, text: string) {
   const { message, start } = describeYamlError(error, text)
   const before = text.slice(0, start).split('\n')

@@ -14,12 +14,12 @@ import type { Problem } from './problem.ts'
 import { describeYamlErrors } from './yaml-errors.ts'
 
 export interface Tree {
-  /** Undefined for a text that holds nothing, and for one that could not be read at all. */
+  /** Undefined for an empty text and for an unreadable one. */
   readonly root: Node | undefined
   readonly problems: readonly Problem[]
 }
 
-/** Aliases are copied out: a few lines of them can stand for more than any memory holds. */
+/** Aliases are expanded: a few lines of them can exceed any memory. */
 const MAX_COPIES = 200_000
 
 export function readYaml(text: string): Tree {
@@ -35,7 +35,7 @@ export function readYaml(text: string): Tree {
   return { root, problems }
 }
 
-/** The parser recurses: text that is nested deeply enough ends in a full stack. */
+/** The parser is recursive: deeply nested text overflows the stack. */
 function parseSafely(text: string): Document.Parsed | undefined {
   try {
     return parseDocument(text, { uniqueKeys: false, prettyErrors: false, logLevel: 'error' })
@@ -134,7 +134,7 @@ function convert(document: Document.Parsed, report: (problem: Problem) => void):
     return [...entries.values()]
   }
 
-  /** `<<: *defaults`: what the mapping itself says comes first. */
+  /** `<<: *defaults`: entries of the mapping itself win. */
   function merge({ value, keyStart, keyEnd }: Entry, merged: Entry[]): void {
     for (const source of value.kind === 'list' ? value.items : [value]) {
       if (source.kind === 'mapping') merged.push(...source.entries)
@@ -146,7 +146,7 @@ function convert(document: Document.Parsed, report: (problem: Problem) => void):
   }
 }
 
-/** What aliases stand for: each for the last anchor of its name before it. */
+/** The targets of aliases: the last preceding anchor of the same name. */
 function targetsOf(document: Document.Parsed): ReadonlyMap<Alias, unknown> {
   const anchors = new Map<string, unknown>()
   const targets = new Map<Alias, unknown>()
@@ -163,7 +163,7 @@ function keyText(node: unknown): string | undefined {
   if (!isScalar(node)) return undefined
   const { value, source } = node
   if (typeof value === 'string') return value
-  // `404: …` is a number to YAML, and text to whoever wrote it.
+  // `404: …` is a number in YAML, but a string to its author.
   return typeof value === 'number' || typeof value === 'boolean' ? source : undefined
 }
 

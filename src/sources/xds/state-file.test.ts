@@ -22,7 +22,7 @@ const modelOf = (version: string, parts: Readonly<Record<string, string>>): Stor
   parts: Object.entries(parts).map(([name, text]) => partOf(name, text)),
 })
 
-/** What another process reads there, in an order that does not depend on the file. */
+/** The contents that another process reads, sorted independently of the file. */
 async function storedAt(path: string) {
   const problems: string[] = []
   const found = await new StateFile(path, ({ message }) => problems.push(message)).read()

@@ -5,38 +5,38 @@ import type { StoredModel, StoredPart } from '../../xds/replica.ts'
 
 const FORMAT = 3
 
-/** Lines that were written over count for nothing: the file is at most so much larger than needed. */
+/** Overwritten lines are garbage: the file may grow to this multiple of its needed size. */
 const MAX_GROWTH = 2
 const SMALL_BYTES = 65_536
 
-/** A part; without a text, one that is gone. */
+/** A part; a line without contents removes it. */
 type PartLine = readonly [name: string, version?: string, base64?: string]
 
 interface Head {
   readonly format: number
 }
-/** All lines before it are one configuration. */
+/** Commits all lines before it as one configuration. */
 interface Commit {
   readonly version: string
 }
 
 /**
- * The last configuration that was applied, so that a proxy which is started again serves it while
- * the controller is away. It has keys and certificates: nobody else may read it.
+ * Stores the last applied configuration, so that a restarted proxy serves it while the controller
+ * is unavailable. It contains keys and certificates, so only its owner may read it.
  *
- * A line for each part, and one that says that the configuration is complete. What changes is
- * appended, so that an edit costs what it changes; from time to time, and whenever a secret goes,
- * the file is written anew.
+ * Each part is a line, followed by a line that commits the configuration. Changes are appended, so
+ * that an edit costs only what it changes; when the file has grown too much, or a secret is
+ * removed, it is rewritten.
  */
 export class StateFile {
   readonly #path: string
   readonly #failed: (problem: Diagnostic) => void
   #next: StoredModel | undefined
   #writing: Promise<void> | undefined
-  /** Name → version of what the file says; undefined: it is to be written anew. */
+  /** Name → version of the parts in the file; undefined if the file must be rewritten. */
   #written: Map<string, string> | undefined
   #bytes = 0
-  /** Of the file when it was written anew. */
+  /** The size of the file when it was last rewritten. */
   #base = 0
 
   constructor(path: string, failed: (problem: Diagnostic) => void) {
@@ -44,7 +44,7 @@ export class StateFile {
     this.#failed = failed
   }
 
-  /** Undefined: there is none, or it cannot be used. */
+  /** Undefined if there is no file or it is unusable. */
   async read(): Promise<StoredModel | undefined> {
     try {
       return readLines(await readFile(this.#path, 'utf8'))
@@ -54,7 +54,7 @@ export class StateFile {
     }
   }
 
-  /** What is stored cannot be used. */
+  /** Reports that the stored configuration is unusable. */
   reject(error: unknown): void {
     this.#failed({
       code: 'PC0803',
@@ -64,7 +64,7 @@ export class StateFile {
     })
   }
 
-  /** One at a time; of those that come meanwhile only the last one is written. */
+  /** Writes one Model at a time; of those that arrive meanwhile, only the last is written. */
   write(model: StoredModel): Promise<void> {
     this.#next = model
     this.#writing ??= this.#writeAll()
@@ -76,7 +76,7 @@ export class StateFile {
       const model = this.#next
       this.#next = undefined
       await this.#store(model).catch((error: unknown) => {
-        // Nobody knows how much of it is there.
+        // It is unknown how much of it was written.
         this.#written = undefined
         this.reject(error)
       })
@@ -93,7 +93,7 @@ export class StateFile {
       return
     }
     const isOwn = await withFile(this.#path, 'a', async (file) => {
-      // Somebody else wrote it meanwhile: a process that is not gone yet, or an operator.
+      // The file was changed by someone else: a process that has not exited yet, or an operator.
       if ((await file.stat()).size !== this.#bytes) return false
       await file.writeFile(text)
       await file.datasync()
@@ -110,7 +110,7 @@ export class StateFile {
     }
   }
 
-  /** A process that is killed meanwhile leaves the file before or the file after, never half of one. */
+  /** Replaces the file atomically: a killed process leaves either the old or the new file. */
   async #replace({ version, parts }: StoredModel): Promise<void> {
     const head = `${JSON.stringify({ format: FORMAT } satisfies Head)}\n`
     const text = `${head}${textOf(parts.map(lineOf), version)}`
@@ -146,7 +146,7 @@ async function withFile<T>(
   }
 }
 
-/** What is different now; undefined where a secret went, of which nothing is to stay. */
+/** The changed parts; undefined if a secret changed or was removed, of which no copy may remain. */
 function changes(
   written: ReadonlyMap<string, string>,
   { parts }: StoredModel,
@@ -183,12 +183,12 @@ function textOf(lines: readonly PartLine[], version: string): string {
   return all.map((line) => `${JSON.stringify(line)}\n`).join('')
 }
 
-/** The last configuration that is complete: what a process was writing when it ended is left out. */
+/** Reads the last committed configuration; lines of an interrupted write are ignored. */
 function readLines(text: string): StoredModel {
   const [first = '', ...rest] = text.split('\n')
   const { format } = JSON.parse(first) as Head
   if (format !== FORMAT) throw new Error(`unknown format ${format}`)
-  // Without an end of its line it is not whole.
+  // The last line is incomplete if it has no line break.
   const lines = rest.slice(0, -1)
   const held = new Map<string, StoredPart>()
   let pending: PartLine[] = []

@@ -50,7 +50,7 @@ async function start(publications?: Publications, port?: number) {
   return started
 }
 
-/** Nobody listens there. */
+/** No server listens there. */
 const NOWHERE = 'http://127.0.0.1:1'
 
 async function untilWritten(path: string, text: string): Promise<void> {

@@ -12,7 +12,7 @@ import type { Outcome, Source, Update } from '../source.ts'
 import { StateFile } from './state-file.ts'
 
 export interface XdsSourceOptions extends Omit<XdsClientOptions, 'replica' | 'events'> {
-  /** Where the last configuration is stored; undefined: nowhere. */
+  /** The file with the last configuration; if undefined, it is not stored. */
   readonly stateFile?: string | undefined
   readonly events?: ClientEvents & {
     /** The stored configuration cannot be used. */
@@ -21,12 +21,12 @@ export interface XdsSourceOptions extends Omit<XdsClientOptions, 'replica' | 'ev
 }
 
 /**
- * What a controller delivers. The Model that was stored comes first; the controller is told what
- * became of each Model, by resource. While the controller is away there is nothing new, and what
- * was applied stays.
+ * A source of Models from a controller. The stored Model comes first; the outcome of each Model is
+ * reported to the controller by resource. While the controller is unavailable, there are no
+ * updates, and the applied Model stays in effect.
  */
 export class XdsSource implements Source {
-  /** An invalid part fails closed by itself, and its rejection is reported. */
+  /** An invalid part fails closed, and its rejection is reported. */
   readonly isStrict = false
   readonly #options: XdsSourceOptions
 
@@ -34,7 +34,7 @@ export class XdsSource implements Source {
     this.#options = options
   }
 
-  /** The controller sends what changes: there is nothing to read again. */
+  /** The controller pushes changes: there is nothing to read again. */
   refresh(): void {}
 
   async *watch(signal: AbortSignal): AsyncGenerator<Update> {

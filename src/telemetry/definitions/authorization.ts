@@ -38,7 +38,7 @@ export const authenticationFailures = defineCounter({
   labels: [
     POLICY,
     label('method', 'kind of credential', ['jwt', 'api-key', 'basic', 'external', 'oidc']),
-    // The first ones are those of tokens, which src/policies/jwt-authentication/refusal.ts lists.
+    // The first ones apply to tokens; src/policies/jwt-authentication/rejection.ts lists them.
     label('reason', 'why it failed', [
       'missing',
       'repeated',

@@ -5,8 +5,8 @@ import { defineHistogram } from '../histogram.ts'
 import { label } from '../label.ts'
 import { REQUEST_SECONDS } from './buckets.ts'
 
-// Never the name of a route or policy: a cluster has too many, and their status says it. Gateways are
-// few, and whoever is called at night asks which one.
+// Never the name of a route or policy: a cluster has too many, and their status reports it.
+// Gateways are few, and an on-call engineer needs to know which one is affected.
 
 const KIND = label('kind', 'kind of the object, such as `HTTPRoute`')
 const GATEWAY = label('gateway', 'the Gateway, as `namespace/name`')
@@ -80,7 +80,7 @@ export const controllerXdsConnections = defineGauge({
   labels: [GATEWAY],
 })
 
-export const controllerXdsRefusals = defineCounter({
+export const controllerXdsRejections = defineCounter({
   name: 'portcullis_controller_xds_refusals_total',
   help: 'Proxies that were rejected because they did not prove their identity.',
   labels: [
@@ -145,7 +145,7 @@ export const CONTROLLER: MetricGroup = {
     controllerStatusWrites,
     controllerApplies,
     controllerXdsConnections,
-    controllerXdsRefusals,
+    controllerXdsRejections,
     controllerXdsDeliveries,
     controllerXdsStaleProxies,
     controllerXdsSentBytes,

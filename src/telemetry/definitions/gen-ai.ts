@@ -3,7 +3,9 @@ import { defineHistogram } from '../histogram.ts'
 import { label } from '../label.ts'
 import { MANY_SERIES } from './buckets.ts'
 
-/* Names, labels and buckets of OpenTelemetry's conventions for generative AI, as Prometheus spells them. */
+/*
+ * Names, labels and buckets of OpenTelemetry's conventions for generative AI, in Prometheus form.
+ */
 
 const OPERATION = label('gen_ai_operation_name', 'the operation: `chat`, `embeddings` and others')
 const PROVIDER = label(

@@ -1,6 +1,6 @@
 import { label, type OTHER } from '../label.ts'
 
-// Never a raw path, header, claim or address: their number is not ours to bound.
+// Never a raw path, header, claim or address: the gateway cannot bound their number.
 
 export const LISTENER = label('listener', 'gateway and listener, as `gateway/listener`')
 export const ROUTE = label('route', 'the route; `none` if no route matched')
@@ -41,7 +41,7 @@ export const STATUS = label('status', 'class of the status; `none` if there was 
   'none',
 ])
 
-/** Who or what made the response; the word is also the access log's `reason`. */
+/** The source of the response; the access log's `reason` uses the same values. */
 export const REASON = label('reason', 'the reason for the response', [
   'upstream',
   'direct-response',

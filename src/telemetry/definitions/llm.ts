@@ -5,9 +5,9 @@ import { label } from '../label.ts'
 import { FIRST_TOKEN_SECONDS, MANY_SERIES, REQUEST_SECONDS, TOKEN_SECONDS } from './buckets.ts'
 import { POLICY, ROUTE } from './labels.ts'
 
-// The measures of OpenTelemetry's conventions for generative AI by route, under our own names; the help
-// of each says which one it is, and gen-ai.ts has them under theirs. Clients choose models: whatever the
-// configuration does not know must not become a series.
+// The metrics of OpenTelemetry's conventions for generative AI by route, under Portcullis names;
+// the help of each names its equivalent, and gen-ai.ts defines them under the original names.
+// Clients choose models: a model that the configuration does not know must not become a series.
 
 const PROVIDER = label('provider', 'the provider, as named in rules (`gen_ai.provider.name`)')
 const MODEL = label(

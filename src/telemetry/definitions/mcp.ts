@@ -6,7 +6,7 @@ import { label } from '../label.ts'
 import { MANY_SERIES, REQUEST_SECONDS } from './buckets.ts'
 import { ROUTE } from './labels.ts'
 
-// Prompts and resources are not told apart by name: URIs are as many as their servers like.
+// Prompts and resources are not distinguished by name: servers can have any number of URIs.
 
 const TARGET = label('target', 'the MCP server; `none` if no single one was called')
 const TOOL = label(

@@ -19,7 +19,7 @@ export const requestsActive = defineGauge({
   labels: [LISTENER],
 })
 
-export const requestsRefused = defineCounter({
+export const requestsRejected = defineCounter({
   name: 'portcullis_requests_refused_total',
   help: 'Malformed or suspicious requests that were rejected before routing.',
   labels: [LISTENER, label('refusal', 'the problem, such as `both-lengths`')],
@@ -74,7 +74,7 @@ export const REQUESTS: MetricGroup = {
   metrics: [
     requests,
     requestsActive,
-    requestsRefused,
+    requestsRejected,
     requestDuration,
     requestFirstByte,
     requestOverhead,

@@ -19,22 +19,22 @@ export const BACKSLASH = 0x5c
 export const UNDERSCORE = 0x5f
 export const DEL = 0x7f
 
-/** What makes an upper-case letter a lower-case one, and leaves digits and dashes alone. */
+/** Turns an upper-case letter into a lower-case one; digits and dashes stay the same. */
 export const LOWER = 0x20
 
 const DIGITS = '0123456789'
 const UPPER_LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 const LOWER_LETTERS = UPPER_LETTERS.toLowerCase()
 
-/** 1 for each `tchar` of RFC 9110 §5.6.2, of which names of fields and methods are made. */
+/** 1 for each `tchar` of RFC 9110 §5.6.2, the characters of field names and methods. */
 export const IS_TOKEN: Uint8Array = classOf(
   `!#$%&'*+-.^_\`|~${DIGITS}${UPPER_LETTERS}${LOWER_LETTERS}`,
 )
 
-/** 1 for what a method is made of: no lower-case letters, see ./request-line.ts. */
+/** 1 for each character of a method: no lower-case letters, see ./request-line.ts. */
 export const IS_METHOD: Uint8Array = classOf(`!#$%&'*+-.^_\`|~${DIGITS}${UPPER_LETTERS}`)
 
-/** 1 for what a request target is made of, if not quite by RFC 3986: visible, and no `#`. */
+/** 1 for each byte of a request target, slightly laxer than RFC 3986: visible, and no `#`. */
 export const IS_TARGET: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte > SPACE && byte < DEL && byte !== HASH ? 1 : 0,
 )
@@ -42,20 +42,20 @@ export const IS_TARGET: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) 
 /** The same without the question mark. */
 export const IS_PATH: Uint8Array = IS_TARGET.map((member, byte) => (byte === QUESTION ? 0 : member))
 
-/** 1 for what a field value is made of (RFC 9110 §5.5): visible, beyond ASCII, space, tab. */
+/** 1 for each byte of a field value (RFC 9110 §5.5): visible, beyond ASCII, space, tab. */
 export const IS_TEXT: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte === TAB || (byte >= SPACE && byte !== DEL) ? 1 : 0,
 )
 
-/** Each byte as it is, but upper-case letters as lower-case ones. */
+/** Maps upper-case letters to lower-case ones, and other bytes to themselves. */
 export const FOLD: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
   UPPER_LETTERS.includes(String.fromCharCode(byte)) ? byte | LOWER : byte,
 )
 
-/** 1 for each byte that RFC 3986 §2.3 never wants to see encoded. */
+/** 1 for each byte that should never be percent-encoded (RFC 3986 §2.3). */
 export const IS_UNRESERVED: Uint8Array = classOf(`-._~${DIGITS}${UPPER_LETTERS}${LOWER_LETTERS}`)
 
-/** The value of each hexadecimal digit; 16 for what is none. */
+/** The value of each hexadecimal digit; 16 for other bytes. */
 export const HEX_VALUE: Uint8Array = new Uint8Array(256).fill(16)
 for (let digit = 0; digit < 16; digit++) {
   HEX_VALUE[digit.toString(16).charCodeAt(0)] = digit

@@ -4,7 +4,7 @@ import { BodyReader, beginBody, endBody, readBody, trailersOf } from './body.ts'
 import { BODY_LIMITS, chunkHead, LAST_CHUNK, renderTrailers, writeChunk } from './chunked.ts'
 import { findField, joinedValue } from './fields.ts'
 import type { Framing } from './message.ts'
-import { refusalOf } from './rejections.ts'
+import { rejectionOf } from './rejections.ts'
 
 interface Outcome {
   readonly verdict: string
@@ -21,7 +21,7 @@ function read(framing: Framing, text: string, { length = -1, asWire = false } = 
   let at = 0
   while (at < bytes.length && !body.isDone) {
     at = readBody(body, bytes, at, bytes.length)
-    if (at < 0) return { verdict: refusalOf(at).word, ranges, left: '' }
+    if (at < 0) return { verdict: rejectionOf(at).word, ranges, left: '' }
     if (body.to > body.from) ranges.push(bytes.toString('latin1', body.from, body.to))
   }
   return { verdict: body.isDone ? 'done' : 'more', ranges, left: bytes.toString('latin1', at) }
@@ -148,7 +148,10 @@ describe('other bodies', () => {
     it(`${framing} ${length}, ${JSON.stringify(text)}: ${verdict}`, () => {
       assert.deepEqual(read(framing, text, { length }), { verdict, ranges, left })
       const ended = endBody(body)
-      assert.equal(ended > 0 ? 'whole' : refusalOf(ended).word, whole ? 'whole' : 'truncated-body')
+      assert.equal(
+        ended > 0 ? 'whole' : rejectionOf(ended).word,
+        whole ? 'whole' : 'truncated-body',
+      )
     })
   }
 })

@@ -1,4 +1,4 @@
-// HOT PATH: finds the data of a body in what arrives, without copying it.
+// HOT PATH: finds the data of a body in received bytes, without copying it.
 // Guarded by bench/http1-body.ts; equals test/fuzz/http1-body.plain.ts on any input.
 // Liberties: one object for all bodies of a connection; a range is two numbers.
 
@@ -6,28 +6,28 @@ import { BODY_LIMITS, type BodyLimits, beginChunks, ChunkReader, readChunks } fr
 import type { Fields } from './fields.ts'
 import { lowerNames } from './lower-names.ts'
 import type { Framing } from './message.ts'
-import { refuse } from './rejections.ts'
+import { reject } from './rejections.ts'
 
 /** Reads bodies of every framing. One object serves all bodies of a connection. */
 export class BodyReader {
   framing: Framing = 'none'
   isDone = true
-  /** What the last call found, as offsets into its bytes. */
+  /** The result of the last call, as offsets into its bytes. */
   from = 0
   to = 0
   /** Bytes of data so far, without their framing. */
   byteCount = 0
-  /** What is still to come of a body whose length is known. */
+  /** Remaining bytes of a body whose length is known. */
   left = 0
-  /** Set where names of trailers are written in lower case. */
+  /** Set if trailer names are written in lower case. */
   lowersNames = false
   readonly chunks: ChunkReader = new ChunkReader()
 }
 
 /**
- * `asWire` is for a chunked body that is sent on chunked: ranges then have the framing too, less
- * chunk extensions and trailers, so that a segment with many small chunks stays one piece. Such a
- * body ends with `renderTrailers` of its trailers, where it has any.
+ * `asWire` is for a chunked body that is forwarded as chunked: ranges then include the framing,
+ * without chunk extensions and trailers, so that a segment with many small chunks stays one piece.
+ * Such a body ends with `renderTrailers` of its trailers, if it has any.
  */
 export function beginBody(
   body: BodyReader,
@@ -47,8 +47,8 @@ export function beginBody(
 }
 
 /**
- * Reads on from `at`. Returns the offset that it came to, with the range that it found, which may
- * be empty, or a refusal. Call it until it came to the end or is done.
+ * Continues reading at `at`. Returns the offset that it reached, with the range that it found,
+ * which may be empty, or a rejection. Call it until it reaches the end or is done.
  */
 export function readBody(
   body: BodyReader,
@@ -77,13 +77,15 @@ export function readBody(
   return body.to
 }
 
-/** When the peer has closed its side. Returns 1, or a refusal where the body is not whole. */
+/**
+ * Called when the peer has closed its side. Returns 1, or a rejection if the body is incomplete.
+ */
 export function endBody(body: BodyReader): number {
   if (body.framing === 'close') body.isDone = true
-  return body.isDone ? 1 : refuse('truncated-body')
+  return body.isDone ? 1 : reject('truncated-body')
 }
 
-/** The trailer section of a chunked body that had one, once it is done; `hide` leaves some out. */
+/** The trailer section of a complete chunked body, if there was one; `hide` hides some fields. */
 export function trailersOf(
   body: BodyReader,
   hide?: (trailers: Fields) => void,

@@ -1,4 +1,4 @@
-// HOT PATH: the chunked coding of RFC 9112 §7.1, wherever segments end; data is never copied.
+// HOT PATH: the chunked coding of RFC 9112 §7.1, across segment boundaries; data is never copied.
 // Guarded by bench/http1-body.ts; equals test/fuzz/http1-body.plain.ts on any input.
 // Liberties: one object for all bodies of a connection; a range is two numbers.
 
@@ -17,11 +17,11 @@ import {
   TAB,
 } from './ascii.ts'
 import { HIDDEN, isForbiddenTrailer } from './field-names.ts'
-import { beginFields, Fields, fieldName, lineOf, readFields, refuseText } from './fields.ts'
-import { refuse } from './rejections.ts'
+import { beginFields, Fields, fieldName, lineOf, readFields, rejectText } from './fields.ts'
+import { reject } from './rejections.ts'
 
 export interface BodyLimits {
-  /** Bytes of chunk extensions in one body; they mean nothing to us and are dropped. */
+  /** Bytes of chunk extensions in one body; the gateway ignores and drops them. */
   readonly extensions: number
   /** Bytes of the trailer section. */
   readonly trailers: number
@@ -30,7 +30,7 @@ export interface BodyLimits {
 
 export const BODY_LIMITS: BodyLimits = { extensions: 4_096, trailers: 8_192, trailerFields: 32 }
 
-/** Where the reader stands. */
+/** The states of the reader. */
 const IN_SIZE = 0
 const IN_EXTENSION = 1
 const SIZE_LF = 2
@@ -43,22 +43,22 @@ const LAST_LF = 8
 const DONE = 9
 
 export class ChunkReader {
-  /** What the last call found: data, or with `asWire` bytes to be sent on as they are. */
+  /** The result of the last call: data, or with `asWire` bytes to be forwarded as they are. */
   from = 0
   to = 0
   isDone = false
-  /** Whether ranges are to have the framing too, less what must not be sent on. */
+  /** Whether ranges include the framing, without what must not be forwarded. */
   asWire = false
   state: number = IN_SIZE
-  /** Of the chunk: its size while that is read, then what is left of it. */
+  /** Of the chunk: its size while it is being parsed, then the remaining bytes. */
   size = 0
   digits = 0
   /** Bytes of data so far. */
   byteCount = 0
-  /** Bytes of extensions so far, and where the reader stands in one. */
+  /** Bytes of extensions so far, and the state within an extension. */
   extensions = 0
   extension: number = AT_NAME
-  /** The trailer section where there is one, its forbidden fields hidden. */
+  /** The trailer section, if there is one, with forbidden fields hidden. */
   trailers: Fields | undefined = undefined
   section: Buffer | undefined = undefined
   held = 0
@@ -80,8 +80,8 @@ export function beginChunks(reader: ChunkReader, asWire: boolean): void {
 }
 
 /**
- * Reads on from `at`. Returns the offset that it came to, with the range that it found, or a
- * refusal. Call it until it came to the end or is done.
+ * Continues reading at `at`. Returns the offset that it reached, with the range that it found, or a
+ * rejection. Call it until it reaches the end or is done.
  */
 export function readChunks(
   reader: ChunkReader,
@@ -91,7 +91,7 @@ export function readChunks(
   limits: BodyLimits,
 ): number {
   let at = start
-  // Where the range begins that is to be sent on.
+  // The start of the range to be forwarded.
   let from = start
   while (at < end) {
     const byte = bytes[at] as number
@@ -101,15 +101,15 @@ export function readChunks(
         if (digit < 16) {
           reader.size = reader.size * 16 + digit
           if (reader.size > Number.MAX_SAFE_INTEGER || ++reader.digits > 16) {
-            return refuse('chunk-too-large')
+            return reject('chunk-too-large')
           }
-        } else if (reader.digits === 0) return refuseText(byte, 'bad-chunk-size')
+        } else if (reader.digits === 0) return rejectText(byte, 'bad-chunk-size')
         else if (byte === CR) reader.state = SIZE_LF
         else if (byte === SEMICOLON) {
           reader.state = IN_EXTENSION
           reader.extension = AT_NAME
           if (reader.asWire) return give(reader, from, at, at + 1)
-        } else return refuseText(byte, 'bad-chunk-size')
+        } else return rejectText(byte, 'bad-chunk-size')
         at++
         break
       }
@@ -119,14 +119,14 @@ export function readChunks(
           from = at
         } else {
           reader.extension = nextOfExtension(reader.extension, byte)
-          if (reader.extension === INVALID) return refuseText(byte, 'bad-chunk-extension')
-          if (++reader.extensions > limits.extensions) return refuse('chunk-extensions-too-large')
+          if (reader.extension === INVALID) return rejectText(byte, 'bad-chunk-extension')
+          if (++reader.extensions > limits.extensions) return reject('chunk-extensions-too-large')
           from = at + 1
         }
         at++
         break
       case SIZE_LF:
-        if (byte !== LF) return refuse('bare-cr')
+        if (byte !== LF) return reject('bare-cr')
         reader.state = reader.size === 0 ? AT_TRAILERS : IN_DATA
         at++
         break
@@ -140,12 +140,12 @@ export function readChunks(
         break
       }
       case DATA_CR:
-        if (byte !== CR) return refuseText(byte, 'bad-chunk-end')
+        if (byte !== CR) return rejectText(byte, 'bad-chunk-end')
         reader.state = DATA_LF
         at++
         break
       case DATA_LF:
-        if (byte !== LF) return refuse('bare-cr')
+        if (byte !== LF) return reject('bare-cr')
         reader.state = IN_SIZE
         reader.digits = 0
         at++
@@ -163,7 +163,7 @@ export function readChunks(
         at = readTrailers(reader, bytes, at, end, limits)
         return at < 0 ? at : give(reader, at, at, at)
       case LAST_LF:
-        if (byte !== LF) return refuse('bare-cr')
+        if (byte !== LF) return reject('bare-cr')
         finish(reader)
         return give(reader, reader.asWire ? from : at + 1, at + 1, at + 1)
       default:
@@ -184,7 +184,7 @@ function finish(reader: ChunkReader): void {
   reader.isDone = true
 }
 
-/** Where the reader stands in an extension: `;name`, `;name=token` or `;name="quoted"`. */
+/** The states within an extension: `;name`, `;name=token` or `;name="quoted"`. */
 const AT_NAME = 0
 const IN_NAME = 1
 const AT_VALUE = 2
@@ -198,7 +198,7 @@ function isWhole(extension: number): boolean {
   return extension === IN_NAME || extension === IN_VALUE || extension === BEHIND_QUOTES
 }
 
-/** RFC 9112 §7.1.1, without the white space that nobody may generate. */
+/** RFC 9112 §7.1.1, without the white space that senders must not generate. */
 function nextOfExtension(extension: number, byte: number): number {
   if (byte === SEMICOLON && isWhole(extension)) return AT_NAME
   const isToken = IS_TOKEN[byte] === 1
@@ -225,7 +225,7 @@ function nextOfExtension(extension: number, byte: number): number {
   }
 }
 
-/** Trailer sections are rare and small: held together until they are complete. */
+/** Trailer sections are rare and small: they are buffered until they are complete. */
 function readTrailers(
   reader: ChunkReader,
   bytes: Buffer,
@@ -244,7 +244,7 @@ function readTrailers(
   if (read < 0) return read
   if (read === 0) {
     reader.held = held
-    return held === limits.trailers ? refuse('trailers-too-large') : end
+    return held === limits.trailers ? reject('trailers-too-large') : end
   }
   reader.trailers.text = reader.section.toString('latin1', 0, read)
   hideForbidden(reader.trailers)
@@ -261,7 +261,7 @@ function hideForbidden(trailers: Fields): void {
 export const CHUNK_END = '\r\n'
 export const LAST_CHUNK = '0\r\n\r\n'
 
-/** The line before the data of a chunk, which is not empty: an empty one would be the last. */
+/** The line before the data of a chunk, which must not be empty: an empty chunk is the last one. */
 export function chunkHead(size: number): string {
   if (!Number.isSafeInteger(size) || size <= 0) throw new RangeError(`a chunk of ${size} bytes`)
   return `${size.toString(16)}\r\n`
@@ -271,8 +271,8 @@ const SHORT_CHUNK = 2_048
 const CHUNK_END_BYTES = Buffer.from(CHUNK_END)
 
 /**
- * A chunk with its framing. What is long stays where it is: to copy it would be cheap, but not the
- * memory for it, which large bodies would have the garbage collector look for all the time.
+ * Writes a chunk with its framing. Long data is not copied: copying would be cheap, but allocating
+ * the memory for it would keep the garbage collector busy with large bodies.
  */
 export function writeChunked(sink: Pick<BodySink, 'write'>, bytes: Buffer): boolean {
   if (bytes.length <= SHORT_CHUNK) return sink.write(chunkOf(bytes))
@@ -281,7 +281,7 @@ export function writeChunked(sink: Pick<BodySink, 'write'>, bytes: Buffer): bool
   return sink.write(CHUNK_END_BYTES) && data && head
 }
 
-/** In one buffer. */
+/** The chunk in one buffer. */
 function chunkOf(bytes: Buffer): Buffer {
   const head = chunkHead(bytes.length)
   const chunk = Buffer.allocUnsafe(head.length + bytes.length + CHUNK_END.length)
@@ -292,8 +292,8 @@ function chunkOf(bytes: Buffer): Buffer {
 }
 
 /**
- * Copies a chunk with its framing to `out`, for small ones that share a write with others. Returns
- * the offset behind it, or 0 where there is too little room.
+ * Copies a small chunk with its framing to `out`, to share a write with others. Returns the offset
+ * after it, or 0 if there is not enough room.
  */
 export function writeChunk(
   out: Buffer,
@@ -311,7 +311,7 @@ export function writeChunk(
   return behind + 2
 }
 
-/** A trailer section less its hidden fields, with the empty line that ends the message. */
+/** A trailer section without its hidden fields, with the empty line that ends the message. */
 export function renderTrailers(trailers: Fields): string {
   let text = ''
   for (let i = 0; i < trailers.count; i++) {

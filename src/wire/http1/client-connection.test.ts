@@ -11,7 +11,7 @@ const HEAD = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\n'
 type Write = (request: unknown, pieces: unknown, ...more: unknown[]) => number
 type Handle = Record<'writeLatin1String' | 'writeBuffer' | 'writev', Write>
 
-/** A connection whose writes are counted: of each, how many pieces it had. */
+/** A connection that records the number of pieces of each write. */
 async function upload() {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -52,7 +52,7 @@ describe('a request with a body', () => {
       const { connection, writes, received, close } = await upload()
       const lent = Buffer.from('body')
       connection.write(lent)
-      // Whoever lent the bytes may use them again at once.
+      // The lender may reuse the bytes at once.
       lent.fill('x')
       connection.end()
       assert.equal(await received(HEAD.length + 4), `${HEAD}body`)
@@ -112,7 +112,7 @@ describe('a request with a body', () => {
   })
 })
 
-/** A connection to a server that records what it gets, and what became of the request. */
+/** A connection to a server that records received bytes, and the outcome of the request. */
 async function ask() {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -1,4 +1,4 @@
-// HOT PATH: one connection to an upstream; requests one after the other. Guarded by bench/proxy.ts.
+// HOT PATH: one connection to an upstream; sequential requests. Guarded by bench/proxy.ts.
 // Liberties: the head and the body reader are one object for all responses.
 
 import { Buffer } from 'node:buffer'
@@ -14,7 +14,7 @@ import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.
 import { BodyReader, beginBody, endBody, readBody, trailersOf } from './body.ts'
 import { keepAliveTimeout } from './keep-alive.ts'
 import { HEAD_LIMITS, type HeadLimits } from './message.ts'
-import { refusalOf, refuse } from './rejections.ts'
+import { reject, rejectionOf } from './rejections.ts'
 import { isInterim, MAX_INTERIM, ResponseHead, readResponseHead } from './response-head.ts'
 
 export class ClientConnection implements UpstreamConnection, Timed, Reader, Leaving {
@@ -22,19 +22,21 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
   readonly head: ResponseHead = new ResponseHead()
   deadline = Number.POSITIVE_INFINITY
   slot = -1
-  /** Milliseconds that the upstream keeps it while it is idle, as its last response says. */
+  /**
+   * Milliseconds that the upstream keeps the connection open while idle, from its last response.
+   */
   keepAliveTimeout = Number.POSITIVE_INFINITY
   readonly #body = new BodyReader()
   readonly #writes: ShortWrites
   readonly #deadlines: Deadlines
   readonly #limits: HeadLimits
-  /** Told when the connection is free for another request, and when it is gone. */
+  /** Called when the connection is free for another request, and when it has closed. */
   onIdle: (connection: ClientConnection) => void = () => {}
   onClose: (connection: ClientConnection) => void = () => {}
   #events: ResponseEvents | undefined = undefined
-  /** The head of a request that leaves when this turn of the event loop is over. */
+  /** The head of a request, to be sent at the end of this turn of the event loop. */
   #unsent = ''
-  /** The same with its body, if that is short and was there at once. */
+  /** The head with its body, if that is short and was available at once. */
   #unsentWhole: Buffer | undefined = undefined
   #method = ''
   readonly #held = new HeldBytes()
@@ -47,11 +49,13 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
   #isReading = false
   #isClosed = false
   readonly #reads: LentReads | undefined
-  /** Who got bytes that it may still need. */
+  /** The receiver of bytes that it may still need. */
   #borrower: ResponseEvents | undefined = undefined
-  /** Interim responses to this request. */
+  /** Number of interim responses to this request. */
   #interim = 0
-  /** Milliseconds that the upstream has where it is its turn; Infinity once it responds. */
+  /**
+   * Milliseconds that the upstream has while the gateway waits for it; Infinity once it responds.
+   */
   #timeout = Number.POSITIVE_INFINITY
 
   constructor(socket: Socket, deadlines: Deadlines, limits: HeadLimits = HEAD_LIMITS) {
@@ -77,7 +81,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     return this.#writes.isWritten
   }
 
-  /** Begins a request; where it has a body, `write` and `end` follow. */
+  /** Begins a request; if it has a body, `write` and `end` follow. */
   send(
     method: string,
     head: string,
@@ -97,7 +101,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     this.deadline = hasBody ? Number.POSITIVE_INFINITY : eventTime() + timeout
     this.#unsent = head
     if (!hasBody) turnWrites.add(this)
-    // What there is of the body already leaves with the head.
+    // Body bytes that are already available are sent with the head.
     else process.nextTick(leaveUnlessWhole, this)
     return true
   }
@@ -127,18 +131,18 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     return this.#took(this.socket.write(text, 'latin1'))
   }
 
-  /** Both in one write. */
+  /** Sends both in one write. */
   #leaveWithMore(): void {
     gatherWrites(this.socket)
     this.leave()
   }
 
-  /** Of what has a body of which not all was there at once. */
+  /** Sends the head of a request whose body was not completely available at once. */
   leaveUnlessWhole(): void {
     if (!this.#isSent) this.leave()
   }
 
-  /** A body may come for as long as the client sends it, if only the upstream takes it. */
+  /** Body bytes may take as long as the client needs, as long as the upstream accepts them. */
   #took(more: boolean): boolean {
     if (!more) this.deadline = eventTime() + this.#timeout
     return more
@@ -149,7 +153,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     this.#events?.drained()
   }
 
-  /** The request is whole. */
+  /** Ends the request. */
   end(): void {
     this.#isSent = true
     if (this.#unsent !== '') turnWrites.add(this)
@@ -169,7 +173,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     if (!this.#isPaused) this.socket.resume()
   }
 
-  /** After 101 bytes are told as data, until the upstream ends. */
+  /** After 101: all bytes are delivered as data until the upstream ends. */
   tunnel(): void {
     this.#isTunnel = true
     this.deadline = Number.POSITIVE_INFINITY
@@ -205,12 +209,12 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
 
   receive(bytes: Buffer, from = 0, to: number = bytes.length): void {
     if (this.#events === undefined) {
-      // Bytes that nobody asked for: the connection cannot be trusted any more.
+      // Unrequested bytes: the connection can no longer be trusted.
       this.abort()
       return
     }
     if (this.#unsent !== '') {
-      // They were there before they were asked for, and whoever asks now gets another connection.
+      // They arrived before the request was sent, so the request gets another connection.
       this.#onClose('closed')
       return
     }
@@ -239,7 +243,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
       if (next === 0) break
       if (next < 0) {
         this.#isReading = false
-        this.#fail(refusalOf(next).word)
+        this.#fail(rejectionOf(next).word)
         return
       }
       at = next
@@ -256,7 +260,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     const next = readResponseHead(bytes, at, end, this.#limits, this.#method, head)
     if (next <= 0) return next
     if (isInterim(head)) {
-      if (++this.#interim > MAX_INTERIM) return refuse('too-many-interim-responses')
+      if (++this.#interim > MAX_INTERIM) return reject('too-many-interim-responses')
       this.#events?.interim(head)
       return next
     }
@@ -286,7 +290,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     return next
   }
 
-  /** The one before may still write what it got: then nobody can say when that is free. */
+  /** If the previous receiver may still write its bytes, the end of that use is unknown. */
   #lendTo(events: ResponseEvents): void {
     const before = this.#borrower
     if (before === events) return
@@ -295,8 +299,8 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
   }
 
   /**
-   * Bytes behind the response are of nobody's request: whoever used the connection next would get
-   * them as his response, so nobody may.
+   * Bytes after the response belong to no request: the next request on the connection would get
+   * them as its response, so the connection is not reused.
    */
   #finish(hasMore: boolean): void {
     if (hasMore) this.head.keepAlive = false
@@ -306,7 +310,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     const events = this.#events
     this.#events = undefined
     const trailers = trailersOf(this.#body)
-    // Before the exchange hears of it: it may want a connection at once.
+    // Before the exchange is notified: it may need a connection at once.
     this.#maybeFree()
     events?.ended(trailers)
   }
@@ -353,9 +357,9 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
   }
 }
 
-/** Pieces of a body that are shorter leave together with those that come at the same time. */
+/** Shorter pieces of a body share one write with others that arrive at the same time. */
 const GATHERED = 65_536
-/** Bytes of a body that are copied behind the head, so that both are one write. */
+/** Up to this many body bytes are copied after the head, so that both are one write. */
 const SHORT_BODY = 4_096
 
 function joined(head: string, body: Buffer): Buffer {

@@ -1,4 +1,4 @@
-// HOT PATH: what a client sends, and who of us still needs it. Guarded by bench/proxy.ts.
+// HOT PATH: received client bytes, and which receivers still need them. Guarded by bench/proxy.ts.
 
 import { Buffer } from 'node:buffer'
 import type { Socket } from 'node:net'
@@ -9,23 +9,23 @@ import { type BodySink, NOWHERE } from '../streams.ts'
 
 type Receive = (bytes: Buffer, from: number, to: number) => void
 
-/** Reads a client's bytes into buffers that are used again, where Node lets it. */
+/** Reads a client's bytes into reused buffers, if Node supports it. */
 export class ClientReads implements Reader {
   readonly #held: HeldBytes
   readonly #receive: Receive
   readonly #guarded: Receive
   readonly #reads: LentReads | undefined
-  /** Who got bytes that it may still need. */
+  /** The receiver of bytes that it may still need. */
   #borrower: BodySink | undefined = undefined
 
-  /** `receive` is told of bytes behind those that are held; `broke` of what it throws. */
+  /** `receive` gets bytes that follow the held ones; `broke` gets what it throws. */
   constructor(socket: Socket, held: HeldBytes, broke: (error: unknown) => void, receive: Receive) {
     this.#held = held
     this.#receive = receive
     this.#guarded = guarded(socket, broke, (bytes: Buffer, from: number, to: number) =>
       this.read(bytes, from, to),
     )
-    // What was read before comes by events, and all where nothing can be lent.
+    // Bytes read earlier arrive as events; so do all bytes if buffers cannot be lent.
     socket.on('data', (bytes: Buffer) => this.#guarded(bytes, 0, bytes.length))
     this.#reads = lendReads(socket)
     this.#reads?.use(this)
@@ -35,7 +35,7 @@ export class ClientReads implements Reader {
     this.#guarded(bytes, from, to)
   }
 
-  /** Behind what is held. */
+  /** Receives bytes, after the held ones. */
   read(bytes: Buffer, from: number, to: number): void {
     const held = this.#held
     if (held.length === 0) this.#receive(bytes, from, to)
@@ -45,13 +45,13 @@ export class ClientReads implements Reader {
     }
   }
 
-  /** What was held is received again. */
+  /** Receives the held bytes again. */
   readHeld(): void {
     const held = this.#held.take()
     if (held.length > 0) this.#receive(held, 0, held.length)
   }
 
-  /** What cannot be understood yet. */
+  /** Holds incomplete bytes. */
   hold(bytes: Buffer, from: number, to: number): void {
     this.#held.hold(keepable(bytes, from, to))
   }
@@ -64,7 +64,7 @@ export class ClientReads implements Reader {
     return false
   }
 
-  /** Gives `sink` something of what was received: a copy if it does not say when it is done. */
+  /** Passes received bytes to `sink`: a copy if the sink does not report when it is done. */
   pass(received: Buffer, from: number, to: number, sink: BodySink = NOWHERE): boolean {
     const reads = this.#reads
     const bytes = keepable(received, from, to)
@@ -72,12 +72,12 @@ export class ClientReads implements Reader {
     if (sink.hasWritten === undefined) return sink.write(Buffer.from(bytes))
     const before = this.#borrower
     this.#borrower = sink
-    // The one before may still write what it got: then nobody can say when that is free.
+    // If the previous sink may still write its bytes, the end of that use is unknown.
     if (before !== undefined && before !== sink && before.hasWritten?.() !== true) reads.forget()
     return sink.write(bytes)
   }
 
-  /** A body is whole: what comes next is a head. */
+  /** Called when a body is complete: a head comes next. */
   rest(): void {
     if (this.#reads !== undefined) this.#reads.isResting = true
   }

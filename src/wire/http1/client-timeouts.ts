@@ -1,15 +1,15 @@
-// HOT PATH: how long a client is waited for, looked at for each request. Guarded by bench/proxy.ts.
+// HOT PATH: timeouts for clients, computed for each request. Guarded by bench/proxy.ts.
 
 import type { Socket } from 'node:net'
 import { CLOSE_GRACE_MS, HALF_CLOSED } from './close-grace.ts'
 import type { ServerLimits } from './server-limits.ts'
 
 /*
- * Milliseconds. A response that the client has not taken yet comes first, whatever else is due: it
- * has that time for some of it.
+ * In milliseconds. A pending response write takes precedence over all other timeouts: the client
+ * has `writeTimeout` to accept some of it.
  */
 
-/** In an exchange; Infinity where it is `isOurTurn`, since the upstream has its own deadlines. */
+/** During an exchange; Infinity if `isOurTurn`, since the upstream has its own deadlines. */
 export function timeoutInExchange(
   { bodyTimeout, writeTimeout }: ServerLimits,
   socket: Socket,

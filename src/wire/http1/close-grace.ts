@@ -1,19 +1,19 @@
 import type { Socket } from 'node:net'
 import type { Timed } from '../deadlines.ts'
 
-/** Milliseconds that an idle connection has left once it is unwanted. */
+/** Milliseconds until the gateway closes an idle connection that is being drained. */
 export const CLOSE_GRACE_MS = 200
 /**
- * Milliseconds that a client which closed its side is waited on for, until its response goes on: it
- * may be gone altogether, and it may have said all that it had to say, which looks the same.
+ * Milliseconds that the gateway waits for a response to make progress after the client closed its
+ * side: the client may be gone, or it may only have finished sending, which looks the same.
  */
 export const HALF_CLOSED = 1_000
-/** The same for one that is over. */
+/** Milliseconds that the gateway waits for the client after the last response. */
 const LINGER = 2_000
 
 /**
- * Says goodbye, and stays for a moment so that a reset does not take the response back. What the
- * client has not taken yet of the response has its own time first, `writeTimeout`.
+ * Closes its side and lingers briefly, so that a reset does not discard the response. If part of
+ * the response is still unsent, the client has `writeTimeout` for that first.
  */
 export function closeGracefully(
   socket: Socket,
@@ -30,7 +30,7 @@ export function closeGracefully(
   timed.deadline = performance.now() + (isFlushed ? LINGER : writeTimeout)
 }
 
-/** To end it twice makes an error with a stack trace, which nobody reads. */
+/** Ending a socket twice creates an error with a stack trace, which is wasted. */
 export function endOnce(socket: Socket): void {
   if (!socket.writableEnded) socket.end()
 }

@@ -6,21 +6,22 @@ import { isToken } from './message.ts'
 
 declare const checked: unique symbol
 
-/** Field lines that are fit to be written: only `fieldLine` makes them. */
+/** Field lines that are safe to write: only `fieldLine` creates them. */
 export type FieldLines = string & { readonly [checked]: true }
 
 export const NO_LINES = '' as FieldLines
 
 /**
- * One line of a head. Undefined where the name is no token or is reserved to the writer, or the
- * value has what could end the line or be cut to it: controls, or characters beyond one byte.
+ * Creates one line of a head. Undefined if the name is not a token or is reserved for the writer,
+ * or if the value contains controls or characters beyond one byte, which could end the line or be
+ * truncated to such a control.
  */
 export function fieldLine(name: string, value: string): FieldLines | undefined {
   if (!isToken(name) || isReserved(name.toLowerCase()) || !isFieldText(value)) return undefined
   return `${name}: ${value}\r\n` as FieldLines
 }
 
-/** The line with the id of a request, which is always fit to be written. */
+/** The line with the request ID, which is always safe to write. */
 export function requestIdLine(id: RequestId): FieldLines {
   return `x-request-id: ${id}\r\n` as FieldLines
 }
@@ -29,18 +30,20 @@ export function joinLines(first: FieldLines, second: FieldLines): FieldLines {
   return (first + second) as FieldLines
 }
 
-/** Controls but for the tab, and characters beyond one byte. One search takes half of a loop's time. */
+/**
+ * Controls except the tab, and characters beyond one byte. A search takes half the time of a loop.
+ */
 const UNFIT = /[^\t\x20-\x7e\x80-\xff]/
 
 export function isFieldText(text: string): boolean {
-  // Most often there is none, and even to begin a search takes time.
+  // Usually the string is empty, and even starting a search takes time.
   return text === '' || !UNFIT.test(text)
 }
 
-/** Names of fields that are not copied, because they are removed or set anew. */
+/** Names of fields that are not copied because they are removed or replaced. */
 export interface NameSet {
   readonly names: readonly string[]
-  /** One bit for each length (of 31 at most) that a name of the set has. */
+  /** A bit mask of the lengths (up to 31) of the names in the set. */
   readonly lengths: number
 }
 
@@ -53,8 +56,8 @@ export function nameSet(names: readonly string[]): NameSet {
 export const NO_NAMES: NameSet = nameSet([])
 
 /**
- * Whether a field is of the set, with underscores as dashes: who removes or sets `x-user` does not
- * want the client's `x_user` to reach an upstream that takes the one for the other.
+ * Whether the set contains a field, with underscores treated as dashes: an edit that removes or
+ * sets `x-user` must also keep the client's `x_user` from an upstream that treats both as one.
  */
 export function isOfSet(set: NameSet, fields: Fields, index: number): boolean {
   const length = nameLength(fields, index)
@@ -68,7 +71,7 @@ export function isOfSet(set: NameSet, fields: Fields, index: number): boolean {
   return false
 }
 
-/** The same of a trailer section: a header that is taken away must not come back behind the body. */
+/** Hides the trailers in the set: a removed header must not come back after the body. */
 export function hideOfSet(set: NameSet, trailers: Fields): void {
   for (let i = 0; i < trailers.count; i++) {
     if (isOfSet(set, trailers, i)) trailers.kinds[i] = HIDDEN

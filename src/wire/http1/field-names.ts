@@ -1,18 +1,20 @@
-// HOT PATH: what a field is, found from the bytes of its name.
+// HOT PATH: identifies fields by the bytes of their names.
 // Guarded by bench/http1-head.ts; equals test/fuzz/http1-head.plain.ts on any input.
-// Liberties: one look-up by length and first letter, then bytes compared in place.
+// Liberties: one lookup by length and first letter, then bytes compared in place.
 
 import { DASH, FOLD, LOWER, UNDERSCORE } from './ascii.ts'
 
 /**
- * The fields that the gateway itself understands. The kind of a field is found once, while its
- * name is read; those from HIDDEN on are never copied: they belong to one connection, or are
- * written by us and only by us.
+ * The fields that the gateway itself understands. The kind of a field is determined once, while its
+ * name is read. Kinds from HIDDEN on are never copied: they belong to one connection, or only the
+ * gateway writes them.
  */
 export const PLAIN = 0
 export const DATE = 1
 export const TRAILER = 2
-/** Named by Connection, or forbidden in a trailer section: neither forwarded nor shown. */
+/**
+ * Named by Connection, or forbidden in a trailer section: neither forwarded nor visible to rules.
+ */
 export const HIDDEN = 3
 export const HOST = 4
 export const CONNECTION = 5
@@ -23,7 +25,7 @@ export const UPGRADE = 9
 export const TE = 10
 export const KEEP_ALIVE = 11
 
-/** At its kind's number. The last ones have no constant: to know that they are hop-by-hop is all. */
+/** Indexed by kind. The last names have no constant: only that they are hop-by-hop matters. */
 const KNOWN: readonly string[] = [
   '',
   'date',
@@ -48,9 +50,11 @@ export const KINDS: number = KNOWN.length
 /** Known names are shorter than this. */
 const ROOM = 32
 
-/** The kind at the length of its name and the last five bits of its first letter: none has both. */
+/**
+ * The kind, indexed by length and the last five bits of the first letter: no two names share both.
+ */
 const BY_SHAPE = new Uint8Array(ROOM * ROOM)
-/** The bytes of each name, at its kind. */
+/** The bytes of each name, indexed by kind. */
 const BYTES = new Uint8Array(KINDS * ROOM)
 for (const [kind, name] of KNOWN.entries()) {
   if (name !== '') BY_SHAPE[name.length * ROOM + (name.charCodeAt(0) & 31)] = kind
@@ -58,8 +62,8 @@ for (const [kind, name] of KNOWN.entries()) {
 }
 
 /**
- * The kind of a name that is known to be a token. `content_length` and the like are hidden: there
- * are upstreams that do not tell an underscore from a dash.
+ * The kind of a name that is a valid token. `content_length` and the like are hidden: some
+ * upstreams do not distinguish an underscore from a dash.
  */
 export function kindOfName(bytes: Uint8Array, from: number, to: number): number {
   const length = to - from
@@ -68,7 +72,9 @@ export function kindOfName(bytes: Uint8Array, from: number, to: number): number 
   return kind === PLAIN ? PLAIN : confirmKind(bytes, from, length, kind)
 }
 
-/** Known names are letters, digits and dashes, and no other `tchar` becomes one of these. */
+/**
+ * Known names are letters, digits and dashes, and folding maps no other `tchar` to one of these.
+ */
 function confirmKind(bytes: Uint8Array, from: number, length: number, kind: number): number {
   let confirmed = kind
   for (let i = 0; i < length; i++) {
@@ -81,7 +87,7 @@ function confirmKind(bytes: Uint8Array, from: number, length: number, kind: numb
   return confirmed
 }
 
-/** Whether `text` from `from` to `to` is `lower` in any case. */
+/** Whether `text` from `from` to `to` equals `lower`, ignoring case. */
 export function isSameName(text: string, from: number, to: number, lower: string): boolean {
   if (to - from !== lower.length) return false
   for (let i = 0; i < lower.length; i++) {
@@ -90,14 +96,14 @@ export function isSameName(text: string, from: number, to: number, lower: string
   return true
 }
 
-/** Whether fields of that name are written by ./write.ts on its own account, or not at all. */
+/** Whether fields of that name are written only by ./write.ts, or never. */
 export function isReserved(name: string): boolean {
   return KNOWN.indexOf(name) > HIDDEN
 }
 
 /**
- * RFC 9110 §7.6.1: a field that is meant for all recipients is never a connection option. To
- * honour such an option would let a client take from the upstream what its rules were judged by.
+ * RFC 9110 §7.6.1: a field for all recipients is never a connection option. Honoring such an option
+ * would let a client remove from the upstream request what the rules evaluated.
  */
 export function isEndToEnd(name: string): boolean {
   return END_TO_END.has(name) || /^(?:content|x-forwarded|sec)-/.test(name)
@@ -113,8 +119,8 @@ const END_TO_END: ReadonlySet<string> = new Set(
 )
 
 /**
- * RFC 9110 §6.5.1: what frames, routes, authenticates or changes the meaning of a message comes
- * too late in a trailer section, where it would get past what was decided from the head.
+ * RFC 9110 §6.5.1: fields that frame, route, authenticate or change the meaning of a message are
+ * too late in a trailer section, where they would bypass decisions made from the head.
  */
 export function isForbiddenTrailer(written: string): boolean {
   const known = KNOWN_TRAILERS.get(written)
@@ -125,6 +131,6 @@ export function isForbiddenTrailer(written: string): boolean {
   return isForbidden
 }
 
-/** The first ones that came: there are few names, unless somebody makes them up. */
+/** A bounded cache: there are few names, unless a client invents them. */
 const KNOWN_TRAILERS = new Map<string, boolean>()
 const MAX_KNOWN_TRAILERS = 256

@@ -1,51 +1,53 @@
-// HOT PATH: one pass over the field lines of a head, no allocation but the text.
+// HOT PATH: one pass over the field lines of a head, no allocation except the string.
 // Guarded by bench/http1-head.ts; equals test/fuzz/http1-head.plain.ts on any input.
-// Liberties: counted loops, a reused table of offsets, long values looked at eight bytes at a time.
+// Liberties: counted loops, a reused table of offsets, long values checked eight bytes at a time.
 
 import { COLON, CR, IS_TEXT, IS_TOKEN, LF, NUL, SPACE, TAB } from './ascii.ts'
 import { HIDDEN, isSameName, KINDS, kindOfName, PLAIN } from './field-names.ts'
-import { type RefusalWord, refuse } from './rejections.ts'
+import { type RejectionWord, reject } from './rejections.ts'
 
-/** Offsets of one field in the table: of its name, and of its value without the spaces around. */
+/**
+ * Offsets of one field in the table: of its name, and of its value without surrounding whitespace.
+ */
 const NAME = 0
 const NAME_END = 1
 const VALUE = 2
 const VALUE_END = 3
 const STRIDE = 4
 
-/** Where the reader stands. */
+/** The states of the reader. */
 const AT_LINE = 0
 const IN_NAME = 1
 const IN_VALUE = 2
 
 /**
- * The fields of a head or trailer section, as offsets into its text. One object serves message
- * after message; it is valid until the next is read into it, whatever becomes of the bytes.
+ * The fields of a head or trailer section, as offsets into its string. One object serves all
+ * messages; it is valid until the next message is read into it, even if the bytes are overwritten.
  */
 export class Fields {
   /** The whole head, one character for each byte; set when it is complete. */
   text = ''
   count = 0
   offsets: Int32Array
-  /** What ./field-names.ts says that each field is. */
+  /** The kind of each field, see ./field-names.ts. */
   kinds: Uint8Array
-  /** One bit for each kind that came, and for each that came more than once. */
+  /** One bit for each kind that is present, and for each that is repeated. */
   seen = 0
   repeated = 0
-  /** For each kind that came its first field. */
+  /** The first field of each kind that is present. */
   readonly first: Int16Array = new Int16Array(KINDS)
-  /** How far the reader has come, from the start of the head. */
+  /** The position of the reader, relative to the start of the head. */
   at = 0
   phase: number = AT_LINE
 
-  /** `room`: for so many fields; more make more. Trailers are few, and small tables are cheap. */
+  /** `room`: initial capacity in fields; it grows. Trailers are few, and small tables are cheap. */
   constructor(room = 32) {
     this.offsets = new Int32Array(room * STRIDE)
     this.kinds = new Uint8Array(room)
   }
 }
 
-/** Before the first line is read, `at` bytes behind the start of the head. */
+/** Called before the first line is read, which begins `at` bytes after the start of the head. */
 export function beginFields(fields: Fields, at: number): void {
   fields.count = 0
   fields.seen = 0
@@ -64,8 +66,8 @@ export function isRepeated(fields: Fields, kind: number): boolean {
 }
 
 /**
- * Reads field lines and the empty line behind them. Returns the offset behind it, 0 for more
- * bytes, or a refusal. What was read is not read again, even where the bytes have moved meanwhile.
+ * Reads field lines and the empty line after them. Returns the offset after it, 0 if more bytes are
+ * needed, or a rejection. Bytes already read are not read again, even if they have moved.
  */
 export function readFields(
   fields: Fields,
@@ -88,10 +90,10 @@ export function readFields(
     const byte = bytes[at]
     if (byte === CR) {
       if (at + 1 === end) return pause(fields, AT_LINE, at - start)
-      return bytes[at + 1] === LF ? at + 2 : refuse('bare-cr')
+      return bytes[at + 1] === LF ? at + 2 : reject('bare-cr')
     }
-    if (byte === SPACE || byte === TAB) return refuse('obs-fold')
-    if (fields.count === max) return refuse('too-many-headers')
+    if (byte === SPACE || byte === TAB) return reject('obs-fold')
+    if (fields.count === max) return reject('too-many-headers')
     const slot = fields.count * STRIDE
     if (slot === fields.offsets.length) grow(fields)
     fields.offsets[slot + NAME] = at - start
@@ -101,7 +103,7 @@ export function readFields(
   }
 }
 
-/** Up to the colon and behind it. */
+/** Reads up to and including the colon. */
 function readName(fields: Fields, bytes: Buffer, start: number, from: number, end: number): number {
   const { offsets, count } = fields
   const slot = count * STRIDE
@@ -109,14 +111,14 @@ function readName(fields: Fields, bytes: Buffer, start: number, from: number, en
   while (at < end && IS_TOKEN[bytes[at] as number] === 1) at++
   if (at === end) return pause(fields, IN_NAME, at - start)
   const name = start + (offsets[slot + NAME] as number)
-  if (bytes[at] !== COLON || at === name) return refuseName(bytes[at] as number, at === name)
+  if (bytes[at] !== COLON || at === name) return rejectName(bytes[at] as number, at === name)
   offsets[slot + NAME_END] = at - start
   fields.kinds[count] = kindOfName(bytes, name, at)
   fields.phase = IN_VALUE
   return at + 1
 }
 
-/** Up to the end of the line and behind it; then there is one field more. */
+/** Reads up to and including the end of the line; then increments the field count. */
 function readValue(
   fields: Fields,
   bytes: Buffer,
@@ -128,9 +130,9 @@ function readValue(
   const slot = count * STRIDE
   const at = endOfText(bytes, from, end)
   if (at === end) return pause(fields, IN_VALUE, at - start)
-  if (bytes[at] !== CR) return refuseText(bytes[at] as number, 'bad-header-value')
+  if (bytes[at] !== CR) return rejectText(bytes[at] as number, 'bad-header-value')
   if (at + 1 === end) return pause(fields, IN_VALUE, at - start)
-  if (bytes[at + 1] !== LF) return refuse('bare-cr')
+  if (bytes[at + 1] !== LF) return reject('bare-cr')
   let value = start + (offsets[slot + NAME_END] as number) + 1
   let valueEnd = at
   while (value < valueEnd && isBlank(bytes[value] as number)) value++
@@ -171,22 +173,22 @@ function isBlank(byte: number): boolean {
   return byte === SPACE || byte === TAB
 }
 
-/** Which refusal the byte is that ended a name too early. */
-function refuseName(byte: number, isEmpty: boolean): number {
-  if (!isEmpty && isBlank(byte)) return refuse('space-before-colon')
-  return refuseText(byte, 'bad-header-name')
+/** The rejection for the byte that ended a name prematurely. */
+function rejectName(byte: number, isEmpty: boolean): number {
+  if (!isEmpty && isBlank(byte)) return reject('space-before-colon')
+  return rejectText(byte, 'bad-header-name')
 }
 
-/** Which refusal a byte is that no text may have. */
-export function refuseText(byte: number, otherwise: RefusalWord): number {
-  if (byte === NUL) return refuse('nul')
-  return refuse(byte === LF ? 'bare-lf' : otherwise)
+/** The rejection for a byte that is not allowed in text. */
+export function rejectText(byte: number, otherwise: RejectionWord): number {
+  if (byte === NUL) return reject('nul')
+  return reject(byte === LF ? 'bare-lf' : otherwise)
 }
 
-/** Values that are shorter are not worth a view of their buffer. */
+/** Shorter values are not worth a view of their buffer. */
 const SHORT = 32
 
-/** The first byte that no text has, or the end. */
+/** Returns the offset of the first byte that is not text, or the end. */
 export function endOfText(bytes: Buffer, from: number, end: number): number {
   const near = Math.min(end, from + SHORT)
   let at = from
@@ -194,7 +196,7 @@ export function endOfText(bytes: Buffer, from: number, end: number): number {
   return at < near || at === end ? at : endOfLongText(bytes, at, end)
 }
 
-// A socket's reads may share one buffer, and a view of it costs as much as a short head.
+// Reads of a socket may share one buffer, and a view of it costs as much as parsing a short head.
 let viewed: ArrayBufferLike = new ArrayBuffer(0)
 let view: DataView = new DataView(viewed)
 
@@ -206,8 +208,8 @@ function endOfLongText(bytes: Buffer, from: number, end: number): number {
   const base = bytes.byteOffset
   let at = from
   for (;;) {
-    // Of seven bits plus one, controls are below 0x21 and DEL is 0. A borrow can find too much,
-    // but only behind a byte that is to be found.
+    // In seven bits plus one, controls are below 0x21 and DEL is 0. A borrow can cause false
+    // positives, but only after a byte that is a true positive.
     for (const last = base + end - 8; base + at <= last; at += 8) {
       const a = view.getInt32(base + at, true)
       const b = view.getInt32(base + at + 4, true)
@@ -217,7 +219,7 @@ function endOfLongText(bytes: Buffer, from: number, end: number): number {
     }
     const next = Math.min(end, at + 8)
     while (at < next && IS_TEXT[bytes[at] as number] === 1) at++
-    // A tab stops words, but not the text.
+    // A tab ends the word loop, but not the text.
     if (at < next || at === end) return at
   }
 }
@@ -238,7 +240,7 @@ export function fieldValue(fields: Fields, index: number): string {
   )
 }
 
-/** Whether the value of a field is made of these bytes; `bytes` are those of its head still. */
+/** Whether the value of a field equals these bytes; `bytes` must still be those of its head. */
 export function hasBytes(
   fields: Fields,
   index: number,
@@ -259,14 +261,14 @@ export function areBytes(bytes: Buffer, from: number, to: number, wanted: Uint8A
   return true
 }
 
-/** Whether the value of a field is `lower` in any case. */
+/** Whether the value of a field equals `lower`, ignoring case. */
 export function hasValue(fields: Fields, index: number, lower: string): boolean {
   const slot = index * STRIDE
   const from = fields.offsets[slot + VALUE] as number
   return isSameName(fields.text, from, fields.offsets[slot + VALUE_END] as number, lower)
 }
 
-/** Where the line of a field begins; for the index behind the last one, where the lines end. */
+/** The start of a field's line; for the index after the last field, the end of the lines. */
 export function lineOf(fields: Fields, index: number): number {
   return index < fields.count
     ? (fields.offsets[index * STRIDE + NAME] as number)
@@ -282,14 +284,14 @@ export function nameLength(fields: Fields, index: number): number {
   return (fields.offsets[slot + NAME_END] as number) - (fields.offsets[slot + NAME] as number)
 }
 
-/** Whether the name of a field is `lower` in any case. */
+/** Whether the name of a field equals `lower`, ignoring case. */
 export function hasName(fields: Fields, index: number, lower: string): boolean {
   const slot = index * STRIDE
   const from = fields.offsets[slot + NAME] as number
   return isSameName(fields.text, from, fields.offsets[slot + NAME_END] as number, lower)
 }
 
-/** The next field of that name at or behind `from`, or -1; the hidden ones are not found. */
+/** The next field of that name at or after `from`, or -1; hidden fields are skipped. */
 export function findField(fields: Fields, lower: string, from = 0): number {
   for (let i = from; i < fields.count; i++) {
     if (fields.kinds[i] !== HIDDEN && hasName(fields, i, lower)) return i
@@ -297,7 +299,7 @@ export function findField(fields: Fields, lower: string, from = 0): number {
   return -1
 }
 
-/** All values of that name as one: a repeated field never equals its single value. */
+/** Joins all values of that name: a repeated field never equals its single value. */
 export function joinedValue(fields: Fields, lower: string): string | undefined {
   let at = findField(fields, lower)
   if (at < 0) return undefined

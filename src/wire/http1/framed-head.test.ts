@@ -18,7 +18,7 @@ it('has every member of the head that it is made of, but for the framing', () =>
   for (const name of Object.keys(head) as (keyof RequestHead)[]) {
     if (name !== 'framing' && name !== 'length') assert.equal(framed[name], head[name], name)
   }
-  // What is decided about the one is not about the other.
+  // Changes to the copy do not affect the original.
   framed.keepAlive = false
   assert.equal(head.keepAlive, true)
 })

@@ -4,9 +4,9 @@ import type { RequestHead } from './head.ts'
 import type { Framing } from './message.ts'
 
 /**
- * The head of a request with the framing of another body; all else of it is as it was read. A copy,
- * with the same members in every one: a head that others inherit from would have a shape of its own
- * for each connection, and whatever reads heads would be slow for all of them.
+ * A request head with the framing of another body; everything else is as it was read. It is a copy
+ * with the same members in the same order: an object that inherits from the head would have its own
+ * shape for each connection, which would slow down all code that reads heads.
  */
 class FramedHead implements RequestHead {
   readonly fields: RequestHead['fields']

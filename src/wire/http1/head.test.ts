@@ -3,13 +3,13 @@ import { describe, it } from 'node:test'
 import { fieldName, fieldValue, findField, joinedValue } from './fields.ts'
 import { RequestHead, readRequestHead } from './head.ts'
 import { HEAD_LIMITS, type HeadLimits } from './message.ts'
-import { refusalOf } from './rejections.ts'
+import { rejectionOf } from './rejections.ts'
 
 function read(text: string, limits: HeadLimits = HEAD_LIMITS): RequestHead {
   const head = new RequestHead()
   const bytes = Buffer.from(text, 'latin1')
   const at = readRequestHead(bytes, 0, bytes.length, limits, head)
-  assert.ok(at > 0, at === 0 ? 'needs more' : at < 0 ? refusalOf(at).word : '')
+  assert.ok(at > 0, at === 0 ? 'needs more' : at < 0 ? rejectionOf(at).word : '')
   return head
 }
 
@@ -145,7 +145,7 @@ describe('the limits of a head', () => {
   const verdict = (text: string): string | number => {
     const bytes = Buffer.from(text, 'latin1')
     const at = readRequestHead(bytes, 0, bytes.length, limits, new RequestHead())
-    return at < 0 ? refusalOf(at).word : at
+    return at < 0 ? rejectionOf(at).word : at
   }
   const padded = (length: number) => {
     const text = 'GET / HTTP/1.1\r\nHost: a\r\nX: \r\n\r\n'
@@ -202,7 +202,7 @@ describe('a head in portions', () => {
     const head = new RequestHead()
     const end = text.length - 3
     for (let to = 1; to < end; to++) {
-      // All that was there before is spoilt, but what the version or a short value may need.
+      // Overwrites the bytes already read, except those that the version or a short value may need.
       const spoilt = Math.max(0, to - 20)
       const seen = '\0'.repeat(spoilt) + text.slice(spoilt, to)
       assert.equal(readRequestHead(Buffer.from(seen, 'latin1'), 0, to, HEAD_LIMITS, head), 0)
@@ -214,7 +214,7 @@ describe('a head in portions', () => {
     assert.equal(findField(head.fields, 'x-a'), -1)
   })
 
-  it('a head is another after a refusal', () => {
+  it('a head is another after a rejection', () => {
     const head = new RequestHead()
     const bad = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\nbad line\r\n', 'latin1')
     const good = Buffer.from('PUT /x HTTP/1.0\r\n\r\n', 'latin1')

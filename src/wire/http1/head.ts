@@ -1,6 +1,6 @@
-// HOT PATH: one pass over a request head; it allocates its text, the path and little else.
+// HOT PATH: one pass over a request head; it allocates its string, the path and little else.
 // Guarded by bench/http1-head.ts; equals test/fuzz/http1-request.plain.ts on any input.
-// Liberties: one object for all requests of a connection, strings of the last one used again.
+// Liberties: one object for all requests of a connection; strings of the last request are reused.
 
 import { latin1Text } from '../latin1.ts'
 import { ASTERISK, SLASH } from './ascii.ts'
@@ -19,49 +19,49 @@ import {
 import { parseAuthority } from './host.ts'
 import { lowerNames } from './lower-names.ts'
 import { type HeadLimits, MessageHead, readConnection, readFraming } from './message.ts'
-import { refuse } from './rejections.ts'
+import { reject } from './rejections.ts'
 import { beginRequestLine, RequestLine, readRequestLine } from './request-line.ts'
 
 /** RFC 9112 §3.2 */
 export type TargetForm = 'origin' | 'absolute' | 'authority' | 'asterisk'
 
 /**
- * A request head. One object serves all requests of a connection, one after the other: it is
- * valid until the next is read into it, and does not need the bytes that it was read from.
+ * A request head. One object serves all requests of a connection in turn: it is valid until the
+ * next head is read into it, and does not need the bytes that it was read from.
  */
 export class RequestHead extends MessageHead {
   method = ''
   form: TargetForm = 'origin'
-  /** Of the absolute form; empty for the others. */
+  /** The scheme of the absolute form; empty for other forms. */
   scheme: '' | 'http' | 'https' = ''
-  /** As written, `/` where the absolute form has none, `*`, or empty for the authority form. */
+  /** As written, `/` if the absolute form has no path, `*`, or empty for the authority form. */
   path = ''
   /** As written with its question mark, or empty. */
   query = ''
-  /** In lower case, without port; empty where HTTP/1.0 does not say it. */
+  /** In lower case, without the port; empty if an HTTP/1.0 request has none. */
   host = ''
-  /** As written behind the host, or 0. */
+  /** The port after the host as written, or 0. */
   port = 0
   /** Whether the client waits for 100 (Continue) before it sends the body. */
   expectContinue = false
-  /** Whether the client said that it takes trailer fields. */
+  /** Whether the client accepts trailer fields. */
   takesTrailers = false
-  /** What host and port were read from. */
+  /** The bytes that host and port were parsed from. */
   authority: Uint8Array = NO_BYTES
-  /** Set where names are written in lower case: those that are read, and those that are added. */
+  /** Set if names are written in lower case: received ones and added ones. */
   lowersNames = false
-  /** Hides the trailers that are not forwarded; set by whoever takes the request on. */
+  /** Hides the trailers that are not forwarded; set by the handler of the request. */
   filterTrailers: ((trailers: Fields) => void) | undefined = undefined
   readonly line: RequestLine = new RequestLine()
-  /** Whether the request line is behind us. */
+  /** Whether the request line is complete. */
   inFields = false
 }
 
 /**
- * Reads a request head from `bytes` between `start` and `end`. Returns the offset behind it, 0
- * where it needs more bytes, or a refusal for ./rejections.ts. After 0, call it again with the same
- * head and at least the same bytes from `start` on, which may have moved meanwhile; after anything
- * else a new head begins.
+ * Reads a request head from `bytes` between `start` and `end`. Returns the offset after it, 0 if
+ * more bytes are needed, or a rejection for ./rejections.ts. After 0, call it again with the same
+ * head and at least the same bytes from `start` on, which may have moved; after any other result, a
+ * new head begins.
  */
 export function readRequestHead(
   bytes: Buffer,
@@ -70,7 +70,7 @@ export function readRequestHead(
   limits: HeadLimits,
   head: RequestHead,
 ): number {
-  // Bytes behind the limit are not looked at, so that the verdict is the same in all portions.
+  // Bytes beyond the limit are not read, so that the result does not depend on segmentation.
   const seen = Math.min(end, start + limits.head)
   let at = 1
   if (!head.inFields) {
@@ -83,7 +83,7 @@ export function readRequestHead(
   if (at > 0) at = readFields(head.fields, bytes, start, seen, limits.fields)
   if (at === 0) {
     if (end - start < limits.head) return 0
-    at = refuse('head-too-large')
+    at = reject('head-too-large')
   }
   if (at > 0) {
     head.fields.text = latin1Text(bytes, start, at)
@@ -96,7 +96,7 @@ export function readRequestHead(
   return at
 }
 
-/** What the lines mean together. Returns 1 or a refusal. */
+/** Interprets the lines. Returns 1 or a rejection. */
 function understand(head: RequestHead, bytes: Buffer, start: number): number {
   const { line, fields } = head
   head.minor = line.minor
@@ -117,7 +117,7 @@ const METHODS: readonly string[] =
 
 const METHOD_BYTES: readonly Uint8Array[] = METHODS.map((method) => Buffer.from(method, 'latin1'))
 
-/** The same string for the same method, so that comparing it later compares pointers. */
+/** Returns the same string for the same method, so that later comparisons compare pointers. */
 function methodOf(text: string, line: RequestLine, bytes: Buffer, start: number): string {
   const from = start + line.method
   const to = start + line.methodEnd
@@ -137,16 +137,16 @@ function readHost(head: RequestHead, bytes: Buffer, start: number): number {
     head.port = 0
     head.authority = NO_BYTES
     // RFC 9112 §3.2: HTTP/1.1 has exactly one.
-    return head.minor === 0 ? 1 : refuse('missing-host')
+    return head.minor === 0 ? 1 : reject('missing-host')
   }
-  if (isRepeated(fields, HOST)) return refuse('duplicate-host')
-  // One connection mostly speaks to one host.
+  if (isRepeated(fields, HOST)) return reject('duplicate-host')
+  // A connection mostly carries requests for one host.
   const isSame = head.authority.length > 0 && hasBytes(fields, index, bytes, start, head.authority)
   if (isSame) return 1
-  // A copy: a part of the head's text would keep all of that in memory.
+  // A copy: a substring of the head would keep the whole head in memory.
   const written = Buffer.from(fieldValue(fields, index), 'latin1')
   const authority = parseAuthority(written.toString('latin1'))
-  if (authority === undefined) return refuse('bad-host')
+  if (authority === undefined) return reject('bad-host')
   head.authority = written
   head.host = authority.host
   head.port = authority.port
@@ -166,7 +166,7 @@ function readTarget(head: RequestHead): number {
     return 1
   }
   if (first !== ASTERISK) return readAbsoluteForm(head)
-  if (line.targetEnd - line.target !== 1 || head.method !== 'OPTIONS') return refuse('bad-target')
+  if (line.targetEnd - line.target !== 1 || head.method !== 'OPTIONS') return reject('bad-target')
   head.form = 'asterisk'
   head.path = '*'
   return 1
@@ -176,7 +176,7 @@ function readAuthorityForm(head: RequestHead): number {
   const { line, fields } = head
   const target = fields.text.substring(line.target, line.targetEnd)
   const authority = parseAuthority(target)
-  if (authority === undefined || authority.port === 0) return refuse('bad-target')
+  if (authority === undefined || authority.port === 0) return reject('bad-target')
   head.form = 'authority'
   head.path = ''
   return agree(head, target)
@@ -186,30 +186,30 @@ function readAbsoluteForm(head: RequestHead): number {
   const { line, fields } = head
   const target = fields.text.substring(line.target, line.targetEnd)
   const found = /^(https?):\/\/([^/?]*)([^?]*)/i.exec(target)
-  if (found === null) return refuse('bad-target')
+  if (found === null) return reject('bad-target')
   const [, scheme = '', authority = '', path = ''] = found
   head.scheme = scheme.toLowerCase() === 'https' ? 'https' : 'http'
-  // RFC 9112 §3.2.4: without a path, OPTIONS asks about the server itself.
+  // RFC 9112 §3.2.4: without a path, OPTIONS is about the server itself.
   const isServer = path === '' && head.query === '' && head.method === 'OPTIONS'
   head.form = isServer ? 'asterisk' : 'absolute'
   head.path = isServer ? '*' : path || '/'
   return agree(head, authority)
 }
 
-/** Rules, routes and the upstream go by one host: what the target says and Host must be the same. */
+/** Rules, routes and the upstream use one host: the target and Host must agree. */
 function agree(head: RequestHead, text: string): number {
   const authority = parseAuthority(text)
-  if (authority === undefined) return refuse('bad-target')
+  if (authority === undefined) return reject('bad-target')
   if (firstOf(head.fields, HOST) >= 0) {
     const isSame = authority.host === head.host && portOf(authority, head) === portOf(head, head)
-    return isSame ? 1 : refuse('host-mismatch')
+    return isSame ? 1 : reject('host-mismatch')
   }
   head.host = authority.host
   head.port = authority.port
   return 1
 }
 
-/** RFC 9110 §4.2.3: not to write the port of a scheme is to write it. */
+/** RFC 9110 §4.2.3: an omitted port equals the default port of the scheme. */
 function portOf({ port }: { readonly port: number }, { scheme }: RequestHead): number {
   if (port !== 0 || scheme === '') return port
   return scheme === 'https' ? 443 : 80
@@ -221,9 +221,9 @@ function readExpect(head: RequestHead): number {
   head.expectContinue = false
   if (index < 0) return 1
   if (isRepeated(fields, EXPECT) || !hasValue(fields, index, '100-continue')) {
-    return refuse('unknown-expectation')
+    return reject('unknown-expectation')
   }
-  // RFC 9110 §10.1.1: in HTTP/1.0 it is ignored; without a body there is nothing to wait for.
+  // RFC 9110 §10.1.1: ignored in HTTP/1.0; without a body there is nothing to wait for.
   head.expectContinue = head.minor === 1 && head.framing !== 'none'
   return 1
 }

@@ -2,7 +2,7 @@ import { HeaderView } from '../../exchange/header-view.ts'
 import { HIDDEN } from './field-names.ts'
 import { type Fields, fieldName, fieldValue, findField, joinedValue } from './fields.ts'
 
-/** Headers as rules read them, decoded when asked for. Valid as long as the head is. */
+/** Headers as rules read them, decoded lazily. Valid as long as the head is. */
 export class Http1Headers extends HeaderView {
   readonly #fields: Fields
 

@@ -1,12 +1,12 @@
 export interface Authority {
-  /** In lower case, IPv6 in its brackets, without the dot that may end a name. */
+  /** In lower case, IPv6 in brackets, without a trailing dot. */
   readonly host: string
-  /** 0 where none is written. */
+  /** 0 if there is none. */
   readonly port: number
 }
 
-// Less than RFC 3986 §3.2 allows, and as much as names and addresses need: no user, no percent
-// signs, no empty labels or ports.
+// Stricter than RFC 3986 §3.2, but enough for names and addresses: no user, no percent signs, no
+// empty labels or ports.
 const AUTHORITY =
   /^([a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]*:[0-9a-f:.]*\])(\.?)(?::([1-9][0-9]{0,4}))?$/i
 

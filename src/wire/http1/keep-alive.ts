@@ -1,7 +1,7 @@
 import { KEEP_ALIVE } from './field-names.ts'
 import { type Fields, fieldValue, firstOf } from './fields.ts'
 
-/** Milliseconds of `Keep-Alive: timeout=5`; Infinity where a response says nothing of it. */
+/** Milliseconds of `Keep-Alive: timeout=5`; Infinity if the response announces none. */
 export function keepAliveTimeout(fields: Fields): number {
   const index = firstOf(fields, KEEP_ALIVE)
   if (index < 0) return Number.POSITIVE_INFINITY

@@ -3,7 +3,7 @@ import { type Fields, fieldName, nameLength, nameOffset } from './fields.ts'
 
 const [UPPER_A, UPPER_Z] = [0x41, 0x5a]
 
-/** Writes the names of a received head or trailer section in lower case; nothing moves by that. */
+/** Converts the names of a received head or trailer section to lower case; offsets stay valid. */
 export function lowerNames(fields: Fields): void {
   const { text } = fields
   let lowered = ''
@@ -18,7 +18,7 @@ export function lowerNames(fields: Fields): void {
   if (copied > 0) fields.text = lowered + text.substring(copied)
 }
 
-/** The same for lines that are added. */
+/** The same for added lines. */
 export function lowerLines(lines: FieldLines): FieldLines {
   if (lines === '') return lines
   return lines.replace(/^[^:]+/gm, (name) => name.toLowerCase()) as FieldLines

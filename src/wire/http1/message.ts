@@ -1,6 +1,6 @@
-// HOT PATH: what requests and responses have in common once their lines are read.
+// HOT PATH: what requests and responses have in common after their lines are read.
 // Guarded by bench/http1-head.ts; equals test/fuzz/http1-head.plain.ts on any input.
-// Liberties: the usual values of Connection are compared in place, before anything is split.
+// Liberties: the usual values of Connection are compared in place, before any splitting.
 
 import { IS_TOKEN, ZERO } from './ascii.ts'
 import {
@@ -13,13 +13,13 @@ import {
 } from './field-names.ts'
 import { Fields, fieldValue, firstOf, hasName, hasValue, isRepeated } from './fields.ts'
 import { unpadded } from './padding.ts'
-import { refuse } from './rejections.ts'
+import { reject } from './rejections.ts'
 
-/** How the end of a body is known: there is none, by its length, by chunks, by the connection's. */
+/** How a body ends: no body, by length, by the last chunk, or with the connection. */
 export type Framing = 'none' | 'length' | 'chunked' | 'close'
 
 export interface HeadLimits {
-  /** Bytes of a head, from its first to the empty line. */
+  /** Bytes of a head, from the first byte to the empty line. */
   readonly head: number
   /** Bytes of the request target. */
   readonly target: number
@@ -35,17 +35,17 @@ export class MessageHead {
   framing: Framing = 'none'
   /** The value of Content-Length, or -1. */
   length = -1
-  /** Whether the sender wants to go on with this connection. */
+  /** Whether the sender wants to reuse this connection. */
   keepAlive = true
-  /** The protocols of Upgrade that may be gone over to, in lower case, where Connection asks for it. */
+  /** The permitted protocols of Upgrade, in lower case, if Connection lists `upgrade`. */
   upgrade = ''
-  /** What Connection names in lower case, but `close`, `keep-alive` and `upgrade`. */
+  /** The options of Connection in lower case, except `close`, `keep-alive` and `upgrade`. */
   readonly options: string[] = []
 }
 
 /**
- * Sets framing and length from the fields. Returns 1 or a refusal. `acceptsRepeats`: several lengths
- * that are the same are one, in several fields or in a list (RFC 9110 §8.6).
+ * Sets framing and length from the fields. Returns 1 or a rejection. `acceptsRepeats`: identical
+ * lengths count as one, in several fields or in a list (RFC 9110 §8.6).
  */
 export function readFraming(head: MessageHead, acceptsRepeats = false): number {
   const { fields } = head
@@ -54,26 +54,26 @@ export function readFraming(head: MessageHead, acceptsRepeats = false): number {
   head.framing = 'none'
   head.length = -1
   if (coding >= 0) {
-    // RFC 9112 §6.3: a message with both is an attack or a mistake; refuse it rather than choose.
-    if (length >= 0) return refuse('both-lengths')
-    // RFC 9112 §6.1: whoever sends this in HTTP/1.0 may not know what it means.
-    if (head.minor === 0) return refuse('transfer-coding-in-http-1.0')
-    if (isRepeated(fields, TRANSFER_ENCODING)) return refuse('duplicate-transfer-encoding')
-    if (!hasValue(fields, coding, 'chunked')) return refuse('unknown-transfer-coding')
+    // RFC 9112 §6.3: a message with both is an attack or a mistake; reject it rather than choose.
+    if (length >= 0) return reject('both-lengths')
+    // RFC 9112 §6.1: an HTTP/1.0 sender may not know what it means.
+    if (head.minor === 0) return reject('transfer-coding-in-http-1.0')
+    if (isRepeated(fields, TRANSFER_ENCODING)) return reject('duplicate-transfer-encoding')
+    if (!hasValue(fields, coding, 'chunked')) return reject('unknown-transfer-coding')
     head.framing = 'chunked'
     return 1
   }
   if (length < 0) return 1
   const digits = acceptsRepeats ? onlyLength(fields, length) : fieldValue(fields, length)
   const isSingle = acceptsRepeats || !isRepeated(fields, CONTENT_LENGTH)
-  if (!isSingle || digits === undefined) return refuse('duplicate-content-length')
+  if (!isSingle || digits === undefined) return reject('duplicate-content-length')
   head.length = parseLength(digits)
-  if (head.length < 0) return refuse('bad-content-length')
+  if (head.length < 0) return reject('bad-content-length')
   head.framing = head.length === 0 ? 'none' : 'length'
   return 1
 }
 
-/** The one length that all fields and all members of lists in them have, or undefined. */
+/** The single length that all fields and all list members share, or undefined. */
 function onlyLength(fields: Fields, first: number): string | undefined {
   const value = fieldValue(fields, first)
   if (!isRepeated(fields, CONTENT_LENGTH) && !value.includes(',')) return value
@@ -86,7 +86,7 @@ function onlyLength(fields: Fields, first: number): string | undefined {
   return lengths.size === 1 ? only : undefined
 }
 
-/** A decimal number that is exact, or -1. */
+/** An exact decimal number, or -1. */
 function parseLength(digits: string): number {
   if (digits.length === 0 || digits.length > 16) return -1
   let value = 0
@@ -98,7 +98,7 @@ function parseLength(digits: string): number {
   return value <= Number.MAX_SAFE_INTEGER ? value : -1
 }
 
-/** Sets keepAlive, upgrade and options from the fields. Returns 1 or a refusal. */
+/** Sets keepAlive, upgrade and options from the fields. Returns 1 or a rejection. */
 export function readConnection(head: MessageHead): number {
   const { fields, options } = head
   const first = firstOf(fields, CONNECTION)
@@ -119,7 +119,7 @@ export function readConnection(head: MessageHead): number {
   return readOptions(head)
 }
 
-/** More names than any sender needs; each is looked for among all fields. */
+/** More names than any sender needs; each is searched for among all fields. */
 const MAX_OPTIONS = 16
 
 function readOptions(head: MessageHead): number {
@@ -129,19 +129,19 @@ function readOptions(head: MessageHead): number {
     if (fields.kinds[i] !== CONNECTION) continue
     for (const element of fieldValue(fields, i).split(',')) {
       const option = unpadded(element).toLowerCase()
-      if (!isToken(option) && option !== '') return refuse('bad-connection')
+      if (!isToken(option) && option !== '') return reject('bad-connection')
       seen.add(option)
     }
   }
   seen.delete('')
-  if (seen.size > MAX_OPTIONS) return refuse('bad-connection')
+  if (seen.size > MAX_OPTIONS) return reject('bad-connection')
   // RFC 9112 §9.3: close wins over keep-alive.
   head.keepAlive = !seen.delete('close') && (head.minor === 1 || seen.has('keep-alive'))
   seen.delete('keep-alive')
-  // RFC 9110 §7.8: in HTTP/1.0 it is ignored.
+  // RFC 9110 §7.8: ignored in HTTP/1.0.
   if (seen.delete('upgrade') && head.minor === 1) head.upgrade = protocols(fields)
   for (const option of seen) {
-    if (isEndToEnd(option)) return refuse('connection-names-end-to-end')
+    if (isEndToEnd(option)) return reject('connection-names-end-to-end')
     options.push(option)
   }
   hideOptions(fields, options)
@@ -149,9 +149,9 @@ function readOptions(head: MessageHead): number {
 }
 
 /**
- * Bytes of a tunnel are judged by nobody. Whoever spoke HTTP in one would get past all rules, so
- * that nobody is taken there, nor by a draft (`h2c-14`): HTTP/2 is spoken with the gateway, and so is
- * TLS.
+ * Rules are not evaluated inside a tunnel. HTTP in a tunnel would bypass all rules, so the gateway
+ * never upgrades to it, not even to a draft (`h2c-14`): HTTP/2 and TLS are spoken with the gateway
+ * itself.
  */
 const NEVER_TUNNELLED = /^(?:h2c?|h3|http|tls)(?:-[0-9]+)?(?:\/|$)/
 
@@ -169,7 +169,7 @@ function protocols(fields: Fields): string {
   return all.join(', ')
 }
 
-/** Rules must not read what the upstream will not get. */
+/** Rules must not read headers that the upstream does not get. */
 function hideOptions(fields: Fields, options: readonly string[]): void {
   for (let i = 0; i < fields.count; i++) {
     if ((fields.kinds[i] as number) > HIDDEN) continue

@@ -8,7 +8,7 @@ import { unpadded } from './padding.ts'
 
 const MANY = 131_072
 
-/** Seconds of CPU; a quadratic search takes tens of them. */
+/** Seconds of CPU time; a quadratic search takes tens of seconds. */
 function cpuOf(work: () => void): number {
   const before = process.cpuUsage()
   work()

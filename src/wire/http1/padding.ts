@@ -1,8 +1,8 @@
 import { SPACE, TAB } from './ascii.ts'
 
 /**
- * Without the spaces and tabs around; `trim` would take more than these. Not a regular expression:
- * one for those at the end tries again from each space within, which is quadratic.
+ * Strips surrounding spaces and tabs; `trim` would strip more. Not a regular expression: one for
+ * trailing whitespace restarts at each inner space, which is quadratic.
  */
 export function unpadded(text: string): string {
   let start = 0

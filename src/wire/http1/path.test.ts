@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { normalisePath } from './path.ts'
-import { refusalOf } from './rejections.ts'
+import { rejectionOf } from './rejections.ts'
 
 describe('paths that are the same for rules, routes and upstreams', () => {
   for (const [path, expected] of [
@@ -102,8 +102,8 @@ describe('paths that others may read in another way', () => {
     ['/.;/admin', 'parameter-of-dot-segment'],
   ] as const) {
     it(`${JSON.stringify(path)}: ${word}`, () => {
-      const refused = normalisePath(path)
-      assert.equal(typeof refused === 'number' ? refusalOf(refused).word : refused, word)
+      const rejected = normalisePath(path)
+      assert.equal(typeof rejected === 'number' ? rejectionOf(rejected).word : rejected, word)
     })
   }
 })

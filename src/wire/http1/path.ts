@@ -1,6 +1,6 @@
-// HOT PATH: most paths need nothing, and are found out in one pass.
+// HOT PATH: most paths are already normalized, which one pass finds out.
 // Guarded by bench/http1-head.ts; equals test/fuzz/http1-path.plain.ts on any input.
-// Liberties: a counted loop in front of the plain code.
+// Liberties: a counted loop before the plain code.
 
 import { mergeSlashes } from '../../exchange/merge-slashes.ts'
 import {
@@ -16,13 +16,13 @@ import {
   SLASH,
   SPACE,
 } from './ascii.ts'
-import { refuse } from './rejections.ts'
+import { reject } from './rejections.ts'
 
 /**
  * The one path that rules, routes and the upstream see: dot segments resolved and never above the
  * root, unreserved bytes decoded, other escapes in upper case, then adjacent slashes merged unless
- * they are kept; `;` stays. Returns the same string if there is nothing to do, and a refusal for
- * what others may read in another way.
+ * they are kept; `;` stays. Returns the same string if nothing changes, and a rejection for a path
+ * that other servers may interpret differently.
  */
 export function normalisePath(path: string, keepsSlashes = false): string | number {
   let before = 0
@@ -35,7 +35,7 @@ export function normalisePath(path: string, keepsSlashes = false): string | numb
     before = code
   }
   if (i === path.length && path.charCodeAt(0) === SLASH) return path
-  if (path.charCodeAt(0) !== SLASH) return refuse('bad-path')
+  if (path.charCodeAt(0) !== SLASH) return reject('bad-path')
   const decoded = decodePath(path)
   if (typeof decoded === 'number') return decoded
   const resolved = resolveSegments(decoded)
@@ -48,16 +48,16 @@ function decodePath(path: string): string | number {
   let copied = 0
   for (let i = 0; i < path.length; i++) {
     const code = path.charCodeAt(i)
-    if (code === NUL) return refuse('nul-in-path')
-    if (code === BACKSLASH) return refuse('backslash-in-path')
+    if (code === NUL) return reject('nul-in-path')
+    if (code === BACKSLASH) return reject('backslash-in-path')
     if (code <= SPACE || code >= DEL || code === HASH || code === QUESTION)
-      return refuse('bad-path')
+      return reject('bad-path')
     if (code !== PERCENT) continue
     const byte = byteAt(path, i)
-    if (byte < 0) return refuse('bad-percent')
-    if (byte === NUL) return refuse('nul-in-path')
-    if (byte === SLASH) return refuse('encoded-slash')
-    if (byte === BACKSLASH) return refuse('backslash-in-path')
+    if (byte < 0) return reject('bad-percent')
+    if (byte === NUL) return reject('nul-in-path')
+    if (byte === SLASH) return reject('encoded-slash')
+    if (byte === BACKSLASH) return reject('backslash-in-path')
     decoded += path.substring(copied, i)
     decoded +=
       IS_UNRESERVED[byte] === 1 ? String.fromCharCode(byte) : path.substring(i, i + 3).toUpperCase()
@@ -65,16 +65,16 @@ function decodePath(path: string): string | number {
     copied = i + 1
   }
   decoded += path.substring(copied)
-  return OVERLONG.test(decoded) ? refuse('bad-percent') : decoded
+  return OVERLONG.test(decoded) ? reject('bad-percent') : decoded
 }
 
 /**
- * RFC 3629 §3: a character in more bytes than it needs, such as `%C0%AF`. It stands for nothing, but
- * there are servers that read a slash or a dot there.
+ * RFC 3629 §3: an overlong encoding, such as `%C0%AF`. It is invalid, but some servers decode it to
+ * a slash or a dot.
  */
 const OVERLONG = /%C[01]%[89AB]|%E0%[89]|%F0%8/
 
-/** The byte that `%xx` at `at` stands for, or -1. */
+/** The byte that `%xx` at `at` encodes, or -1. */
 function byteAt(path: string, at: number): number {
   if (at + 2 >= path.length) return -1
   const high = HEX_VALUE[path.charCodeAt(at + 1)] ?? 16
@@ -89,8 +89,8 @@ function resolveSegments(path: string): string | number {
   const segments = path.slice(1).split('/')
   for (let i = 0; i < segments.length; i++) {
     const segment = segments[i] as string
-    // Servers that cut parameters off before they resolve see a dot segment here.
-    if (/^\.\.?(?:;|%3B)/.test(segment)) return refuse('parameter-of-dot-segment')
+    // Servers that strip parameters before they resolve dot segments see one here.
+    if (/^\.\.?(?:;|%3B)/.test(segment)) return reject('parameter-of-dot-segment')
     const isDot = segment === '.' || segment === '..'
     if (segment === '..') kept.pop()
     if (!isDot) kept.push(segment)

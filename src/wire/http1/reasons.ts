@@ -1,4 +1,4 @@
-/** The reason phrases of RFC 9110 §15 and of the few registered elsewhere that are in use. */
+/** The reason phrases of RFC 9110 §15 and of a few others in use that are registered elsewhere. */
 const REASONS: ReadonlyMap<number, string> = new Map(
   `100 Continue|101 Switching Protocols|102 Processing|103 Early Hints|200 OK|201 Created
    202 Accepted|203 Non-Authoritative Information|204 No Content|205 Reset Content
@@ -18,7 +18,7 @@ const REASONS: ReadonlyMap<number, string> = new Map(
     .map((line) => [Number(line.trim().slice(0, 3)), line.trim().slice(4)]),
 )
 
-/** Empty for a status that nobody registered: the phrase means nothing to a client anyway. */
+/** Empty for an unregistered status: the phrase means nothing to clients anyway. */
 export function reasonOf(status: number): string {
   return REASONS.get(status) ?? ''
 }

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { reasonOf } from './reasons.ts'
-import { REFUSALS, type RefusalWord, refusalOf, refuse } from './rejections.ts'
+import { REJECTIONS, type RejectionWord, reject, rejectionOf } from './rejections.ts'
 
-describe('a refusal', () => {
+describe('a rejection', () => {
   it('is a negative number, one for each word, with a status that has a reason', () => {
-    const words = Object.keys(REFUSALS) as RefusalWord[]
-    const codes = new Set(words.map(refuse))
+    const words = Object.keys(REJECTIONS) as RejectionWord[]
+    const codes = new Set(words.map(reject))
     assert.equal(codes.size, words.length)
     for (const word of words) {
-      assert.ok(refuse(word) < 0)
-      const { status } = refusalOf(refuse(word))
-      assert.deepEqual(refusalOf(refuse(word)), { word, status: REFUSALS[word] })
+      assert.ok(reject(word) < 0)
+      const { status } = rejectionOf(reject(word))
+      assert.deepEqual(rejectionOf(reject(word)), { word, status: REJECTIONS[word] })
       assert.notEqual(reasonOf(status), '')
     }
   })
   it('is no other number', () => {
-    for (const code of [0, 1, -1000]) assert.throws(() => refusalOf(code), RangeError)
+    for (const code of [0, 1, -1000]) assert.throws(() => rejectionOf(code), RangeError)
   })
 })

@@ -1,11 +1,10 @@
 /**
- * Every reason for which bytes are refused, and what a client gets. Where it is an upstream
- * that sent them, the response is 502 whatever stands here. Words are stable: logs and metrics have
- * them.
+ * Every reason for which bytes are rejected, and the status for the client. If an upstream sent the
+ * bytes, the status is 502 regardless. The words are stable: logs and metrics contain them.
  */
-export const REFUSALS = {
+export const REJECTIONS = {
   'bad-request-line': 400,
-  /** What a client of another protocol sends: it gets no response, which it could not read. */
+  /** Sent by clients of another protocol: they get no response, since they could not read it. */
   'not-http': 400,
   'bad-method': 400,
   'bad-target': 400,
@@ -57,23 +56,23 @@ export const REFUSALS = {
   'body-timeout': 408,
 } as const satisfies Readonly<Record<string, number>>
 
-export type RefusalWord = keyof typeof REFUSALS
+export type RejectionWord = keyof typeof REJECTIONS
 
-export interface Refusal {
-  readonly word: RefusalWord
+export interface Rejection {
+  readonly word: RejectionWord
   readonly status: number
 }
 
-const WORDS = Object.keys(REFUSALS) as readonly RefusalWord[]
-const CODES = new Map<RefusalWord, number>(WORDS.map((word, at) => [word, -1 - at]))
+const WORDS = Object.keys(REJECTIONS) as readonly RejectionWord[]
+const CODES = new Map<RejectionWord, number>(WORDS.map((word, at) => [word, -1 - at]))
 
 /** The negative number that readers return instead of an offset. */
-export function refuse(word: RefusalWord): number {
+export function reject(word: RejectionWord): number {
   return CODES.get(word) as number
 }
 
-export function refusalOf(code: number): Refusal {
+export function rejectionOf(code: number): Rejection {
   const word = WORDS[-1 - code]
   if (word === undefined) throw new RangeError(`${code} is not a rejection`)
-  return { word, status: REFUSALS[word] }
+  return { word, status: REJECTIONS[word] }
 }

@@ -12,14 +12,16 @@ export const REQUEST_ID = 'x-request-id'
 
 export interface RenderedEdit {
   readonly dropped: NameSet
-  /** The same, and the header with the id of a request, unless the edit is about that. */
+  /** The same with the request ID header, unless the edit changes that header. */
   readonly droppedAndId: NameSet
   readonly lines: FieldLines
-  /** Whether it sets, adds or removes the header with the id of a request. */
+  /** Whether the edit sets, adds or removes the request ID header. */
   readonly namesId: boolean
 }
 
-/** What an edit is on the wire; made once for each edit. What cannot be written is left out. */
+/**
+ * An edit as bytes on the wire; rendered once per edit. Lines that cannot be written are omitted.
+ */
 export function renderedEdit(edit: HeaderEdit): RenderedEdit {
   if (edit.rendered !== undefined) return edit.rendered as RenderedEdit
   let lines = NO_LINES

@@ -1,4 +1,4 @@
-// HOT PATH: the first line of a request, read once however it arrives.
+// HOT PATH: the first line of a request, read once however it is segmented.
 // Guarded by bench/http1-head.ts; equals test/fuzz/http1-request.plain.ts on any input.
 // Liberties: counted loops, offsets instead of strings until the head is complete.
 
@@ -14,10 +14,10 @@ import {
   SPACE,
   ZERO,
 } from './ascii.ts'
-import { refuseText } from './fields.ts'
-import { type RefusalWord, refuse } from './rejections.ts'
+import { rejectText } from './fields.ts'
+import { type RejectionWord, reject } from './rejections.ts'
 
-/** Where the reader stands. */
+/** The states of the reader. */
 const AT_START = 0
 const IN_METHOD = 1
 const IN_TARGET = 2
@@ -31,7 +31,7 @@ export class RequestLine {
   method = 0
   methodEnd = 0
   target = 0
-  /** Where the first question mark stands, or the end of the target. */
+  /** The first question mark, or the end of the target. */
   query = 0
   targetEnd = 0
   minor = 1
@@ -44,7 +44,7 @@ export function beginRequestLine(line: RequestLine): void {
 
 const LONGEST_METHOD = 32
 
-/** Returns the offset behind the line, 0 for more bytes, or a refusal. */
+/** Returns the offset after the line, 0 if more bytes are needed, or a rejection. */
 export function readRequestLine(
   line: RequestLine,
   bytes: Buffer,
@@ -55,10 +55,10 @@ export function readRequestLine(
   let at = start + line.at
   if (line.phase === AT_START) {
     if (at === end) return 0
-    // RFC 9112 §2.2: one empty line before a request is an old client's habit.
+    // RFC 9112 §2.2: some old clients send one empty line before a request.
     if (bytes[at] === CR) {
       if (at + 1 === end) return 0
-      if (bytes[at + 1] !== LF) return refuse('bare-cr')
+      if (bytes[at + 1] !== LF) return reject('bare-cr')
       at += 2
     }
     line.phase = IN_METHOD
@@ -68,10 +68,10 @@ export function readRequestLine(
   if (line.phase === IN_METHOD) {
     const from = start + line.method
     while (at < end && IS_METHOD[bytes[at] as number] === 1) at++
-    if (at - from > LONGEST_METHOD) return refuse('bad-method')
+    if (at - from > LONGEST_METHOD) return reject('bad-method')
     if (at === end) return pause(line, at - start)
-    if (bytes[at] !== SPACE) return refuseMethod(bytes[at] as number)
-    if (at === from) return refuse('bad-request-line')
+    if (bytes[at] !== SPACE) return rejectMethod(bytes[at] as number)
+    if (at === from) return reject('bad-request-line')
     line.methodEnd = at - start
     at++
     line.target = at - start
@@ -84,12 +84,12 @@ export function readRequestLine(
       if (at < end && bytes[at] === QUESTION) line.query = at - start
     }
     while (at < end && IS_TARGET[bytes[at] as number] === 1) at++
-    if (at - from > longestTarget) return refuse('target-too-long')
+    if (at - from > longestTarget) return reject('target-too-long')
     if (at === end) return pause(line, at - start)
     if (bytes[at] !== SPACE) {
-      return refuseText(bytes[at] as number, bytes[at] === CR ? 'bad-request-line' : 'bad-target')
+      return rejectText(bytes[at] as number, bytes[at] === CR ? 'bad-request-line' : 'bad-target')
     }
-    if (at === from) return refuse('bad-request-line')
+    if (at === from) return reject('bad-request-line')
     line.targetEnd = at - start
     if (line.query === 0) line.query = line.targetEnd
     at++
@@ -102,12 +102,12 @@ export function readRequestLine(
   }
   const version = readVersion(bytes, at, end, 'bad-request-line')
   if (version === 0) return pause(line, at - start)
-  if (version < 0) return refuseVersion(version, line, bytes, start, at)
+  if (version < 0) return rejectVersion(version, line, bytes, start, at)
   if (end - at > 8 && bytes[at + 8] !== CR) {
-    return refuseText(bytes[at + 8] as number, 'bad-request-line')
+    return rejectText(bytes[at + 8] as number, 'bad-request-line')
   }
   if (end - at < 10) return pause(line, at - start)
-  if (bytes[at + 9] !== LF) return refuse('bare-cr')
+  if (bytes[at + 9] !== LF) return reject('bare-cr')
   line.minor = version - 10
   line.phase = DONE
   return at + 10
@@ -119,9 +119,9 @@ function pause(line: RequestLine, at: number): number {
 }
 
 /** No lower-case letters: an upstream that ignores case would see another method than the rules. */
-function refuseMethod(byte: number): number {
-  if (IS_TOKEN[byte] === 1) return refuse('bad-method')
-  return refuseText(byte, 'bad-request-line')
+function rejectMethod(byte: number): number {
+  if (IS_TOKEN[byte] === 1) return reject('bad-method')
+  return rejectText(byte, 'bad-request-line')
 }
 
 /** `HTTP/1.1` and the end of the line. */
@@ -140,45 +140,45 @@ function isUsualVersion(bytes: Buffer, at: number): boolean {
   )
 }
 
-function refuseVersion(
-  refusal: number,
+function rejectVersion(
+  rejection: number,
   line: RequestLine,
   bytes: Buffer,
   start: number,
   at: number,
 ): number {
-  if (refusal === UNKNOWN && isPreface(line, bytes, start)) return PREFACE
+  if (rejection === UNKNOWN && isPreface(line, bytes, start)) return PREFACE
   const hasPath = bytes[start + line.target] === SLASH
   const next = bytes[at]
   const isWord = next !== LETTER_H && next !== SPACE
-  return refusal === BAD_LINE && !hasPath && isWord ? NOT_HTTP : refusal
+  return rejection === BAD_LINE && !hasPath && isWord ? NOT_HTTP : rejection
 }
 
-/** The connection may have chosen HTTP/2 with prior knowledge (RFC 9113 §3.3). */
+/** The preface of HTTP/2 with prior knowledge (RFC 9113 §3.3). */
 function isPreface(line: RequestLine, bytes: Buffer, start: number): boolean {
   return bytes.toString('latin1', start + line.method, start + line.targetEnd) === 'PRI *'
 }
 
 const LETTER_H = 0x48
-const BAD_LINE = refuse('bad-request-line')
-const NOT_HTTP = refuse('not-http')
-const UNKNOWN = refuse('unknown-version')
-const PREFACE = refuse('http2-preface')
+const BAD_LINE = reject('bad-request-line')
+const NOT_HTTP = reject('not-http')
+const UNKNOWN = reject('unknown-version')
+const PREFACE = reject('http2-preface')
 
 const PROTOCOL = 'HTTP/1.'
 
-/** Returns 10 or 11 for the version, 0 for more bytes, or a refusal. */
+/** Returns 10 or 11 for the version, 0 if more bytes are needed, or a rejection. */
 export function readVersion(
   bytes: Buffer,
   at: number,
   end: number,
-  otherwise: RefusalWord,
+  otherwise: RejectionWord,
 ): number {
   for (let i = 0; i < 8; i++) {
     if (at + i === end) return 0
     const byte = bytes[at + i] as number
     const isFitting = i === 5 || i === 7 ? isDigit(byte) : byte === PROTOCOL.charCodeAt(i)
-    if (!isFitting) return refuseText(byte, otherwise)
+    if (!isFitting) return rejectText(byte, otherwise)
   }
   const minor = (bytes[at + 7] as number) - ZERO
   return bytes[at + 5] === 0x31 && minor < 2 ? 10 + minor : UNKNOWN

@@ -1,12 +1,12 @@
 import { isOfSet, type NameSet, nameSet } from './field-lines.ts'
 import { HIDDEN, TRAILER } from './field-names.ts'
 import { type Fields, fieldName, firstOf } from './fields.ts'
-import { refuse } from './rejections.ts'
+import { reject } from './rejections.ts'
 
-/** What happens to headers whose names have underscores. */
+/** How headers with underscores in their names are handled. */
 export type Underscores = 'Auto' | 'Allow' | 'Drop' | 'Reject'
 
-/** The headers that rules read, in lower case as they are written there; or all. */
+/** The headers that rules read, in lower case as the rules spell them; or all. */
 export interface NamesRead {
   readonly names: ReadonlySet<string>
   readonly all: boolean
@@ -18,16 +18,17 @@ export interface NameOptions {
 }
 
 /**
- * Many servers hand headers to applications as variables, in which `x_role` and `x-role` are one
- * name, and some join trailers to headers. A client must not be able to tell a rule one thing and
- * the backend another, so what could be taken for a header that a rule reads does not get through.
+ * Many servers pass headers to applications as variables, in which `x_role` and `x-role` are one
+ * name, and some merge trailers into headers. A client must not be able to show different values to
+ * a rule and to the backend, so fields that could be mistaken for a header that a rule reads are
+ * not forwarded.
  */
 export class RequestNames {
   readonly #underscores: Underscores
   readonly #forwardsTrailers: boolean
   readonly #read: NamesRead
   readonly #folded: NameSet
-  /** No rule reads a name with an underscore, so only those can be mistaken. */
+  /** No rule reads a name with an underscore, so only names with underscores can be mistaken. */
   readonly #isDashed: boolean
 
   constructor({ underscores, forwardsTrailers }: NameOptions, read: NamesRead = NONE_READ) {
@@ -38,16 +39,16 @@ export class RequestNames {
     this.#isDashed = ![...read.names].some((name) => name.includes('_'))
   }
 
-  /** Hides what is dropped. Returns 1 or a refusal. */
+  /** Hides dropped headers. Returns 1 or a rejection. */
   checkHeaders(fields: Fields): number {
     if (!this.#forwardsTrailers) hideTrailerNames(fields)
     if (this.#underscores === 'Allow') return 1
     const looksAtAll = this.#underscores === 'Auto' && !this.#isDashed
-    // Most heads have none, and this is the quickest way to know.
+    // Most heads have no underscore, and this is the fastest check.
     if (!looksAtAll && !fields.text.includes('_')) return 1
     for (let i = 0; i < fields.count; i++) {
       if ((fields.kinds[i] as number) >= HIDDEN || !this.#isMistakable(fields, i)) continue
-      if (this.#underscores !== 'Drop') return refuse('ambiguous-header-name')
+      if (this.#underscores !== 'Drop') return reject('ambiguous-header-name')
       fields.kinds[i] = HIDDEN
     }
     return 1
@@ -74,7 +75,7 @@ export class RequestNames {
 
 const NONE_READ: NamesRead = { names: new Set(), all: false }
 
-/** What announces trailers says nothing true where they are dropped. */
+/** An announcement of trailers is false if trailers are dropped. */
 function hideTrailerNames(fields: Fields): void {
   if (firstOf(fields, TRAILER) < 0) return
   for (let i = 0; i < fields.count; i++) {

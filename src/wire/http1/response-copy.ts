@@ -7,7 +7,7 @@ const ANY_SIZE = {
   fields: Number.MAX_SAFE_INTEGER,
 }
 
-/** A head that is still there when its connection reads the next one into its own. */
+/** Copies a head, so that it stays valid when its connection reads the next one into its own. */
 export function copyResponseHead(head: ResponseHead, status: number, method: string): ResponseHead {
   const { text } = head.fields
   const isSame = status === head.status

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { findField, joinedValue } from './fields.ts'
 import { HEAD_LIMITS } from './message.ts'
-import { refusalOf } from './rejections.ts'
+import { rejectionOf } from './rejections.ts'
 import { isInterim, ResponseHead, readResponseHead } from './response-head.ts'
 
 function read(text: string, method = 'GET'): ResponseHead | string {
   const head = new ResponseHead()
   const bytes = Buffer.from(text, 'latin1')
   const at = readResponseHead(bytes, 0, bytes.length, HEAD_LIMITS, method, head)
-  if (at < 0) return refusalOf(at).word
+  if (at < 0) return rejectionOf(at).word
   return at === 0 ? 'more' : head
 }
 

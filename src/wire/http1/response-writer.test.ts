@@ -10,14 +10,16 @@ import { HEAD_LIMITS } from './message.ts'
 import { ResponseHead, readResponseHead } from './response-head.ts'
 import { ResponseWriter } from './response-writer.ts'
 
-/** Takes bytes only when it is told to, as TLS does: nothing is ever written at once. */
+/**
+ * A socket that completes writes only on request, like TLS: nothing is ever written synchronously.
+ */
 class SlowSocket extends Writable {
   readonly written: string[] = []
   #done: (() => void)[] = []
 
   override _write(bytes: Buffer, _: string, done: () => void): void {
     this.#done.push(() => {
-      // Only now: whoever changed them meanwhile is found out.
+      // Read only now, so that changes in the meantime are detected.
       this.written.push(bytes.toString('latin1'))
       done()
     })
@@ -38,7 +40,7 @@ function begin(framing: string) {
   return { socket, writer: responding(socket as unknown as Socket, framing) }
 }
 
-/** The writer of a response whose head is there, and its body not yet. */
+/** The writer of a response with a head and no body yet. */
 function responding(socket: Socket, framing: string): ResponseWriter {
   const request = new RequestHead()
   const text = Buffer.from('GET / HTTP/1.1\r\nhost: a\r\n\r\n')

@@ -1,4 +1,4 @@
-// HOT PATH: a response on its way to the client, the head in one write with the first bytes of the
+// HOT PATH: writes a response to the client, the head in one write with the first bytes of the
 // body. Guarded by bench/proxy.ts. Liberties: one object for all responses of a connection.
 
 import { Buffer } from 'node:buffer'
@@ -18,11 +18,11 @@ import { lowerLines, lowerNames } from './lower-names.ts'
 import type { ResponseHead } from './response-head.ts'
 import { dateLine, type OutgoingResponse, renderReplyHead, renderResponseHead } from './write.ts'
 
-/** Up to this much of a body is copied behind its head. */
+/** Max bytes of a body that are copied after its head. */
 const SHORT_BODY = 16_384
-/** Up to this much of one is cheaper to write as text. */
+/** Max bytes of a body that are cheaper to write as a string. */
 const TEXT_BODY = 1_024
-/** Up to this much of a response waits for the end of the turn. */
+/** Max bytes of a response that are deferred to the end of the turn. */
 const MAX_DEFERRED = 2 * SHORT_BODY
 
 export type ConnectionField = '' | 'close' | 'keep-alive'
@@ -33,67 +33,69 @@ export class ResponseWriter implements Leaving {
   readonly #socket: Socket
   readonly #writes: ShortWrites
   readonly #lowersNames: boolean
-  /** Rendered, and not yet written. */
+  /** Rendered, but not written yet. */
   #head = ''
   #isChunked = false
   #hasBody = true
-  /** It ends with the connection, as for HTTP/1.0. */
+  /** The body ends with the connection, as for HTTP/1.0. */
   #isOpenEnded = false
-  /** Head and body of a short response, which leave when this turn of the event loop is over. */
+  /** Head and body of a short response, written at the end of this turn of the event loop. */
   #deferred: Buffer | string = ''
-  /** Whether the socket was given bytes as they came, which it may still need. */
+  /** Whether the socket got uncopied bytes that it may still need. */
   #isLent = false
 
-  /** `lowersNames`: whatever the case in which names of headers come. */
+  /** `lowersNames`: write header names in lower case, regardless of their received case. */
   constructor(socket: Socket, lowersNames: boolean) {
     this.#socket = socket
     this.#writes = new ShortWrites(socket)
     this.#lowersNames = lowersNames
   }
 
-  /** The socket, with all on its way that was written before. */
+  /** The socket, after all deferred bytes have been written to it. */
   get settled(): Socket {
     if (this.#deferred !== '') this.leave()
     return this.#socket
   }
 
-  /** Ends the connection; a body that ends with it must not look as if it were whole. */
+  /** Ends the connection; a body delimited by the connection must not look complete. */
   cut(): void {
     const socket = this.settled
     const isWhole = !this.isBegun || !this.#isOpenEnded
-    // Without its last alert, what came over TLS is known not to be whole.
+    // Over TLS, a missing close_notify alert shows that the body is incomplete.
     if (isWhole || 'encrypted' in socket || socket.remoteAddress === undefined) socket.destroy()
     else socket.resetAndDestroy()
   }
 
-  /** Whether the client has something of it, so that no other response can take its place. */
+  /** Whether the client has part of the response, so that it cannot be replaced. */
   get isSent(): boolean {
     return this.isBegun && this.#head === ''
   }
 
   /**
-   * Whether nothing that came by `write` is needed any more: it has left, or it was copied. TLS never
-   * writes at once, so that to look at the socket alone would cost each response a buffer.
+   * Whether bytes given to `write` are no longer needed: they were sent or copied. TLS never writes
+   * synchronously, so checking the socket alone would cost each response a buffer.
    */
   get isWritten(): boolean {
     if (this.#isLent && this.#writes.isWritten) this.#isLent = false
     return !this.#isLent
   }
 
-  /** Before each request. */
+  /** Called before each request. */
   reset(): void {
     this.isBegun = false
     this.bytesSent = 0
     this.#head = ''
   }
 
-  /** An interim response of the upstream's, such as 103. */
+  /** Sends an interim response of the upstream, such as 103. */
   interim(head: ResponseHead, dropped: NameSet): void {
     if (this.#lowersNames) lowerNames(head.fields)
     this.settled.write(renderResponseHead(head, { ...BARE, dropped }), 'latin1')
   }
 
-  /** The head of a response that switches protocols; false where it cannot be written. */
+  /**
+   * Sends the head of a response that switches protocols; returns false if it cannot be written.
+   */
   upgrade(head: ResponseHead, dropped: NameSet, lines: FieldLines): boolean {
     const own = { ...BARE, dropped, lines: this.#named(lines), upgrade: head.upgrade }
     if (this.#lowersNames) lowerNames(head.fields)
@@ -103,7 +105,7 @@ export class ResponseWriter implements Leaving {
     return text !== ''
   }
 
-  /** The head of the upstream's response; false where it cannot be written. */
+  /** Renders the head of the upstream's response; returns false if it cannot be written. */
   respond(
     head: ResponseHead,
     request: RequestHead,
@@ -121,10 +123,10 @@ export class ResponseWriter implements Leaving {
       framing: this.#isChunked ? 'chunked' : framing === 'length' ? 'length' : 'none',
       length: isOpenEnded ? -1 : head.length,
       lines: this.#named(lines),
-      // RFC 9110 §15.5.22: what the client is to go over to.
+      // RFC 9110 §15.5.22: the protocol that the client must upgrade to.
       upgrade: head.status === 426 ? head.upgrade : '',
       connection,
-      // To look at the clock costs more than to look for the header.
+      // Reading the clock costs more than searching for the header.
       date: firstOf(head.fields, DATE) >= 0 ? NO_LINES : dateLine(eventDate()),
       dropped,
     })
@@ -132,7 +134,7 @@ export class ResponseWriter implements Leaving {
     return this.#head !== ''
   }
 
-  /** A response of our own, whole. */
+  /** Sends a complete response of the gateway itself. */
   reply(
     status: number,
     method: string,
@@ -157,9 +159,9 @@ export class ResponseWriter implements Leaving {
     this.end(undefined, false)
   }
 
-  /** Bytes of the body; with `asWire` they have their chunk framing. False: wait for drain. */
+  /** Writes body bytes; with `asWire` they include their chunk framing. False: wait for drain. */
   write(bytes: Buffer, asWire: boolean, byteCount: number): boolean {
-    // What follows a head that announces no body would be read as the next response.
+    // Bytes after a head without a body would be read as the next response.
     if (bytes.length === 0 || !this.#hasBody) return true
     this.bytesSent += byteCount
     if (this.#isChunked && !asWire) return this.#writeChunk(bytes)
@@ -181,7 +183,7 @@ export class ResponseWriter implements Leaving {
     return this.#defer(both)
   }
 
-  /** What waits for the end of the turn does so no longer. */
+  /** Writes the deferred bytes now. */
   leave(): void {
     const bytes = this.#deferred
     if (bytes === '') return
@@ -189,13 +191,13 @@ export class ResponseWriter implements Leaving {
     this.#writes.write(bytes)
   }
 
-  /** Bytes behind the head of a response that switched protocols. False: wait for drain. */
+  /** Writes bytes after a response that switched protocols. False: wait for drain. */
   writeTunnel(bytes: Buffer): boolean {
     this.bytesSent += bytes.length
     return this.#lend(bytes)
   }
 
-  /** The body is whole. With `asWire` its last chunk was written, but for trailers. */
+  /** Ends the body. With `asWire`, its last chunk was written, except for trailers. */
   end(trailers: Fields | undefined, asWire: boolean): void {
     let last = ''
     if (this.#isChunked && this.#hasBody) {
@@ -206,18 +208,18 @@ export class ResponseWriter implements Leaving {
     if (this.#head !== '' || last !== '') this.#flush(last)
   }
 
-  /** The head leaves although no byte of the body is there yet. */
+  /** Writes the head although no body byte is available yet. */
   flush(): void {
     if (this.#head !== '') this.#flush('')
   }
 
-  /** Says goodbye behind all that was written. */
+  /** Closes gracefully after all written bytes. */
   close(timed: Timed, writeTimeout: number): void {
     const { settled } = this
     closeGracefully(settled, timed, writeTimeout, this.#writes.isWritten)
   }
 
-  /** One write for all of a chunk: a stream of small pieces is mostly the cost of writing. */
+  /** One write for a whole chunk: a stream of small pieces is mostly the cost of writing. */
   #writeChunk(bytes: Buffer): boolean {
     const head = this.#head + chunkHead(bytes.length)
     this.#head = ''
@@ -258,7 +260,7 @@ export class ResponseWriter implements Leaving {
     this.#defer(text)
   }
 
-  /** A client that has not taken all that was written must be known to be slow at once. */
+  /** If the client has not accepted everything yet, write now to detect backpressure at once. */
   #defer(bytes: Buffer | string): boolean {
     if (this.#deferred !== '') this.leave()
     this.#deferred = bytes

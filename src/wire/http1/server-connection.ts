@@ -1,4 +1,4 @@
-// HOT PATH: one client's requests, one after the other, and their responses. Guarded by bench/proxy.ts.
+// HOT PATH: sequential requests of one client, and their responses. Guarded by bench/proxy.ts.
 // Liberties: the head, the body reader and the connection itself are one object for all requests.
 
 import type { Socket } from 'node:net'
@@ -15,7 +15,7 @@ import { endOnce, HALF_CLOSED } from './close-grace.ts'
 import { type FieldLines, type NameSet, NO_LINES } from './field-lines.ts'
 import type { Fields } from './fields.ts'
 import { RequestHead, readRequestHead } from './head.ts'
-import { type Refusal, refusalOf, refuse } from './rejections.ts'
+import { type Rejection, reject, rejectionOf } from './rejections.ts'
 import type { ResponseHead } from './response-head.ts'
 import { type ConnectionField, ResponseWriter } from './response-writer.ts'
 import type { ServerLimits } from './server-limits.ts'
@@ -28,7 +28,7 @@ export class ServerConnection implements Downstream, Timed {
   deadline = Number.POSITIVE_INFINITY
   slot = -1
   exchange: unknown = undefined
-  /** Set where no further request is wanted: the next response says so. */
+  /** Set when no further requests are wanted: the next response announces it. */
   isDraining = false
   readonly #events: DownstreamEvents
   readonly #limits: ServerLimits
@@ -114,7 +114,7 @@ export class ServerConnection implements Downstream, Timed {
     if (this.head.minor === 1 && this.#state.isExchange) this.#response.interim(head, dropped)
   }
 
-  /** The head of the upstream's response; it is sent with the first bytes of the body. */
+  /** Renders the head of the upstream's response; it is sent with the first bytes of the body. */
   respond(head: ResponseHead, dropped: NameSet, lines: FieldLines): boolean {
     const isOpenEnded = head.framing === 'chunked' || head.framing === 'close'
     if (isOpenEnded && this.head.minor === 0) this.#keepsAlive = false
@@ -125,7 +125,7 @@ export class ServerConnection implements Downstream, Timed {
     const { isExchange, isWhole, hasResponded, on } = this.#state
     if (!isExchange || hasResponded) return
     const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body
-    // What the client still sends of a request that was rejected is not worth waiting for.
+    // The rest of a rejected request is not worth waiting for.
     if (!isWhole && on.respond === undefined) this.#keepsAlive = false
     this.#response.reply(status, this.head.method, this.#connectionField(), lines, bytes)
     this.#responded()
@@ -134,7 +134,7 @@ export class ServerConnection implements Downstream, Timed {
   write(bytes: Buffer, asWire: boolean, byteCount: number): boolean {
     if (!this.#state.isExchange) return true
     const more = this.#response.write(bytes, asWire, byteCount)
-    // Only while the client takes nothing: a stream may be quiet for as long as it likes.
+    // Only while the client accepts nothing: a stream may be quiet for as long as it likes.
     if (!more || this.#ended) this.#awaitClient()
     return more
   }
@@ -147,7 +147,7 @@ export class ServerConnection implements Downstream, Timed {
     return this.head.minor === 1 ? 'HTTP/1.1' : 'HTTP/1.0'
   }
 
-  /** The response is whole. With `asWire` its last chunk was written, but for trailers. */
+  /** Ends the response. With `asWire`, its last chunk was written, except for trailers. */
   end(trailers: Fields | undefined, asWire: boolean): void {
     if (!this.#state.isExchange || this.#state.hasResponded) return
     this.#response.end(trailers, asWire)
@@ -175,13 +175,13 @@ export class ServerConnection implements Downstream, Timed {
     return this.#response.writeTunnel(bytes)
   }
 
-  /** Nobody is there any more for what the client may still send. */
+  /** The upstream has ended the tunnel: further bytes of the client are dropped. */
   endTunnel(): void {
     this.#go(this.#state.on.leave)
     this.#response.close(this, this.#limits.writeTimeout)
   }
 
-  /** Closes when nothing is under way, be it a request that was sent before the client can know. */
+  /** Closes when idle, after serving a request that the client sent before it could know. */
   drain(): void {
     this.isDraining = true
     if (this.#state === STATES.idle) this.#awaitRequest()
@@ -190,19 +190,19 @@ export class ServerConnection implements Downstream, Timed {
   expire(): void {
     const { name, isExchange, isWhole } = this.#state
     const wasIdle = name === 'idle'
-    // Who closed its side and is not waited for any longer went by itself.
+    // A half-closed client that the gateway no longer waits for closed the connection itself.
     const isGone = this.#ended && !this.socket.writableNeedDrain
     if (!isGone) this.#events.closing?.(wasIdle ? 'idle' : 'timeout')
-    if (name === 'head') this.#refuse(refusalOf(refuse('head-timeout')))
+    if (name === 'head') this.#reject(rejectionOf(reject('head-timeout')))
     else if (isExchange && !isWhole && !this.#response.isBegun)
-      this.#unreadable(refusalOf(refuse('body-timeout')))
+      this.#unreadable(rejectionOf(reject('body-timeout')))
     else {
       this.#response.cut()
       this.#onClose(wasIdle ? 'idle' : isGone ? 'closed' : 'timeout')
     }
   }
 
-  /** No request is to come that would get a response. */
+  /** Whether no further request will get a response. */
   #isLast(): boolean {
     return this.isDraining || (this.#ended && this.#held.length === 0 && !this.#isReading)
   }
@@ -213,16 +213,16 @@ export class ServerConnection implements Downstream, Timed {
     return this.head.minor === 0 ? 'keep-alive' : ''
   }
 
-  /** False: there is no such step from here. */
+  /** Returns false if there is no such step from this state. */
   #go(next: ServerState | undefined): boolean {
     if (next === undefined) return false
     this.#state = next
     return true
   }
 
-  /** Goes on with what was received until something has to be waited for. */
+  /** Processes received bytes until it must wait for something. */
   #advance(bytes: Buffer, from: number, end: number): void {
-    this.#isReading = true // Whatever they bring about must not begin to look at more.
+    this.#isReading = true // Reentrant calls must not start to process more.
     let at = from
     while (at >= 0 && at < end) {
       const { reads } = this.#state
@@ -246,7 +246,7 @@ export class ServerConnection implements Downstream, Timed {
     if (this.#ended && reads !== 'tunnel') this.#goOnEnded()
   }
 
-  /** What waits is looked at, and more is read. */
+  /** Processes held bytes, and reads more. */
   #readOn(): void {
     if (this.#isReading) return
     this.#reads.readHeld()
@@ -257,7 +257,7 @@ export class ServerConnection implements Downstream, Timed {
   #readHead(bytes: Buffer, at: number, end: number): number {
     const next = readRequestHead(bytes, at, end, this.#limits, this.head)
     if (next > 0) this.#begin()
-    else if (next < 0) this.#refuse(refusalOf(next))
+    else if (next < 0) this.#reject(rejectionOf(next))
     else if (this.#go(this.#state.on.begin)) this.deadline = eventTime() + this.#limits.headTimeout
     return next
   }
@@ -277,13 +277,13 @@ export class ServerConnection implements Downstream, Timed {
     const { body } = this
     const next = readBody(body, bytes, at, end)
     if (next < 0 || body.byteCount > this.#limits.body) {
-      this.#unreadable(refusalOf(next < 0 ? next : refuse('body-too-large')))
+      this.#unreadable(rejectionOf(next < 0 ? next : reject('body-too-large')))
       return -1
     }
     if (body.to > body.from) {
       const more = this.#reads.pass(bytes, body.from, body.to, this.#sink)
       if (!more) this.#go(this.#state.on.pause)
-      // Nobody will ask for more of it.
+      // No more of it will be requested.
       if (this.#state === STATES.discarded) this.#sink = NOWHERE
       if (this.#state.isExchange) this.#awaitClient()
     }
@@ -306,17 +306,17 @@ export class ServerConnection implements Downstream, Timed {
     this.deadline = eventTime() + idleTimeoutBetween(this.#limits, this.socket, this.isDraining)
   }
 
-  /** Nothing more is read of the request; the response is up to whoever began the exchange. */
-  #unreadable(refusal: Refusal): void {
+  /** Stops reading the request; the owner of the exchange is responsible for the response. */
+  #unreadable(rejection: Rejection): void {
     const sink = this.#sink
     this.#sink = undefined
     this.#keepsAlive = false
     this.#go(this.#state.on.spoil)
-    this.#events.unreadable(this, refusal)
-    sink?.abort(refusal.word)
+    this.#events.unreadable(this, rejection)
+    sink?.abort(rejection.word)
   }
 
-  /** Whatever is still to come of the request is read first, where there may be another one. */
+  /** Reads the rest of the request first, if another request may follow. */
   #responded(): void {
     if (!this.#keepsAlive || !this.#go(this.#state.on.respond)) this.#finish()
     else if (this.#state === STATES.discarded) {
@@ -342,14 +342,14 @@ export class ServerConnection implements Downstream, Timed {
     this.#readOn()
   }
 
-  #refuse(refusal: Refusal): void {
+  #reject(rejection: Rejection): void {
     this.#events.closing?.('bad-request')
     this.#keepsAlive = false
     this.head.method = ''
-    this.#go(this.#state.on.refuse)
-    if (refusal.word === 'not-http') this.#responded()
-    else this.reply(refusal.status, NO_LINES, '')
-    this.#events.refused(this, refusal)
+    this.#go(this.#state.on.reject)
+    if (rejection.word === 'not-http') this.#responded()
+    else this.reply(rejection.status, NO_LINES, '')
+    this.#events.rejected(this, rejection)
   }
 
   #onDrain(): void {
@@ -362,13 +362,13 @@ export class ServerConnection implements Downstream, Timed {
     this.#ended = true
     if (this.#state.reads !== 'tunnel') this.#goOnEnded()
     else {
-      // Half a tunnel may not stay for ever: who closed this side may be gone altogether.
+      // A half-open tunnel must not last forever: a half-closed client may be gone altogether.
       this.deadline = eventTime() + this.#limits.bodyTimeout
       this.#sink?.end(undefined)
     }
   }
 
-  /** The client has closed its side: what came whole before gets its response, half a request is not. */
+  /** The client closed its side: complete requests get a response, a partial one does not. */
   #goOnEnded(): void {
     const { isExchange, isWhole, hasResponded } = this.#state
     if (!isExchange) endOnce(this.#response.settled)
@@ -390,7 +390,7 @@ export class ServerConnection implements Downstream, Timed {
     this.#held.clear()
     if (state === STATES.leaving) this.#events.finished(this)
     else if (state.isExchange || state === STATES.tunnel) {
-      // First who went away: the other way round it would look like a fault of the upstream's.
+      // First that the client is gone: the other order would look like a fault of the upstream.
       this.#events.aborted(this, reason)
       this.#sink?.abort(reason)
     }

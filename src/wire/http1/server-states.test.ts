@@ -18,7 +18,7 @@ import {
 
 const NAMES = Object.keys(STATES) as readonly StateName[]
 
-/** The same as facts that are true or not, each step by itself: what the table is to say in one word. */
+/** The states as independent facts, with each step spelled out: what the table says in one word. */
 interface Facts {
   readonly phase: 'idle' | 'head' | 'exchange' | 'tunnel' | 'closing' | 'closed'
   readonly isRead: boolean
@@ -41,7 +41,7 @@ const START: Facts = {
   hasLeft: false,
 }
 
-/** Undefined: it makes no sense then. */
+/** Undefined: the step is invalid in this state. */
 function plain(facts: Facts, step: StepName): Facts | undefined {
   const { phase, isRead, isPaused, isWhole, isLost, hasResponded, isUnwanted, hasLeft } = facts
   const isAwaited = phase === 'idle' || phase === 'head'
@@ -52,7 +52,7 @@ function plain(facts: Facts, step: StepName): Facts | undefined {
     case 'request':
       return isAwaited ? { ...START, phase: 'exchange' } : undefined
     case 'requestWhole':
-    case 'refuse':
+    case 'reject':
       return isAwaited ? { ...START, phase: 'exchange', isWhole: true } : undefined
     case 'read':
       return isOpen && !isRead && !hasResponded ? { ...facts, isRead: true } : undefined
@@ -126,7 +126,7 @@ const LIMITS = {
   lowersNames: false,
 }
 
-/** One connection, with what its owner and its client do. */
+/** One connection, with the actions of its owner and its client. */
 class Talk {
   readonly client: Socket
   readonly own: ServerConnection
@@ -142,7 +142,7 @@ class Talk {
     client.on('error', () => {})
     const events: DownstreamEvents = {
       request: () => {},
-      refused: () => {},
+      rejected: () => {},
       unreadable: () => {},
       aborted: () => void this.aborted++,
       drained: () => {},
@@ -176,7 +176,7 @@ class Talk {
   }
 }
 
-/** Some turns of the event loop: what is on its way arrives. */
+/** Waits some turns of the event loop, so that bytes in flight arrive. */
 async function pass(turns = 1): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise((done) => setTimeout(done, 1))
 }
@@ -194,7 +194,7 @@ function switching(): ResponseHead {
   return head
 }
 
-/** How to get there. `done` lasts for no longer than the end of a body. */
+/** How to reach each state. `done` lasts only until the end of a body. */
 const WAYS: Readonly<Record<Exclude<StateName, 'done'>, (talk: Talk) => Promise<void>>> = {
   idle: (talk) => talk.until('idle'),
   head: (talk) => talk.send('GET / HTTP/1.1\r\nho', 'head'),
@@ -263,7 +263,7 @@ const DEEDS: readonly Deed[] = [
     (talk) => talk.reply(),
     (state) => {
       if (!state.isExchange || state.hasResponded) return state.name
-      // What nobody reads stands before the next request: there is none.
+      // Unread bytes precede the next request, so there is none.
       return (state.on.respond ?? (state.isWhole ? idle : closing)).name
     },
   ],
@@ -293,7 +293,7 @@ const DEEDS: readonly Deed[] = [
     (state) => {
       if (isAbout(state, 'idle')) return 'head'
       if (state.name === 'flowing') return 'whole'
-      // What is left of the ten is the beginning of a request.
+      // The remaining bytes of the ten are the beginning of a request.
       if (isAbout(state, 'late')) return idle.name
       return isAbout(state, 'discarded') ? 'head' : state.name
     },
@@ -347,7 +347,7 @@ describe('a connection is in the state that the table says', () => {
         await talk.until(expected)
         await pass(2)
         assert.equal(talk.own.state, expected, 'and it stays so')
-        // However it goes on: there is one end, and no second response.
+        // However it continues, the exchange ends once, without a second response.
         talk.reply()
         talk.own.abort()
         talk.client.destroy()

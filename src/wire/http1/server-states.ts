@@ -1,74 +1,74 @@
-// HOT PATH: what a client's connection is doing, looked at for each piece of bytes. Guarded by
+// HOT PATH: the state of a client connection, checked for each piece of bytes. Guarded by
 // bench/proxy.ts. Liberties: states are objects of one shape, so that a step is one load.
 
 /*
- * The states of a client's connection, and the steps between them. A step that a state does not name
- * is ignored there: whoever comes late, as a backend that responds when its client is gone, changes
- * nothing. server-states.test.ts walks this table, alone and on real connections.
+ * The states of a client's connection, and the steps between them. A step that a state does not
+ * name is ignored there: a late event, such as a backend response after its client is gone, changes
+ * nothing. server-states.test.ts tests this table, alone and on real connections.
  */
 
 export type StateName =
   /** Between two requests. */
   | 'idle'
-  /** Some bytes of a head have come. */
+  /** Some bytes of a head have arrived. */
   | 'head'
-  /** A request has come; nobody reads its body yet. */
+  /** A request has arrived; its body is not being read yet. */
   | 'unread'
   | 'flowing'
-  /** Whoever takes the body wants no more for now. */
+  /** The consumer of the body has paused it. */
   | 'paused'
-  /** The request is whole, the response is not. */
+  /** The request is complete, the response is not. */
   | 'whole'
   /** The rest of the body cannot be read; there is no response yet. */
   | 'lost'
-  /** The response is whole, and the rest of the request is on its way to whoever takes it. */
+  /** The response is complete, and the rest of the request is still delivered to its consumer. */
   | 'late'
-  /** The same, and nobody takes it: it is read past, since the next request comes behind it. */
+  /** The same without a consumer: the rest is skipped, since the next request follows it. */
   | 'discarded'
-  /** The response is whole, and so is the request that came after it. */
+  /** The response is complete, and so is the request, which ended after it. */
   | 'done'
-  /** The response is whole, and the rest of the request cannot be read. */
+  /** The response is complete, and the rest of the request cannot be read. */
   | 'ruined'
   /** After 101: bytes both ways. */
   | 'tunnel'
   /** The backend has ended its tunnel. */
   | 'leaving'
-  /** Nothing more is read or written; the client has a moment to take what was. */
+  /** Nothing more is read or written; the client has a moment to accept what was written. */
   | 'closing'
   | 'closed'
 
 export type StepName =
-  /** Part of a head came. */
+  /** Part of a head arrived. */
   | 'begin'
-  /** A whole head came, of a request with a body, or without. */
+  /** A complete head arrived, of a request with a body, or without. */
   | 'request'
   | 'requestWhole'
-  /** Bytes came that are no request. */
-  | 'refuse'
-  /** Somebody reads the body; wants no more for now; wants more again. */
+  /** Bytes arrived that are not a request. */
+  | 'reject'
+  /** The consumer starts reading the body; pauses it; resumes it. */
   | 'read'
   | 'pause'
   | 'resume'
-  /** The body is whole; it can not be read any further. */
+  /** The body is complete; it cannot be read any further. */
   | 'end'
   | 'spoil'
-  /** The response is whole, before the request is. */
+  /** The response is complete before the request is. */
   | 'respond'
   /** The exchange is over. */
   | 'finish'
   | 'upgrade'
-  /** This side has said all that it has to say. */
+  /** The gateway has finished writing. */
   | 'leave'
   | 'close'
 
 interface Row {
-  /** What bytes of the client are now. */
+  /** What the client's bytes are in this state. */
   readonly reads: 'head' | 'body' | 'tunnel' | 'nothing'
-  /** A request is under way. */
+  /** A request is in progress. */
   readonly isExchange?: true
-  /** All of it has come. */
+  /** The request has arrived completely. */
   readonly isWhole?: true
-  /** Its response is whole: there must not be another one. */
+  /** Its response is complete: there must not be another one. */
   readonly hasResponded?: true
   readonly on: Readonly<Partial<Record<StepName, StateName>>>
 }
@@ -76,7 +76,7 @@ interface Row {
 const CLOSE = { close: 'closed' } as const
 const OVER = { finish: 'idle', ...CLOSE } as const
 const OPEN = { upgrade: 'tunnel', ...OVER } as const
-const HEAD = { request: 'unread', requestWhole: 'whole', refuse: 'whole', ...CLOSE } as const
+const HEAD = { request: 'unread', requestWhole: 'whole', reject: 'whole', ...CLOSE } as const
 
 const ROWS: Readonly<Record<StateName, Row>> = {
   idle: { reads: 'head', on: { begin: 'head', leave: 'closing', ...HEAD } },
@@ -132,7 +132,7 @@ const STEPS: Readonly<Record<StepName, undefined>> = {
   begin: undefined,
   request: undefined,
   requestWhole: undefined,
-  refuse: undefined,
+  reject: undefined,
   read: undefined,
   pause: undefined,
   resume: undefined,
@@ -148,7 +148,7 @@ const STEPS: Readonly<Record<StepName, undefined>> = {
 export const STEP_NAMES = Object.keys(STEPS) as readonly StepName[]
 export const STATES: Readonly<Record<StateName, ServerState>> = link()
 
-/** Each state gets the states themselves for their names, all in one order. */
+/** Links each state to the state objects for its steps, with all properties in one order. */
 function link(): Readonly<Record<StateName, ServerState>> {
   const names = Object.keys(ROWS) as readonly StateName[]
   const states = {} as Record<StateName, ServerState>

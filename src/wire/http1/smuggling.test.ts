@@ -3,12 +3,13 @@ import { describe, it } from 'node:test'
 import { BodyReader, beginBody, readBody } from './body.ts'
 import { RequestHead, readRequestHead } from './head.ts'
 import { HEAD_LIMITS } from './message.ts'
-import { refusalOf } from './rejections.ts'
+import { rejectionOf } from './rejections.ts'
 
 /**
- * What has led two servers to disagree on where a request ends or what it asks for. Each row is a
- * stream of bytes and what becomes of it: every request that we understood with its body, then
- * the word against what follows, `waits` for more, or nothing where the stream is used up.
+ * Known causes of disagreement between two servers on where a request ends or what it requests.
+ * Each row is a stream of bytes and its result: every request that the gateway accepted with its
+ * body, then the rejection of the following bytes, `waits` for more, or nothing if the stream is
+ * used up.
  */
 const TABLE: readonly (readonly [name: string, stream: string, ...became: readonly string[]])[] = [
   // Content-Length against Transfer-Encoding
@@ -254,12 +255,12 @@ function readStream(stream: string): string[] {
   const became: string[] = []
   for (let at = 0; at < bytes.length; ) {
     at = readRequestHead(bytes, at, bytes.length, HEAD_LIMITS, head)
-    if (at <= 0) return [...became, at === 0 ? 'waits' : refusalOf(at).word]
+    if (at <= 0) return [...became, at === 0 ? 'waits' : rejectionOf(at).word]
     beginBody(body, head.framing, head.length)
     let data = ''
     while (at < bytes.length && !body.isDone) {
       at = readBody(body, bytes, at, bytes.length)
-      if (at < 0) return [...became, refusalOf(at).word]
+      if (at < 0) return [...became, rejectionOf(at).word]
       data += bytes.toString('latin1', body.from, body.to)
     }
     if (!body.isDone) return [...became, 'waits']

@@ -42,7 +42,7 @@ function response(lines: readonly string[], changes: Partial<OutgoingResponse> =
   return linesOf(text)
 }
 
-/** The lines of a head that is whole; none where it was refused. */
+/** The lines of a complete head; none if it was rejected. */
 function linesOf(text: string): string[] {
   if (text === '') return []
   assert.ok(text.endsWith('\r\n\r\n'))

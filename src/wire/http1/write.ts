@@ -1,6 +1,6 @@
-// HOT PATH: heads on their way out, made of as few and as long pieces of the received one as can be.
+// HOT PATH: outgoing heads, assembled from few long slices of the received head.
 // Guarded by bench/http1-head.ts; equals test/fuzz/http1-write.plain.ts on any input.
-// Liberties: an unchanged first line is part of the first piece; counted loops.
+// Liberties: an unchanged first line is part of the first slice; counted loops.
 
 import { DEL, SLASH, SPACE } from './ascii.ts'
 import { type FieldLines, isFieldText, isOfSet, type NameSet, NO_LINES } from './field-lines.ts'
@@ -13,21 +13,21 @@ import { reasonOf } from './reasons.ts'
 import type { ResponseHead } from './response-head.ts'
 
 /*
- * Heads are strings of one character for each byte, to be written as latin1. Of a received head
- * all is copied but hop-by-hop fields, what Connection named, and framing: that is written here and
- * only here, from what the body will really be. There is no Via: RFC 9110 §7.6.3 wants one, but
- * servers respond differently for it (no compression), and no gateway of our kind sends it; who
- * wants it adds the line.
+ * Heads are strings with one character for each byte, to be written as latin1. Everything in a
+ * received head is copied except hop-by-hop fields, fields named by Connection, and framing, which
+ * is written only here, according to the actual body. There is no Via: RFC 9110 §7.6.3 requires it,
+ * but servers respond differently to it (no compression), and no comparable gateway sends it;
+ * operators who need it can add the line.
  */
 
-/** What is told of every message that leaves. */
+/** The parts that every outgoing message needs. */
 interface Outgoing {
   readonly framing: Framing
-  /** Written as Content-Length where the framing is not chunked; -1 for none. */
+  /** Written as Content-Length unless the framing is chunked; -1 for none. */
   readonly length: number
-  /** Lines that are added. */
+  /** Added lines. */
   readonly lines: FieldLines
-  /** The protocol that Upgrade names, or nothing. */
+  /** The protocol for Upgrade, or empty. */
   readonly upgrade: string
 }
 
@@ -35,7 +35,7 @@ export interface OutgoingRequest extends Outgoing {
   readonly path: string
   /** With its question mark, or empty. */
   readonly query: string
-  /** Empty for the one that was asked for. */
+  /** Empty: the host of the received request. */
   readonly host: string
   readonly expectContinue: boolean
   /** Fields that are not copied. */
@@ -43,9 +43,9 @@ export interface OutgoingRequest extends Outgoing {
 }
 
 export interface OutgoingReply extends Outgoing {
-  /** Empty where there is nothing to say: HTTP/1.1 goes on as a rule. */
+  /** Empty: no field; HTTP/1.1 connections persist by default. */
   readonly connection: '' | 'close' | 'keep-alive'
-  /** From `dateLine`; for a response that has a date of its own it is not used. */
+  /** From `dateLine`; ignored if the response has a Date. */
   readonly date: FieldLines
 }
 
@@ -54,7 +54,7 @@ export interface OutgoingResponse extends OutgoingReply {
   readonly dropped: NameSet
 }
 
-/** The head for the upstream; empty where path, query or host are not fit to be written. */
+/** The head for the upstream; empty if path, query or host cannot be written safely. */
 export function renderRequestHead(head: RequestHead, out: OutgoingRequest): string {
   const { fields, line } = head
   const { path, query, host, upgrade } = out
@@ -77,7 +77,7 @@ export function renderRequestHead(head: RequestHead, out: OutgoingRequest): stri
   return `${text}${head.lowersNames ? lowerLines(out.lines) : out.lines}\r\n`
 }
 
-/** Whether path, query, host and protocol are fit to be written, in any version. */
+/** Whether path, query, host and protocol can be written safely, in any version. */
 export function isWritable(head: RequestHead, out: OutgoingRequest): boolean {
   if (!isOfHead(head, out) && !isTarget(out.path, out.query)) return false
   return isVisible(out.host) && isFieldText(out.upgrade)
@@ -87,12 +87,12 @@ function isOfHead(head: RequestHead, { path, query }: OutgoingRequest): boolean 
   return path === head.path && query === head.query && head.form === 'origin'
 }
 
-/** Of a target in the absolute form, where HTTP/1.0 has it there alone. */
+/** For a target in absolute form, since an HTTP/1.0 request may have the host only there. */
 export function hostOf({ host, port }: RequestHead): string {
   return port === 0 ? host : `${host}:${port}`
 }
 
-/** A response as the client gets it, interim ones included; empty where it cannot be written. */
+/** A response head for the client, interim ones included; empty if it cannot be written. */
 export function renderResponseHead(head: ResponseHead, out: OutgoingResponse): string {
   const { fields, status } = head
   if (!isFieldText(out.upgrade)) return ''
@@ -104,7 +104,7 @@ export function renderResponseHead(head: ResponseHead, out: OutgoingResponse): s
   return `${line}${copied}${hasDate ? '' : out.date}${replyLines(status, out)}`
 }
 
-/** The head of a response of our own; empty where it cannot be written. */
+/** The head of a response of the gateway itself; empty if it cannot be written. */
 export function renderReplyHead(status: number, out: OutgoingReply): string {
   if (!isFieldText(out.upgrade)) return ''
   const date = status < 200 ? '' : out.date
@@ -121,7 +121,7 @@ function replyLines(status: number, out: OutgoingReply): string {
   return `${text}${out.lines}\r\n`
 }
 
-/** The text from `from` on, less the lines that are not to be copied. */
+/** The head from `from` on, without the lines that must not be copied. */
 function copyFields(
   fields: Fields,
   from: number,
@@ -156,7 +156,7 @@ function isTarget(path: string, query: string): boolean {
   return (path.charCodeAt(0) === SLASH || path === '*') && (query === '' || query[0] === '?')
 }
 
-/** Visible ASCII, or nothing: what a target or a host is made of. */
+/** Whether the string is visible ASCII or empty, as targets and hosts must be. */
 function isVisible(text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
@@ -168,7 +168,7 @@ function isVisible(text: string): boolean {
 let dated = -1
 let date = NO_LINES
 
-/** The Date of a moment in milliseconds, made once for each second. */
+/** The Date line for a time in milliseconds, rendered once per second. */
 export function dateLine(now: number): FieldLines {
   const second = Math.floor(now / 1000)
   if (second !== dated) {

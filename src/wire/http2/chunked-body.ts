@@ -2,7 +2,7 @@ import { BodyReader, beginBody, readBody, trailersOf } from '../http1/body.ts'
 import type { Fields } from '../http1/fields.ts'
 import type { StreamOutput } from './stream-output.ts'
 
-/** Takes chunk framing off a request's body; HTTP/2 has its own. */
+/** Removes the chunk framing of a request's body; HTTP/2 has its own framing. */
 export class ChunkedBody {
   readonly #body = new BodyReader()
 
@@ -18,7 +18,7 @@ export class ChunkedBody {
     return trailersOf(this.#body)
   }
 
-  /** Returns 1, 0 where no more should come for now, or a refusal. */
+  /** Returns 1, 0 if the writer should pause, or a rejection. */
   write(bytes: Buffer, out: StreamOutput): number {
     const body = this.#body
     let takesMore = true

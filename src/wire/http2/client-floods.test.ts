@@ -40,7 +40,7 @@ describe('floods of an upstream', () => {
       const upstream = await greeted()
       const asked = upstream.ask()
       await upstream.say(head())
-      // Of these bytes are counted, of the others frames.
+      // These limits count bytes, the others count frames.
       const isOfBytes = /overhead|window/.test(count)
       await upstream.say(times(isOfBytes ? Math.ceil(6e6 / bytes.length) : 8_000, bytes))
       assert.ok(upstream.counts.includes(count))

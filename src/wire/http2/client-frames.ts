@@ -1,5 +1,5 @@
 // HOT PATH: the requests to one upstream. Guarded by bench/proxy.ts.
-// Liberties: streams are used again, and so are heads of responses.
+// Liberties: streams and heads of responses are reused.
 
 import type { Socket } from 'node:net'
 import type { Deadlines } from '../deadlines.ts'
@@ -26,10 +26,10 @@ import type { StreamHome } from './stream-home.ts'
 import { StreamOutput } from './stream-output.ts'
 import { StreamPool } from './stream-pool.ts'
 
-/** Heads that one connection keeps for its next responses. */
+/** Max heads that one connection keeps for further responses. */
 const MAX_HEADS = 16
 
-/** What frames of an upstream do to streams; how its connection lives and ends: ./client.ts. */
+/** Handles an upstream's frames for streams; see ./client.ts for the connection's lifecycle. */
 export abstract class ClientFrames
   extends ConnectionFrames<ClientStream>
   implements StreamHome, Reader
@@ -40,15 +40,15 @@ export abstract class ClientFrames
   readonly streamWindow: number
   protected readonly reader: FrameReader
   protected readonly reads: LentReads | undefined
-  /** Whether part of a response came since this was last set to false. */
+  /** Whether part of a response arrived since this was last set to false. */
   protected hasHeardMessage = false
-  /** The last stream that the upstream says it looked at, once it says so. */
+  /** The last stream that the upstream may have processed, if it sent GOAWAY. */
   #lastSeen: number = LARGEST_STREAM
   #next = 1
   protected readonly pool: StreamPool<ClientStream> = new StreamPool()
   readonly #heads: ResponseHead[] = []
   readonly #told: ClientStream[] = []
-  /** Who got bytes that they may still need. */
+  /** Receivers of bytes that they may still need. */
   readonly #borrowers = new Set<ResponseEvents>()
 
   constructor(
@@ -71,14 +71,14 @@ export abstract class ClientFrames
 
   abstract destroy(reason: string): void
   abstract left(stream: ClientStream): void
-  /** It takes no more streams. */
+  /** Whether the connection accepts no more streams. */
   abstract readonly isClosing: boolean
 
   get allowsConnect(): boolean {
     return this.peer.allowsConnect
   }
 
-  /** No more numbers are left for streams. */
+  /** Whether all stream IDs are used up. */
   protected get isSpent(): boolean {
     return this.#next > LARGEST_STREAM
   }
@@ -110,7 +110,7 @@ export abstract class ClientFrames
 
   lent(events: ResponseEvents): void {
     if (this.reads === undefined) return
-    // Who does not say when it is done has them for good.
+    // A receiver that does not report when it is done keeps the bytes for good.
     if (events.isWritten === undefined) this.reads.forget()
     else if (!events.isWritten()) this.#borrowers.add(events)
   }
@@ -129,7 +129,7 @@ export abstract class ClientFrames
     try {
       this.reader.read(keepable(bytes, from, to))
     } catch (error) {
-      // An error of ours: what was read is not known any more.
+      // A bug in the gateway: the state of the connection is unknown.
       this.destroy('error')
       throw error
     }
@@ -149,7 +149,7 @@ export abstract class ClientFrames
     return id >= this.#next || id % 2 === 0
   }
 
-  /** RFC 9218 §7.1: a server has nothing to say of priorities. */
+  /** RFC 9218 §7.1: servers must not send priorities. */
   prioritized(): number {
     return PROTOCOL_ERROR
   }
@@ -161,7 +161,7 @@ export abstract class ClientFrames
     stream.wasReset(code)
   }
 
-  /** RFC 9113 §6.8: what came behind `last` was not looked at, and can be asked for again. */
+  /** RFC 9113 §6.8: streams after `last` were not processed, and their requests can be retried. */
   protected forgetUnseen(last: number): void {
     this.#lastSeen = Math.min(this.#lastSeen, last)
     for (const stream of [...this.streams.values()]) {
@@ -190,7 +190,7 @@ export abstract class ClientFrames
     if (stream.hasEnded && stream.isSent) this.remove(stream, 'over')
   }
 
-  /** A stream that nobody opened is an error, and so is one that ended; others may be on the way. */
+  /** Blocks on idle or ended streams are errors; on reset streams, they may have been in flight. */
   protected onStrayBlock(id: number): void {
     if (this.isIdle(id)) this.fail(PROTOCOL_ERROR)
     else if (this.closedStreams.find(id) === 'over') this.fail(STREAM_CLOSED)
@@ -207,7 +207,7 @@ export abstract class ClientFrames
     if (stream.isDone) this.pool.put(stream)
   }
 
-  /** The connection is no more: there is nobody to be told of the end of its streams. */
+  /** The connection is gone: no frames are sent for the end of its streams. */
   protected override abandon(reason: string): void {
     for (const stream of [...this.streams.values()]) {
       this.remove(stream, 'over')
@@ -215,7 +215,7 @@ export abstract class ClientFrames
     }
   }
 
-  /** An error of ours, which costs this stream alone; whoever minds the process is told. */
+  /** A bug in the gateway, which ends this stream only; the error is rethrown as uncaught. */
   protected broke(stream: ClientStream | undefined, error: unknown): void {
     if (stream !== undefined) {
       this.reset(stream, INTERNAL_ERROR)

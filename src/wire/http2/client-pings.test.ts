@@ -10,8 +10,9 @@ const opened: ScriptedUpstream[] = []
 after(() => opened.forEach((own) => void own.close()))
 
 /**
- * A server of gRPC as it is by default: it acknowledges every PING, and the third that comes within five
- * minutes of the one before, without a message of its own in between, ends the connection.
+ * A gRPC server with default settings: it acknowledges every PING, and ends the connection on the
+ * third PING that follows its predecessor within five minutes without a message of its own in
+ * between.
  */
 async function pingsWithin(minutes: number, speaksEvery: number): Promise<readonly number[]> {
   let now = performance.now()
@@ -52,7 +53,7 @@ describe('signs of life of an upstream', () => {
   it('a quiet stream is no reason to ping more often than servers of gRPC allow', async () => {
     const pings = await pingsWithin(30, Number.POSITIVE_INFINITY)
     assert.equal(strikesOf(pings), 0)
-    // One that is gone is noticed soon where nothing was said of it yet.
+    // A dead upstream is detected soon if no PING was sent before.
     assert.ok((pings[0] as number) <= 32_000)
     assert.ok(pings.length >= 5)
   })

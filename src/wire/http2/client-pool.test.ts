@@ -71,7 +71,7 @@ interface Asked {
   connection: UpstreamConnection | undefined
 }
 
-/** Asks for a stream, sends the head, and writes down all that is told. */
+/** Requests a stream, sends the head, and records all events. */
 function ask(pool: Http2Pool, head = GET, bodies?: readonly string[], timeout = 5_000): Asked {
   const reported: string[] = []
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -301,7 +301,7 @@ describe('connections', () => {
     const second = ask(pool)
     await second.over
     assert.deepEqual(second.reported, ['failed goaway untouched'])
-    // What was looked at goes on to its end, whatever made the upstream go away.
+    // A processed stream runs to its end, whatever made the upstream send GOAWAY.
     held[0]?.respond({ ':status': 200 }, { endStream: true })
     await first.over
     assert.deepEqual(first.reported, ['200 close', 'ended'])
@@ -329,10 +329,10 @@ describe('connections', () => {
     ask(pool)
     await wait(100)
     const waiting = ask(pool)
-    const refused = ask(pool)
-    await Promise.all([waiting.over, refused.over])
+    const rejected = ask(pool)
+    await Promise.all([waiting.over, rejected.over])
     assert.deepEqual(waiting.reported, ['unconnected pending-timeout'])
-    assert.deepEqual(refused.reported, ['unconnected overloaded'])
+    assert.deepEqual(rejected.reported, ['unconnected overloaded'])
   })
 
   it('an idle connection closes, and one that was aborted has room again', async () => {

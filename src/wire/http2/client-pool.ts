@@ -4,19 +4,19 @@ import type { UpstreamConnection } from '../upstream-connection.ts'
 import { ClientSession, type SessionEvents } from './client.ts'
 import { SESSION_OPTIONS, type SessionOptions } from './client-limits.ts'
 
-/** Who waits for a stream. */
+/** A request that waits for a stream. */
 export interface StreamWaiting {
   connected(connection: UpstreamConnection): void
   unconnected(reason: string): void
 }
 
 /**
- * Opens one more connection to the same place; never calls back before it returns. With `lent` its
- * bytes may come by `lentReadsOf` instead of events.
+ * Opens one more connection to the same destination; never calls back before it returns. With
+ * `lent`, its bytes may arrive through `lentReadsOf` instead of events.
  */
 export type OpenSocket = (
   events: {
-    /** `protocol` is what TLS settled on, or empty. */
+    /** `protocol` is the ALPN result, or empty. */
     opened(socket: Socket, protocol: string): void
     failed(reason: string, detail: string): void
   },
@@ -24,7 +24,7 @@ export type OpenSocket = (
 ) => { cancel(): void }
 
 export interface Http2PoolObserver {
-  /** A connection is open, and both sides have greeted. */
+  /** A connection is open, and the upstream has sent its settings. */
   opened(milliseconds: number): void
   /** `reason`: why it ended, in one word. */
   closed(reason: string): void
@@ -35,9 +35,9 @@ export interface Http2PoolObserver {
 const SILENT: Http2PoolObserver = { opened() {}, closed() {}, failed() {}, shed() {} }
 
 export interface Http2PoolOptions extends SessionOptions {
-  /** Connections at the same time. */
+  /** Max concurrent connections. */
   readonly max: number
-  /** Requests that wait; what comes beyond is refused at once. */
+  /** Max requests that wait; further ones are rejected at once. */
   readonly maxPending: number
 }
 
@@ -49,7 +49,7 @@ const HTTP2_POOL_OPTIONS: Http2PoolOptions = {
 
 /** Connections to one endpoint that carry many requests each. */
 export class Http2Pool implements SessionEvents, Timed {
-  /** When the one that waits longest gives up. */
+  /** When the request that has waited longest times out. */
   deadline = Number.POSITIVE_INFINITY
   slot = -1
   readonly #openSocket: OpenSocket
@@ -59,7 +59,7 @@ export class Http2Pool implements SessionEvents, Timed {
   readonly #sessions = new Set<ClientSession>()
   readonly #greeting = new Set<ClientSession>()
   readonly #dialing = new Set<{ cancel(): void }>()
-  /** Who waits, and until when; the first was here first. */
+  /** Waiting requests and their deadlines, in order of arrival. */
   readonly #waiting = new Map<StreamWaiting, number>()
 
   constructor(
@@ -90,20 +90,20 @@ export class Http2Pool implements SessionEvents, Timed {
     return this.#waiting.size >= this.#options.maxPending
   }
 
-  /** Room for one request now, or undefined: then ask for it. */
+  /** Returns a stream for one request, or undefined: then call `request`. */
   take(): UpstreamConnection | undefined {
-    // Whoever waits was here before.
+    // Waiting requests come first.
     if (this.#waiting.size > 0) return undefined
     for (const session of this.#sessions) if (session.hasRoom) return session.open()
     return undefined
   }
 
-  /** Where the name leads now: connections to other addresses take no more streams. */
+  /** Sets the addresses of the name: connections to other addresses accept no more streams. */
   follow(addresses: readonly string[]): void {
     for (const session of this.#sessions) if (!addresses.includes(session.address)) session.drain()
   }
 
-  /** Exactly one of the two calls follows, unless cancelled. */
+  /** Exactly one of the two callbacks follows, unless cancelled. */
   request(waiting: StreamWaiting): void {
     if (this.isFull) {
       this.#observer.shed('overloaded')
@@ -128,7 +128,7 @@ export class Http2Pool implements SessionEvents, Timed {
     for (const [waiting, until] of this.#waiting) {
       if (until > now) return
       this.#forget(waiting)
-      // Without a connection there was no turn to wait for: that none opens is told by whoever dials.
+      // Without a connection, there was no turn to wait for: the dialer reports the failure.
       if (this.#sessions.size === 0) waiting.unconnected('connect-timeout')
       else {
         this.#observer.shed('pending-timeout')
@@ -171,11 +171,11 @@ export class Http2Pool implements SessionEvents, Timed {
     if (first === undefined) this.#deadlines.remove(this)
   }
 
-  /** As many connections on their way as those who wait will need, within the limit. */
+  /** Opens as many connections as the waiting requests need, within the limit. */
   #openMore(): void {
     const { max, streams } = this.#options
     const needed = Math.ceil(this.#waiting.size / streams)
-    // Those that take no more streams must not keep new ones from being opened.
+    // Connections that accept no more streams must not keep new ones from being opened.
     let usable = 0
     for (const session of this.#sessions) if (!session.isRetired) usable++
     while (this.dialing < needed && this.dialing + usable < max) this.#openOne()
@@ -204,7 +204,7 @@ export class Http2Pool implements SessionEvents, Timed {
     this.#dialing.add(dialing)
   }
 
-  /** While another connection is there or on its way, nobody has to know. */
+  /** Waiting requests fail only if there is no other connection, open or being opened. */
   #onFailed(reason: string, detail: string): void {
     this.#observer.failed(reason, detail)
     if (this.dialing + this.#sessions.size > 0) return

@@ -5,26 +5,26 @@ import type { ResponseEvents } from '../upstream-connection.ts'
 import type { ChunkedBody } from './chunked-body.ts'
 import type { StreamOutput } from './stream-output.ts'
 
-/** Until a stream is begun. */
+/** Placeholder until a stream begins. */
 export const NO_OUTPUT: StreamOutput = undefined as unknown as StreamOutput
 
-/** How far a request to an upstream and its response have come. */
+/** The progress of a request to an upstream and of its response. */
 export abstract class ClientStreamState {
   id = 0
-  /** Requests before this one. */
+  /** Number of requests before this one. */
   uses = 0
-  /** It stays, and begins again with the next request. */
+  /** Kept for the next request, for which it is reset. */
   out: StreamOutput = NO_OUTPUT
   deadline = Number.POSITIVE_INFINITY
   window = 0
   hasEnded = false
   isSent = false
-  /** Whether it is among those whose `caughtUp` is to be called. */
+  /** Whether its `caughtUp` is scheduled to be called. */
   isTold = false
   protected events: ResponseEvents | undefined = undefined
   protected method = ''
   protected head: ResponseHead | undefined = undefined
-  /** Of a body that comes with chunk framing, which must be taken off again. */
+  /** For a body with chunk framing, which must be removed. */
   protected chunks: ChunkedBody | undefined = undefined
   protected held: HeldBytes | undefined = undefined
   protected hasBody = false
@@ -32,18 +32,20 @@ export abstract class ClientStreamState {
   protected isResponding = false
   protected isPaused = false
   protected interim = 0
-  /** Of a request that asks for a tunnel: what makes its response one of HTTP/1.1. */
+  /** For an upgrade request: the lines that turn its response into an HTTP/1.1 one. */
   protected switching = ''
   protected isTunnel = false
   protected received = 0
-  /** Bytes that were taken, and that the upstream was not told of. */
+  /** Bytes that were consumed, but not yet announced to the upstream. */
   protected returned = 0
   protected trailers: Fields | undefined = undefined
   protected isLeft = false
-  /** Milliseconds that the upstream has where it is its turn; Infinity once it responds. */
+  /**
+   * Milliseconds that the upstream has while the gateway waits for it; Infinity once it responds.
+   */
   protected timeout = Number.POSITIVE_INFINITY
 
-  /** Begins again, for another request on the same connection. */
+  /** Resets the stream for another request on the same connection. */
   reopen(): void {
     this.uses++
     this.id = 0

@@ -1,10 +1,10 @@
 // HOT PATH: one request to an upstream over HTTP/2, and its response. Guarded by bench/proxy.ts.
-// Liberties: streams are used again, and so are heads of responses.
+// Liberties: streams and heads of responses are reused.
 
 import { HeldBytes } from '../held-bytes.ts'
 import type { Fields } from '../http1/fields.ts'
 import type { RequestHead } from '../http1/head.ts'
-import { refusalOf, refuse } from '../http1/rejections.ts'
+import { reject, rejectionOf } from '../http1/rejections.ts'
 import { MAX_INTERIM, type ResponseHead } from '../http1/response-head.ts'
 import { isWritable, type OutgoingRequest } from '../http1/write.ts'
 import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.ts'
@@ -19,9 +19,9 @@ import type { StreamHome } from './stream-home.ts'
 import { readHttp2Trailers } from './trailers.ts'
 
 /** RFC 9113 §8.1: trailers end the stream. */
-const MISPLACED = refuse('bad-header-value')
+const MISPLACED = reject('bad-header-value')
 
-/** Room for one request on a connection that carries many. */
+/** One request on a connection that carries many. */
 export class ClientStream extends ClientStreamState implements UpstreamConnection, WireStream {
   readonly #home: StreamHome
 
@@ -69,7 +69,7 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
     return true
   }
 
-  /** False where the request cannot be sent, which is told soon. */
+  /** Returns false if the request cannot be sent, which is reported in the next tick. */
   #begin(
     method: string,
     upgrade: string,
@@ -101,8 +101,8 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
   }
 
   /**
-   * RFC 8441 §3: only where the upstream says that it knows it. RFC 6455 §4.1: the handshake is a
-   * GET, and it is as one that the upstream takes it, whatever method rules were asked about.
+   * RFC 8441 §3: only if the upstream advertises support. RFC 6455 §4.1: the handshake is a GET,
+   * and the upstream treats it as one, whatever method the rules evaluated.
    */
   #isHandshake(upgrade: string): boolean {
     const isGet = this.method === 'GET' && !this.hasBody
@@ -110,8 +110,8 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
   }
 
   /**
-   * Both ways are whole, and whoever asked was told so: nobody has anything more to say to it. Who
-   * has the other end of a tunnel may.
+   * Whether both directions are complete and the caller has been notified, so that it makes no
+   * further calls. The owner of the other end of a tunnel may still make some.
    */
   get isDone(): boolean {
     return this.hasEnded && this.isSent && this.events === undefined && !this.isTunnel
@@ -129,8 +129,8 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
     if (this.#isUnwanted) return true
     const { out } = this
     const verdict = this.chunks?.write(bytes, out) ?? (out.write(bytes) ? 1 : 0)
-    if (verdict < 0) this.#fail(refusalOf(verdict).word, false)
-    // A body may come for as long as the client sends it, if only the upstream takes it.
+    if (verdict < 0) this.#fail(rejectionOf(verdict).word, false)
+    // Body bytes may take as long as the client needs, as long as the upstream accepts them.
     else if (verdict === 0) this.deadline = performance.now() + this.timeout
     return verdict !== 0
   }
@@ -151,7 +151,7 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
     this.out.end(chunks === undefined ? trailers : chunks.trailers)
   }
 
-  /** Whether nothing more of the request is to be sent. */
+  /** Whether nothing more of the request must be sent. */
   get #isUnwanted(): boolean {
     return this.events === undefined || this.isEnding || this.id === 0
   }
@@ -194,12 +194,12 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
     this.#fail('timeout', false)
   }
 
-  /** All that came so far was read. */
+  /** Called when all received bytes have been processed. */
   caughtUp(): void {
     if (!this.hasEnded) this.events?.caughtUp?.()
   }
 
-  /** The last of the request is on its way. Whether the stream is over. */
+  /** The request has been written completely. Returns whether the stream is over. */
   sent(): boolean {
     this.isSent = true
     return this.hasEnded
@@ -210,7 +210,7 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
     this.events?.drained()
   }
 
-  /** A header block: an interim response, the response, or what follows it. */
+  /** A header block: an interim response, the response, or trailers. */
   receiveBlock(block: FieldBlock, endsStream: boolean): void {
     if (this.events === undefined) this.hasEnded ||= endsStream
     else if (this.isResponding) this.#onTrailers(block, endsStream)
@@ -221,11 +221,11 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
     const events = this.events
     const head = this.head
     const length = to - from
-    // Whoever takes nothing must not keep the others from it: only the stream's own window waits.
+    // A paused stream must not block the others: only its own window stays closed.
     this.#home.returnWindow(length)
     if (events === undefined) return
     this.received += length
-    // RFC 9113 §8.1.1: neither before the response, nor more or less than it says.
+    // RFC 9113 §8.1.1: no data before the response, and neither more nor less than its length.
     const max = head === undefined || !this.isResponding ? 0 : this.#maxLength(head)
     if (this.received > max) this.#fail('truncated-body', false, PROTOCOL_ERROR)
     else if (this.isPaused) this.#hold(bytes, from, to)
@@ -246,25 +246,25 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
     else if (this.held === undefined || this.held.length === 0) this.#finish(events)
   }
 
-  /** The upstream broke the stream off. */
+  /** The upstream reset the stream. */
   wasReset(code: number): void {
-    // RFC 9113 §8.7: what was refused was not looked at.
+    // RFC 9113 §8.7: a rejected request was not processed.
     if (code === REFUSED_STREAM && !this.hasEnded) this.#fail('refused-stream', !this.isResponding)
     else this.gone('reset')
   }
 
-  /** GOAWAY says that it was not looked at. */
+  /** According to GOAWAY, the request was not processed. */
   wasUnseen(): void {
     this.#fail('goaway', !this.isResponding)
   }
 
-  /** `isLost`: with its connection. Nothing of a response says that the request was looked at. */
+  /** `isLost`: the connection was lost. Without any response, the request may be unprocessed. */
   gone(reason: string, isLost = false): void {
     if (!this.hasEnded) {
       this.#fail(reason, isLost && !this.isResponding && this.interim === 0)
       return
     }
-    // The response is here, if not with whoever asked; §8.1: no more of the request is wanted.
+    // The response is complete, if perhaps not delivered; §8.1: no more of the request is wanted.
     this.isSent = true
     this.out.stop()
   }
@@ -281,7 +281,7 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
     const verdict = readHttp2Response(block, this.method, limits, head, this.switching)
     const isInterim = verdict > 0 && head.status < 200 && head.status !== 101
     if (verdict < 0 || (endsStream && (isInterim || head.framing === 'length'))) {
-      const word = verdict < 0 ? refusalOf(verdict).word : 'truncated-body'
+      const word = verdict < 0 ? rejectionOf(verdict).word : 'truncated-body'
       this.#fail(word, false, PROTOCOL_ERROR)
     } else if (isInterim) {
       if (++this.interim > MAX_INTERIM) this.#fail('too-many-interim-responses', false)
@@ -301,7 +301,7 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
   #onTrailers(block: FieldBlock, endsStream: boolean): void {
     const trailers = endsStream ? readHttp2Trailers(block) : MISPLACED
     if (typeof trailers === 'number') {
-      this.#fail(refusalOf(trailers).word, false, PROTOCOL_ERROR)
+      this.#fail(rejectionOf(trailers).word, false, PROTOCOL_ERROR)
       return
     }
     this.trailers = trailers
@@ -320,7 +320,7 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
     this.#home.told(this)
   }
 
-  /** Each frame may have one byte: they wait together, not one by one. */
+  /** Frames may have one byte each, so they are joined. */
   #hold(bytes: Buffer, from: number, to: number): void {
     const more = bytes.subarray(from, to)
     this.held ??= new HeldBytes()
@@ -328,7 +328,7 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
     held.hold(held.length === 0 ? Buffer.from(more) : held.join(more), 0)
   }
 
-  /** Half of the window at a time, so that there is not a frame for each that came. */
+  /** Returns half of the window at a time, so that not every frame causes a WINDOW_UPDATE. */
   #returnWindow(): void {
     if (this.returned * 2 < this.#home.streamWindow || this.hasEnded) return
     this.#home.returnStreamWindow(this, this.returned)
@@ -340,7 +340,7 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
     const trailers = this.trailers
     this.#over()
     if (this.isTunnel) this.#endOutput()
-    // Nobody wants the rest of a request that has its response.
+    // The rest of a request is unwanted after its response.
     else if (!this.isSent) this.#reset(CANCEL)
     events.ended(trailers)
     if (head !== undefined) this.#home.returnHead(head)

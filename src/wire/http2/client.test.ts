@@ -39,7 +39,7 @@ const setting = (id: number, value: number) => {
 const times = (count: number, bytes: Buffer) => Buffer.concat(Array(count).fill(bytes))
 
 const [NO_ERROR, PROTOCOL_ERROR, FLOW_CONTROL_ERROR, STREAM_CLOSED] = [0, 1, 3, 5]
-const [FRAME_SIZE_ERROR, REFUSED, CANCEL, COMPRESSION_ERROR] = [6, 7, 8, 9]
+const [FRAME_SIZE_ERROR, REJECTED, CANCEL, COMPRESSION_ERROR] = [6, 7, 8, 9]
 
 describe('what an upstream says of one request', () => {
   for (const [name, frames, reported, resets, method = 'GET'] of [
@@ -85,13 +85,13 @@ describe('what an upstream says of one request', () => {
     ],
     [
       'a refusal was not looked at',
-      [frame(RST_STREAM, 0, 1, words(REFUSED))],
+      [frame(RST_STREAM, 0, 1, words(REJECTED))],
       ['failed refused-stream untouched'],
       [],
     ],
     [
       'a refusal behind the head was',
-      [head(OK), frame(RST_STREAM, 0, 1, words(REFUSED))],
+      [head(OK), frame(RST_STREAM, 0, 1, words(REJECTED))],
       ['200', 'failed refused-stream'],
       [],
     ],
@@ -178,7 +178,7 @@ describe('what an upstream says of one request', () => {
         await upstream.say(Buffer.concat(frames), length)
         assert.deepEqual(asked.reported, reported)
         assert.deepEqual(upstream.codes(3), resets)
-        // Whatever it was, it costs this stream alone.
+        // Whatever the error was, it ends this stream only.
         const next = upstream.ask()
         await upstream.say(head(OK, ENDS_HEAD, 3), length)
         assert.deepEqual(next.reported, ['200', 'ended'])
@@ -258,7 +258,7 @@ describe('windows', () => {
     assert.equal(stream.isWritten, false)
     await upstream.say(frame(WINDOW_UPDATE, 0, 1, words(80_000)))
     assert.equal(bodyOf(1), 65_535)
-    // §6.9.2: less than nothing, which has to be made up for.
+    // §6.9.2: a negative window, which has to be made up for.
     await upstream.say(setting(4, 0))
     await upstream.say(frame(WINDOW_UPDATE, 0, 0, words(100_000)))
     assert.equal(bodyOf(1), 80_000)
@@ -279,7 +279,7 @@ describe('windows', () => {
       for (let sent = 0; sent < 96_000; sent += 16_000)
         await upstream.say(data('x'.repeat(16_000), 0, 2 * i + 1))
     }
-    // 384,000 bytes are with nobody, and the connection has room still.
+    // 384,000 bytes are unconsumed, and the connection still has room.
     const next = upstream.ask()
     await upstream.say(Buffer.concat([head(OK, END_HEADERS, 9), data('quick', LAST, 9)]))
     assert.deepEqual(next.reported, ['200', 'data quick', 'ended'])

@@ -1,5 +1,5 @@
 // HOT PATH: one HTTP/2 connection to an upstream. Guarded by bench/proxy.ts.
-// Liberties: frames of all streams leave together.
+// Liberties: frames of all streams share writes.
 
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
@@ -20,23 +20,23 @@ import {
 } from './protocol.ts'
 
 export interface SessionEvents {
-  /** The upstream said its settings: streams may begin. */
+  /** The upstream sent its settings: streams may begin. */
   ready(session: ClientSession): void
   /** There is room for another stream. */
   freed(session: ClientSession): void
   closed(session: ClientSession, reason: string): void
 }
 
-/** How often a connection is looked at. */
+/** How often a connection is checked. */
 const PERIOD = 1_000
-/** Milliseconds for what is still to be written when it is over. */
+/** Milliseconds to write the remaining bytes after the end of the connection. */
 const WRITE_TIMEOUT = 5_000
 const ALIVE = Buffer.from('alive?\0\0')
 
-/** One HTTP/2 connection to an upstream, on a socket that is connected. */
+/** One HTTP/2 connection to an upstream, on a connected socket. */
 export class ClientSession extends ClientFrames implements Timed {
   readonly socket: Socket
-  /** Of the upstream, once it was resolved. */
+  /** The upstream's address after resolution. */
   readonly address: string
   deadline: number
   slot = -1
@@ -45,13 +45,13 @@ export class ClientSession extends ClientFrames implements Timed {
   readonly #openedAt: number = performance.now()
   readonly #retireAt: number
   #count = 0
-  /** Streams so far, those that are over too. */
+  /** Number of streams opened so far, including closed ones. */
   #opened = 0
   #isReady = false
   #isClosing = false
   #isClosed = false
   #reason = 'closed'
-  /** What those under way are told: a connection that breaks resets them all. */
+  /** The reason for streams in progress: a broken connection resets them all. */
   #word = 'reset'
   #idleSince: number = this.#openedAt
   #heardAt: number = this.#openedAt
@@ -81,7 +81,7 @@ export class ClientSession extends ClientFrames implements Timed {
     if (reads === undefined) socket.on('data', (bytes: Buffer) => this.receive(bytes))
     else reads.use(this)
     socket.on('drain', () => this.output.pump())
-    // Half a connection is of no use: no request or response could pass on it.
+    // A half-closed connection is useless: requests or responses could not pass.
     socket.on('end', () => this.destroy('closed'))
     socket.on('error', (error: NodeJS.ErrnoException) => this.#because(error.code ?? 'error'))
     socket.on('close', () => {
@@ -97,7 +97,7 @@ export class ClientSession extends ClientFrames implements Timed {
     return this.#isReady && !this.isRetired && !this.isOver && this.#count < this.#max
   }
 
-  /** It closes when the streams that it was opened for are over, and takes no others. */
+  /** Accepts no more streams, and closes when its open streams are over. */
   get isRetired(): boolean {
     return this.isClosing || this.#opened >= this.#options.maxStreams
   }
@@ -111,7 +111,7 @@ export class ClientSession extends ClientFrames implements Timed {
     return performance.now() - this.#openedAt
   }
 
-  /** Room for one request. */
+  /** Opens a stream for one request. */
   open(): ClientStream {
     this.#count++
     this.#opened++
@@ -121,7 +121,7 @@ export class ClientSession extends ClientFrames implements Timed {
     return kept
   }
 
-  /** No more streams; closes when those under way are over. */
+  /** Accepts no more streams; closes when open streams are over. */
   drain(): void {
     this.#isClosing = true
     if (this.#count === 0) this.#end()
@@ -167,7 +167,7 @@ export class ClientSession extends ClientFrames implements Timed {
     }
   }
 
-  /** An error of the upstream's: it is told, and nothing more is read. */
+  /** A protocol error of the upstream: it gets GOAWAY, and nothing more is read. */
   fail(code: number): void {
     if (this.isOver) return
     this.observer.counted('session-error')
@@ -231,8 +231,8 @@ export class ClientSession extends ClientFrames implements Timed {
   }
 
   /**
-   * An upstream that is at work says nothing, and so does one that is no more: ask. Servers of gRPC
-   * end connections on which PING frames come in quick succession while they send no message.
+   * A working upstream may be as silent as a dead one, so the gateway sends a PING. gRPC servers
+   * end connections on which PING frames follow each other quickly while they send no message.
    */
   #checkAlive(now: number): void {
     const { pingInterval, pingTimeout, minPingInterval } = this.#options
@@ -249,7 +249,7 @@ export class ClientSession extends ClientFrames implements Timed {
     }
   }
 
-  /** Says goodbye: what is on its way leaves, and nothing more is read. */
+  /** Closes gracefully: pending bytes are written, and nothing more is read. */
   #end(): void {
     if (this.isOver) return
     this.isOver = true

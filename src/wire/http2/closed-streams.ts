@@ -1,12 +1,14 @@
-/** How many are remembered; what is older is nobody's that keeps to the limit of streams. */
+/**
+ * Number of streams that are remembered; peers that respect the stream limit need no older ones.
+ */
 const MOST = 256
 
-/** Why a stream is closed: it ended, the client reset it, or we did. */
+/** `cut`: the gateway reset the stream. `over`: it ended, or the peer reset it. */
 export type ClosedStream = 'over' | 'cut'
 
 /**
- * The streams that were closed last. RFC 9113 §5.1: what comes on one that we reset may have been on
- * its way and is ignored, on any other closed one it is an error.
+ * The streams that were closed last. RFC 9113 §5.1: frames on a stream that this side reset may
+ * have been in flight and are ignored; on any other closed stream they are an error.
  */
 export class ClosedStreams {
   readonly #ids = new Int32Array(MOST)
@@ -17,7 +19,7 @@ export class ClosedStreams {
     this.#next = (this.#next + 1) % MOST
   }
 
-  /** Undefined for one that was never there, or long ago. */
+  /** Undefined for a stream that never existed or closed long ago. */
   find(id: number): ClosedStream | undefined {
     if (this.#ids.includes(id)) return 'over'
     return this.#ids.includes(-id) ? 'cut' : undefined

@@ -1,4 +1,4 @@
-// HOT PATH: asked of every field that is not plain. Guarded by bench/proxy.ts.
+// HOT PATH: called for every field that is not plain. Guarded by bench/proxy.ts.
 
 import {
   CONNECTION,
@@ -10,7 +10,7 @@ import {
 
 const PROXY_CONNECTION = kindOfName(Buffer.from('proxy-connection', 'latin1'), 0, 16)
 
-/** RFC 9113 §8.2.2: fields that speak of a connection have no place here. */
+/** RFC 9113 §8.2.2: connection-specific fields are not allowed in HTTP/2. */
 export function isOfConnection(kind: number): boolean {
   return (
     kind === CONNECTION ||

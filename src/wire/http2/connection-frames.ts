@@ -1,4 +1,4 @@
-// HOT PATH: the streams of one connection, and the frames that make them. Guarded by bench/proxy.ts.
+// HOT PATH: the streams of one connection, and their frames. Guarded by bench/proxy.ts.
 // Liberties: one block serves all connections.
 
 import type { Socket } from 'node:net'
@@ -33,47 +33,47 @@ import {
 import { ReceiveWindow } from './receive-window.ts'
 import type { StreamOutput } from './stream-output.ts'
 
-/** All blocks are read into this one, and out of it before the next. */
+/** All blocks are decoded into this one, and consumed before the next one. */
 const block = new FieldBlock()
 
 /** A stream of either side. */
 export interface WireStream {
   readonly id: number
   readonly out: StreamOutput
-  /** Bytes that the peer may send before it is told that there is room for more. */
+  /** Bytes that the peer may still send before the next WINDOW_UPDATE. */
   window: number
-  /** Whether the peer has said that this is all. */
+  /** Whether the peer has ended its side. */
   readonly hasEnded: boolean
-  /** Whether all of ours is on its way. */
+  /** Whether this side has been written completely. */
   readonly isSent: boolean
   /** Milliseconds of performance.now(); Infinity: no deadline now. */
   readonly deadline: number
   expire(): void
   receive(bytes: Buffer, from: number, to: number): void
   ended(): void
-  /** The last of ours is on its way. Whether the stream is over. */
+  /** This side has been written completely. Returns whether the stream is over. */
   sent(): boolean
-  /** The peer takes more again. */
+  /** The peer accepts more again. */
   drained(): void
-  /** The stream is closed, by whomever. */
+  /** The stream is closed, by either side. */
   gone(reason: string): void
 }
 
 export interface ConnectionLimits extends FloodLimits {
-  /** Bytes of all bodies that the peer may send before somebody takes them. */
+  /** Bytes of all bodies that the peer may send before they are consumed. */
   readonly connectionWindow: number
-  /** Whether texts of heads are Huffman-coded. */
+  /** Whether strings in heads are Huffman-coded. */
   readonly codesTexts: boolean
 }
 
 /**
- * What frames do to streams, whichever side this is. What a header block is and how a connection
- * lives and ends is the affair of its subclasses.
+ * Handles frames for streams of either side. Subclasses interpret header blocks and manage the
+ * lifecycle of the connection.
  */
 export abstract class ConnectionFrames<Stream extends WireStream>
   implements OutputEvents, FrameEvents, ControlEvents
 {
-  /** Nothing that comes is read any more. */
+  /** Received bytes are no longer read. */
   isOver = false
   readonly peer: PeerSettings
   protected readonly observer: Http2Observer
@@ -84,7 +84,7 @@ export abstract class ConnectionFrames<Stream extends WireStream>
   protected isGreeted = false
   protected isAcknowledged = false
   protected readonly deadlines: Deadlines
-  /** A place of each stream among the deadlines of all would cost more than a small request. */
+  /** One shared deadline entry: an entry for each stream would cost more than a small request. */
   readonly #times: Timed = {
     deadline: Number.POSITIVE_INFINITY,
     slot: -1,
@@ -116,46 +116,46 @@ export abstract class ConnectionFrames<Stream extends WireStream>
     this.output = new ConnectionOutput(socket, peer, this.guard, this, encoder, broke)
   }
 
-  /** An error of the connection: it is told, and nothing more is read. */
+  /** A connection error: the peer gets GOAWAY, and nothing more is read. */
   abstract fail(code: number): void
   abstract ponged(bytes: Buffer, from: number): void
   abstract wentAway(last: number, code: number): void
   abstract wasReset(id: number, code: number): void
   abstract prioritized(id: number, value: string): number
-  /** Whether a stream of that number was never opened. */
+  /** Whether the stream was never opened. */
   abstract isIdle(id: number): boolean
-  /** The peer broke a limit. */
+  /** The peer exceeded a limit. */
   protected abstract calm(what: Flood): void
-  /** A whole header block came on a stream that is open. */
+  /** A complete header block arrived on an open stream. */
   protected abstract onBlock(stream: Stream, fields: FieldBlock, endsStream: boolean): void
-  /** The same on one that is not. */
+  /** The same on a stream that is not open. */
   protected abstract onStrayBlock(
     id: number,
     fields: FieldBlock,
     endsStream: boolean,
     dependsOnItself: boolean,
   ): void
-  /** DATA on a stream that is closed: it may have been on its way when we reset it. */
+  /** DATA on a closed stream: it may have been in flight when this side reset the stream. */
   protected abstract onStrayData(id: number, length: number): void
-  /** The stream is none of the connection's any more. */
+  /** The stream no longer belongs to the connection. */
   protected abstract removed(stream: Stream): void
-  /** No stream is open any more. */
+  /** No open streams are left. */
   protected abstract emptied(): void
-  /** An error of ours, which costs this stream alone. */
+  /** A bug in the gateway, which ends this stream only. */
   protected abstract broke(stream: Stream | undefined, error: unknown): void
 
-  // What streams ask for.
+  // Called by streams.
 
   returnWindow(byteCount: number): void {
     if (byteCount > 0) this.#grow(this.#window.giveBack(byteCount))
   }
 
-  /** Whether streams hold so much that one that takes its bytes may be kept waiting. */
+  /** Whether streams hold so much that a stream that consumes its bytes may be blocked. */
   protected isWindowScarce(): boolean {
     return this.#window.isScarce()
   }
 
-  /** A stream is kept waiting by what others hold. */
+  /** A stream is blocked by what others hold. */
   extendWindow(): void {
     if (!this.isOver) this.#grow(this.#window.extend())
   }
@@ -191,7 +191,7 @@ export abstract class ConnectionFrames<Stream extends WireStream>
     this.streams.get(output.id)?.drained()
   }
 
-  // What the frame reader tells.
+  // Called by the frame reader.
 
   beginData(id: number, length: number, padding: number, ends: boolean): boolean {
     const isMisplaced = !this.#isInOrder() || this.isIdle(id)
@@ -209,7 +209,7 @@ export abstract class ConnectionFrames<Stream extends WireStream>
       return false
     }
     stream.window -= length
-    // An empty one says something where it is the last.
+    // An empty frame has a purpose only if it is the last one.
     if (length === padding && !ends) this.guard.emptyFrame()
     if (padding > 0) {
       this.returnWindow(padding)
@@ -259,7 +259,7 @@ export abstract class ConnectionFrames<Stream extends WireStream>
     else if ((type === HEADERS || type === CONTINUATION) && blocks.isWhole) this.#onBlock(id)
   }
 
-  // What control frames do.
+  // Called for control frames.
 
   failStream(id: number, code: number): void {
     const stream = this.streams.get(id)
@@ -284,7 +284,7 @@ export abstract class ConnectionFrames<Stream extends WireStream>
     return NO_ERROR
   }
 
-  /** The peer has another wish of a stream. */
+  /** The peer sent a priority. */
   wished(): void {
     this.guard.priority()
   }
@@ -311,12 +311,12 @@ export abstract class ConnectionFrames<Stream extends WireStream>
     return true
   }
 
-  /** The stream whose head has begun and is not whole, or 0. */
+  /** The stream whose header block is incomplete, or 0. */
   protected get unfinishedHead(): number {
     return this.#blocks.stream
   }
 
-  /** Whether anything but a part of a header block or the first SETTINGS may come now. */
+  /** Whether frames other than CONTINUATION or the first SETTINGS are allowed now. */
   #isInOrder(): boolean {
     return this.isGreeted && this.#blocks.isWhole
   }
@@ -359,7 +359,7 @@ export abstract class ConnectionFrames<Stream extends WireStream>
     }
   }
 
-  /** The connection is closed: nobody looks at it any more. */
+  /** The connection is closed: stops checking its deadlines. */
   protected unwatch(): void {
     this.deadlines.remove(this.#times)
     this.#window.close()

@@ -1,5 +1,5 @@
-// HOT PATH: what all streams of a connection write to. Guarded by bench/proxy.ts.
-// Liberties: everything that is written while the system's events are looked at leaves in one write.
+// HOT PATH: the output that all streams of a connection write to. Guarded by bench/proxy.ts.
+// Liberties: everything that is written in one pass over I/O events leaves in one write.
 
 import type { Socket } from 'node:net'
 import type { FloodGuard } from './flood-guard.ts'
@@ -10,10 +10,10 @@ import { inOrder } from './priority.ts'
 import { DEFAULT_WINDOW, LARGEST_WINDOW } from './protocol.ts'
 import type { SharedOutput, StreamOutput } from './stream-output.ts'
 
-/** Every so many rounds go to who waited longest, whatever the priorities are. */
+/** Every so many rounds, the streams that waited longest come first, regardless of priority. */
 const FAIR_ROUND = 8
 
-/** Whoever has the streams. */
+/** Implemented by the owner of the streams. */
 export interface OutputEvents {
   sent(output: StreamOutput): void
   drained(output: StreamOutput): void
@@ -82,7 +82,7 @@ export class ConnectionOutput implements SharedOutput {
     this.#events.drained(output)
   }
 
-  /** The client has room for more on all streams together; false where that is too much. */
+  /** The peer extended the connection window; returns false if it is too large. */
   grow(bytes: number): boolean {
     this.window += bytes
     if (this.window > LARGEST_WINDOW) return false
@@ -90,7 +90,7 @@ export class ConnectionOutput implements SharedOutput {
     return true
   }
 
-  /** There may be room again: whoever waits goes on. */
+  /** There may be room again: waiting streams continue. */
   pump(): void {
     if (this.#waiting.size === 0) return
     const waiting = this.#waiting
@@ -107,7 +107,7 @@ export class ConnectionOutput implements SharedOutput {
     if (this.#waiting.delete(output)) output.pump()
   }
 
-  /** Gives all that there is to the socket. */
+  /** Writes all pending frames to the socket. */
   write(): void {
     const { frames } = this
     if (frames.length > 0) this.#guard.expect(frames.length, frames.hasMessages)

@@ -17,36 +17,38 @@ import {
   WINDOW_UPDATE,
 } from './protocol.ts'
 
-/** What control frames do to a connection. */
+/** The effects of control frames on a connection. */
 export interface ControlEvents {
   readonly peer: PeerSettings
-  /** Whether a stream of that number was never opened. */
+  /** Whether the stream was never opened. */
   isIdle(id: number): boolean
-  /** An error of one stream. */
+  /** A stream error. */
   failStream(id: number, code: number): void
-  /** The peer broke a stream off. */
+  /** The peer reset a stream. */
   wasReset(id: number, code: number): void
-  /** The peer changed its settings; it is by so much that windows of streams grow. */
+  /** The peer changed its settings; stream windows grow by `growth`. */
   changed(growth: number): number
-  /** A frame about priorities came, whatever it says. */
+  /** A priority frame arrived, whatever its content. */
   wished(): void
-  /** The peer has taken our settings. */
+  /** The peer has acknowledged the settings. */
   acknowledged(): void
-  /** A PING of the peer's, to be acknowledged. */
+  /** The peer sent a PING, to be acknowledged. */
   pinged(bytes: Buffer, from: number): void
-  /** The response to one of ours. */
+  /** The peer acknowledged a PING. */
   ponged(bytes: Buffer, from: number): void
-  /** The peer takes no streams behind `last`. */
+  /** The peer accepts no streams after `last`. */
   wentAway(last: number, code: number): void
-  /** The peer has another wish for a stream. Returns the error that this is, or NO_ERROR. */
+  /** The peer changed a stream's priority. Returns an error code, or NO_ERROR. */
   prioritized(id: number, value: string): number
-  /** More room on the whole connection, or on a stream; false where that is more than can be. */
+  /**
+   * The peer extended a window, of the connection or of a stream; returns false if it is too large.
+   */
   grew(id: number, byteCount: number): boolean
 }
 
 /**
- * Reads a frame that is neither DATA nor part of a header block (RFC 9113 §6). Returns the error of
- * the connection that it is, or NO_ERROR; what is not known is ignored (§5.5).
+ * Reads a frame that is neither DATA nor part of a header block (RFC 9113 §6). Returns the code of
+ * a connection error, or NO_ERROR; unknown frames are ignored (§5.5).
  */
 export function readControlFrame(
   events: ControlEvents,
@@ -96,7 +98,7 @@ export function readControlFrame(
   }
 }
 
-/** §5.3.2: priorities of that kind are read no further than their form. */
+/** §5.3.2: these priorities are deprecated; only their format is checked. */
 function readPriority(
   events: ControlEvents,
   id: number,

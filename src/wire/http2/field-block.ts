@@ -1,23 +1,23 @@
 // HOT PATH: the fields of one HEADERS frame. Guarded by bench/proxy.ts.
-// Liberties: one object serves all connections, since a head is read before anything else happens.
+// Liberties: one object serves all connections, since a head is consumed synchronously.
 
 /** Offsets of one field in the table. */
 const STRIDE = 4
 
 /**
- * Fields as they were decoded: lines of HTTP/1.1, each `name: value` and the end of a line, and
- * where their names and values are. It is valid until the next block is decoded into it.
+ * Decoded fields as HTTP/1.1 lines, each `name: value` with its line end, and the offsets of names
+ * and values. It is valid until the next block is decoded into it.
  */
 export class FieldBlock {
   bytes: Buffer = Buffer.allocUnsafeSlow(4_096)
   length = 0
   count = 0
   offsets: Int32Array = new Int32Array(64 * STRIDE)
-  /** The size that HPACK counts (RFC 7541 §4.1), also of what was left out. */
+  /** The size according to HPACK (RFC 7541 §4.1), including omitted fields. */
   size = 0
-  /** Fields were left out, since there was no more room for them. */
+  /** Fields were omitted because they exceed the limit. */
   isTooLarge = false
-  /** The first refusal that a name or a value is worth, or 1. */
+  /** The first rejection for a name or a value, or 1. */
   verdict = 1
 }
 
@@ -29,7 +29,7 @@ export function beginBlock(block: FieldBlock): void {
   block.verdict = 1
 }
 
-/** Sees to it that so many bytes can be written behind what there is. */
+/** Ensures that so many bytes can be appended. */
 export function makeRoom(block: FieldBlock, byteCount: number): void {
   const wanted = block.length + byteCount
   if (wanted <= block.bytes.length) return
@@ -38,7 +38,7 @@ export function makeRoom(block: FieldBlock, byteCount: number): void {
   block.bytes = larger
 }
 
-/** A line was written behind what there is: its name and its value are that long. */
+/** Records an appended line with the lengths of its name and its value. */
 export function noteField(block: FieldBlock, nameLength: number, valueLength: number): void {
   const { count, length } = block
   if ((count + 1) * STRIDE > block.offsets.length) {

@@ -1,14 +1,14 @@
 import { Allowance, type Flood, type FloodLimits, type Http2Observer } from './limits.ts'
 
-/** How much overhead is counted at a time: a look at the clock costs more than a frame. */
+/** Bytes of overhead that are counted together: reading the clock costs more than a frame. */
 const PORTION = 4_096
-/** What we may have caused at most that has not come yet. */
+/** Max credit in bytes for expected overhead that has not arrived yet. */
 const CREDIT = 65_536
 
-/** The same of PING frames. */
+/** The same for PING frames. */
 const MAX_PINGS = 64
 
-/** What one connection may be bothered with, besides requests. */
+/** Limits the overhead of one connection, apart from requests. */
 export class FloodGuard {
   readonly #resets: Allowance | undefined
   readonly #pingFrames: Allowance
@@ -18,13 +18,13 @@ export class FloodGuard {
   readonly #windowUpdates: Allowance
   readonly #overhead: Allowance
   readonly #observer: Http2Observer
-  /** Called once, with the first limit that was broken. */
+  /** Called with each limit that is exceeded. */
   readonly #calm: (what: Flood) => void
-  /** Bytes of WINDOW_UPDATE; below 0 where we caused more than came. */
+  /** Bytes of WINDOW_UPDATE; negative if the gateway's own frames justify more than arrived. */
   #updates = 0
-  /** The same of what else belongs to no head or body. */
+  /** The same for other bytes that belong to no head or body. */
   #bytes = 0
-  /** PING frames that our own writes are good for. */
+  /** PING frames that the gateway's own writes justify. */
   #pings = 0
 
   constructor(limits: FloodLimits, observer: Http2Observer, calm: (what: Flood) => void) {
@@ -39,7 +39,7 @@ export class FloodGuard {
     this.#calm = calm
   }
 
-  /** The client broke a stream off, or did what the protocol makes us break it off for. */
+  /** The client reset a stream, or violated the protocol so that the gateway must reset it. */
   reset(): void {
     this.#observer.counted('client-reset')
     this.spendReset()
@@ -49,7 +49,7 @@ export class FloodGuard {
     if (this.#resets?.spend(1) === false) this.#calm('too-many-resets')
   }
 
-  /** SETTINGS, or the acknowledgement of ours. */
+  /** SETTINGS, or an acknowledgement. */
   settings(): void {
     this.#observer.counted('control-frame')
     if (!this.#settings.spend(1)) this.#calm('too-many-settings')
@@ -61,19 +61,19 @@ export class FloodGuard {
     if (!this.#priorities.spend(1)) this.#calm('too-many-priorities')
   }
 
-  /** A DATA frame that says nothing. */
+  /** A DATA frame without data. */
   emptyFrame(): void {
     this.#observer.counted('control-frame')
     if (!this.#emptyFrames.spend(1)) this.#calm('too-many-empty-frames')
   }
 
-  /** The response to a PING, of ours or of nobody's. */
+  /** The acknowledgement of a PING, solicited or not. */
   pong(): void {
     this.#observer.counted('control-frame')
     if (!this.#pingFrames.spend(1)) this.#calm('too-many-pings')
   }
 
-  /** A PING: one for each write of ours is how a peer finds out about the way. */
+  /** A PING: peers send one per received write to estimate bandwidth. */
   ping(): void {
     if (this.#pings === 0) {
       this.pong()
@@ -94,8 +94,9 @@ export class FloodGuard {
   }
 
   /**
-   * What we send brings WINDOW_UPDATE, 13 bytes for each stream and the connection, and
-   * with a PING where it has a head or a body: the acknowledgement of a PING must not earn another one.
+   * Written bytes cause WINDOW_UPDATE frames, 13 bytes for each stream and the connection, and a
+   * PING if they contain a head or a body: the acknowledgement of a PING must not justify another
+   * one.
    */
   expect(bytes: number, hasMessages: boolean): void {
     this.#updates = Math.max(-CREDIT, this.#updates - bytes / 8)

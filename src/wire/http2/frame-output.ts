@@ -1,6 +1,6 @@
-// HOT PATH: frames on their way out, many of them in one write. Guarded by bench/proxy.ts.
-// Liberties: buffers are used again as soon as the system has their bytes; bodies are copied, which
-// costs less than a write for each frame.
+// HOT PATH: outgoing frames, many of them in one write. Guarded by bench/proxy.ts.
+// Liberties: buffers are reused as soon as the kernel has their bytes; bodies are copied, which
+// costs less than one write per frame.
 
 import type { Socket } from 'node:net'
 import {
@@ -18,16 +18,16 @@ import {
   WINDOW_UPDATE,
 } from './protocol.ts'
 
-/** A large read of a backend in eight frames of the usual length, and some room. */
+/** Room for a large read from a backend in eight frames of the usual length, with some to spare. */
 const ROOM = 131_584
-/** Buffers that are kept for whoever writes next; more are left to the garbage collector. */
+/** Buffers kept for further writes; surplus ones are left to the garbage collector. */
 const MAX_KEPT = 16
-/** Up to this much is copied out of a buffer that would otherwise be away for a while. */
+/** Up to this many bytes are copied if the socket would otherwise hold the buffer for a while. */
 const SHORT = 4_096
 
 const kept: Buffer[] = []
 
-/** The frames of one connection, in the order in which they leave. */
+/** The frames of one connection, in the order in which they are written. */
 export class FrameOutput {
   length = 0
   /** Whether there is more than control frames. */
@@ -36,7 +36,7 @@ export class FrameOutput {
   #buffer: Buffer | undefined = undefined
   /** Buffers whose bytes the socket still has. */
   readonly #lent: Buffer[] = []
-  /** Where the last frame begins, where that is DATA and has not left. */
+  /** The start of the last frame if it is DATA and still unwritten. */
   #dataAt = -1
   #dataStream = 0
 
@@ -57,7 +57,7 @@ export class FrameOutput {
     this.#begin(0, SETTINGS, ACK, 0)
   }
 
-  /** Eight bytes of `from` at `at`. */
+  /** Writes a PING with the eight bytes of `from` at `at`. */
   ping(from: Buffer, at: number, isAck: boolean): void {
     const bytes = this.#begin(8, PING, isAck ? ACK : 0, 0)
     from.copy(bytes, this.length, at, at + 8)
@@ -78,7 +78,7 @@ export class FrameOutput {
     this.#number(bytes, code)
   }
 
-  /** A header block, in as many frames as it needs. */
+  /** Writes a header block in as many frames as it needs. */
   headers(stream: number, block: Buffer, length: number, ends: boolean, maxFrame: number): void {
     let type = HEADERS
     let at = 0
@@ -95,7 +95,7 @@ export class FrameOutput {
     } while (at < length)
   }
 
-  /** Bytes of a body, in as many frames as they need. */
+  /** Writes body bytes in as many frames as they need. */
   data(stream: number, from: Buffer, start: number, end: number, maxFrame: number): void {
     for (let at = start; at < end; ) {
       const taken = Math.min(end - at, maxFrame, ROOM - FRAME_HEAD)
@@ -109,7 +109,7 @@ export class FrameOutput {
     }
   }
 
-  /** Ends a stream with its last frame, where that is still here, or with an empty one. */
+  /** Ends a stream with its last frame if that is still unwritten, or with an empty one. */
   end(stream: number): void {
     if (this.#dataAt >= 0 && this.#dataStream === stream) {
       const bytes = this.#buffer as Buffer
@@ -118,7 +118,7 @@ export class FrameOutput {
     this.#dataAt = -1
   }
 
-  /** Gives all that there is to the socket. */
+  /** Writes all pending frames to the socket. */
   write(): void {
     const buffer = this.#buffer
     const { length } = this
@@ -140,7 +140,7 @@ export class FrameOutput {
     else this.#lent.push(buffer)
   }
 
-  /** The socket has nothing more of ours: what it had is free. */
+  /** The socket has written everything: its buffers can be reused. */
   #recover(): void {
     for (const buffer of this.#lent) keep(buffer)
     this.#lent.length = 0

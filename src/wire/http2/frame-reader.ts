@@ -1,6 +1,6 @@
-// HOT PATH: frames as they come. Guarded by bench/proxy.ts.
-// Liberties: DATA frames of one stream that stand behind each other are moved together within what
-// was read, so that a body goes on in few pieces.
+// HOT PATH: received frames. Guarded by bench/proxy.ts.
+// Liberties: adjacent DATA frames of one stream are merged within the read buffer, so that a body
+// is forwarded in few pieces.
 
 import { HeldBytes } from '../held-bytes.ts'
 import {
@@ -12,36 +12,36 @@ import {
   PROTOCOL_ERROR,
 } from './protocol.ts'
 
-/** What a frame reader tells; it stops where `isOver` is set. */
+/** Receives the frames; the reader stops when `isOver` is set. */
 export interface FrameEvents {
   readonly isOver: boolean
   /**
    * A DATA frame begins, of which `length` counts for flow control; `ends`: it is the last one.
-   * False: the frame is an error.
+   * Returns false if the frame is an error.
    */
   beginData(stream: number, length: number, padding: number, ends: boolean): boolean
-  /** Bytes of bodies; a frame's may come in parts. */
+  /** Body bytes; those of one frame may arrive in parts. */
   data(stream: number, bytes: Buffer, from: number, to: number): void
-  /** The last byte of a body has come. */
+  /** The last byte of a body has arrived. */
   endData(stream: number): void
-  /** Any other frame, whole. */
+  /** Any other frame, complete. */
   frame(type: number, flags: number, stream: number, bytes: Buffer, from: number, end: number): void
-  /** Bytes that no frame may have: an error of the connection. */
+  /** Malformed bytes: a connection error. */
   fail(code: number): void
 }
 
-/** Cuts what is read of one connection into frames. */
+/** Splits the received bytes of one connection into frames. */
 export class FrameReader {
   readonly #events: FrameEvents
   readonly #maxFrame: number
   readonly #held = new HeldBytes()
-  // The DATA frame under way: its bytes that are still to come, and what stands behind them.
+  // The current DATA frame: its remaining bytes, and the padding after them.
   #stream = 0
   #left = 0
   #padding = 0
   #ends = false
   #inData = false
-  // Bytes of one stream that were read and not yet told of.
+  // Bytes of one stream that were read and not yet reported.
   #run = 0
   #runFrom = 0
   #runTo = 0
@@ -56,7 +56,7 @@ export class FrameReader {
     const events = this.#events
     const end = more.length
     let at = 0
-    // Of what came only so much is copied as the frame that was cut off needs.
+    // Copies only as many bytes as the incomplete frame needs.
     while (held.length > 0 && at < end && !events.isOver) {
       const next = Math.min(end, at + this.#missing())
       const bytes = held.join(more.subarray(at, next))
@@ -66,23 +66,23 @@ export class FrameReader {
     }
     if (at < end && !events.isOver) {
       at = this.#readFrames(more, at)
-      // What came may be in a buffer that is used again.
+      // The bytes may be in a buffer that is reused.
       if (at < end && !events.isOver) held.hold(Buffer.from(more.subarray(at)), 0)
     }
     if (events.isOver) held.clear()
   }
 
-  /** How many bytes the frame lacks whose first bytes are held: for its head, or to be whole. */
+  /** The number of bytes missing from the held frame: for its head, or for the whole frame. */
   #missing(): number {
     const { bytes } = this.#held
     const { length } = bytes
     if (length < FRAME_HEAD) return FRAME_HEAD - length
-    // Of DATA the length of its padding is all that is waited for.
+    // For DATA, only the padding length can be missing.
     if (bytes[3] === DATA) return 1
     return FRAME_HEAD + bytes.readUIntBE(0, 3) - length
   }
 
-  /** Returns where the first frame begins that is not whole. */
+  /** Returns the offset of the first incomplete frame. */
   #readFrames(bytes: Buffer, from: number): number {
     const events = this.#events
     const end = bytes.length
@@ -119,7 +119,7 @@ export class FrameReader {
     return at
   }
 
-  /** Returns where the payload goes on, or 0 for more bytes. */
+  /** Returns the offset where the payload continues, or 0 if more bytes are needed. */
   #beginData(
     bytes: Buffer,
     at: number,
@@ -135,7 +135,7 @@ export class FrameReader {
     if ((flags & PADDED) !== 0) {
       if (length > 0 && from === end) return 0
       padding = bytes[from] as number
-      // §6.1: as much padding as there is payload leaves no byte for its own length.
+      // §6.1: with as much padding as payload, there is no room for the padding length itself.
       if (padding >= length) {
         this.#report(bytes)
         events.fail(length === 0 ? FRAME_SIZE_ERROR : PROTOCOL_ERROR)
@@ -151,11 +151,11 @@ export class FrameReader {
     this.#padding = padding
     this.#ends = (flags & END_STREAM) !== 0
     if (!events.isOver && !events.beginData(stream, length, length - left, this.#ends)) {
-      // It is read, and thrown away.
+      // The payload is read and discarded.
       this.#stream = 0
       this.#ends = false
     }
-    // There is no more to come of an empty one.
+    // An empty frame is already complete.
     return left + padding === 0 ? this.#endData(bytes, from) : from
   }
 
@@ -182,7 +182,7 @@ export class FrameReader {
     return at
   }
 
-  /** Puts bytes behind those of the same stream that were not told of yet. */
+  /** Appends bytes to those of the same stream that were not reported yet. */
   #gather(bytes: Buffer, from: number, to: number): void {
     if (this.#run !== this.#stream) {
       this.#report(bytes)

@@ -8,15 +8,15 @@ import {
   PROTOCOL_ERROR,
 } from './protocol.ts'
 
-/** Frames that one block may come in, and bytes of it. */
+/** Max frames and bytes of one block. */
 export const MAX_FRAMES = 64
 const MAX_BYTES = 65_536
 
-/** Puts the header block together that comes as HEADERS and any number of CONTINUATION frames. */
+/** Assembles a header block from HEADERS and any number of CONTINUATION frames. */
 export class HeaderBlocks {
-  /** The stream whose block is not whole, or 0: until it is, nothing else may come. */
+  /** The stream with an incomplete block, or 0: until it is complete, no other frame is allowed. */
   stream = 0
-  /** Flags of the HEADERS frame. */
+  /** The flags of the HEADERS frame. */
   flags = 0
   /** §5.3.1: a stream cannot depend on itself. */
   dependsOnItself = false
@@ -27,7 +27,9 @@ export class HeaderBlocks {
   readonly #held = new HeldBytes()
   #frames = 0
 
-  /** `max`: bytes of a whole head; a block that is longer than that and the usual is not kept. */
+  /**
+   * `max`: bytes of a whole head; blocks that exceed both its double and `MAX_BYTES` are not kept.
+   */
   constructor(max: number) {
     this.#max = Math.max(MAX_BYTES, max * 2)
   }
@@ -36,7 +38,7 @@ export class HeaderBlocks {
     return this.stream === 0
   }
 
-  /** Returns the error that the frame is, or NO_ERROR. The block is there where it is whole then. */
+  /** Returns an error code, or NO_ERROR; then the block is available if `isWhole`. */
   headers(stream: number, flags: number, bytes: Buffer, from: number, end: number): number {
     let at = from
     let stop = end

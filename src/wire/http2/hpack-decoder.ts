@@ -1,29 +1,29 @@
-// HOT PATH: header blocks of HPACK (RFC 7541), from bytes to lines of HTTP/1.1.
+// HOT PATH: decodes HPACK header blocks (RFC 7541) into HTTP/1.1 lines.
 // Guarded by bench/proxy.ts. Liberties: the dynamic table is bytes and numbers, no object for each
-// field; what is in it was checked when it came in, and is copied from then on.
+// field; its fields were checked on insertion, and are only copied afterwards.
 
 import { COLON, CR, IS_TEXT, IS_TOKEN, LF, SPACE, TAB } from '../http1/ascii.ts'
-import { refuseText } from '../http1/fields.ts'
-import { refuse } from '../http1/rejections.ts'
+import { rejectText } from '../http1/fields.ts'
+import { reject } from '../http1/rejections.ts'
 import { beginBlock, type FieldBlock, makeRoom, noteField } from './field-block.ts'
 import { FIELD_OVERHEAD, STATIC_FIELDS, staticName, staticValue } from './hpack-static.ts'
 import { decodeHuffman } from './huffman.ts'
 
-/** What RFC 9113 §6.5.2 has every connection begin with; the client is told of no other. */
+/** The initial size according to RFC 9113 §6.5.2; the gateway announces no other size. */
 export const TABLE_SIZE = 4_096
-/** As many as have room in the table if all are empty. */
+/** The max number of entries: as many as fit if all are empty. */
 const MAX_ENTRIES = TABLE_SIZE / FIELD_OVERHEAD
-/** What a line has besides its name and its value. */
+/** Bytes of a line besides its name and its value. */
 const LINE_ENDS = 4
-/** Of one entry: where its line begins in the arena, how long name and value are, its verdict. */
+/** Of one entry: the start of its line in the arena, the lengths of name and value, its verdict. */
 const STRIDE = 4
 
-/** 1 for what a name is made of: RFC 9113 §8.2.1 wants no upper case. */
+/** 1 for each character of a name: RFC 9113 §8.2.1 forbids upper case. */
 const IS_NAME: Uint8Array = IS_TOKEN.map((member, byte) =>
   byte >= 0x41 && byte <= 0x5a ? 0 : member,
 )
 
-/** The lines of the static table, one behind the other, and where each one begins. */
+/** The lines of the static table, concatenated, and the start of each line. */
 const STATIC_OFFSETS: number[] = [0]
 const STATIC_LINES: Buffer = Buffer.concat(
   Array.from({ length: STATIC_FIELDS }, (_, i) => {
@@ -38,31 +38,31 @@ const STATIC_NAMES: Uint8Array = Uint8Array.from({ length: STATIC_FIELDS + 1 }, 
 
 const NO_BYTES = Buffer.alloc(0)
 
-/** Reads the header blocks of one direction of one connection, in their order. */
+/** Decodes the header blocks of one direction of one connection, in order. */
 export class HpackDecoder {
   readonly #maxSize: number
   /** Lines of the dynamic table; the oldest first. */
   #arena: Buffer = NO_BYTES
   #arenaEnd = 0
   #entries: Int32Array = NO_ENTRIES
-  /** The newest is in front of this one, going round. */
+  /** The slot after the newest entry, in a ring. */
   #next = 0
   #count = 0
   #size = 0
   #limit = TABLE_SIZE
-  // What the reader of the block has come to.
+  // The current block and the position in it.
   #bytes: Buffer = NO_BYTES
   #at = 0
   #end = 0
 
-  /** Bytes of fields, as HPACK counts them, that are kept of one block; the rest is left out. */
+  /** Max bytes of fields per block, as HPACK counts them; further fields are omitted. */
   constructor(maxSize: number) {
     this.#maxSize = maxSize
   }
 
   /**
-   * Reads a whole block. False where it is none: then nothing that follows can be read any more, and
-   * RFC 9113 §4.3 has the connection end with COMPRESSION_ERROR.
+   * Decodes a whole block. Returns false if it is malformed: then later blocks cannot be decoded
+   * either, and RFC 9113 §4.3 requires the connection to end with COMPRESSION_ERROR.
    */
   read(bytes: Buffer, from: number, end: number, block: FieldBlock): boolean {
     beginBlock(block)
@@ -85,13 +85,13 @@ export class HpackDecoder {
     return isRead
   }
 
-  /** A number of so many bits and the bytes behind (§5.1), or -1. */
+  /** An integer with a prefix of so many bits (§5.1), or -1. */
   #integer(bits: number): number {
     const bytes = this.#bytes
     const max = (1 << bits) - 1
     let value = (bytes[this.#at++] as number) & max
     if (value < max) return value
-    // 21 bits are more than anything here may be.
+    // 21 bits are more than any valid value needs.
     for (let shift = 0; shift < 21; shift += 7) {
       if (this.#at >= this.#end) return -1
       const byte = bytes[this.#at++] as number
@@ -139,18 +139,18 @@ export class HpackDecoder {
     noteField(block, name, value)
   }
 
-  /** Counts a field, and says whether it is kept. */
+  /** Counts a field, and returns whether it is kept. */
   #hasRoom(block: FieldBlock, name: number, value: number): boolean {
     block.size += name + value + FIELD_OVERHEAD
     if (block.size > this.#maxSize) block.isTooLarge = true
     return !block.isTooLarge
   }
 
-  /** A field that is written out, its name perhaps not (§6.2). */
+  /** A literal field, perhaps with an indexed name (§6.2). */
   #literal(block: FieldBlock, bits: number, isKept: boolean): boolean {
     const index = this.#integer(bits)
     if (index < 0) return false
-    // It is written behind the others, and stays there if it has room.
+    // Written after the other fields, and kept there if there is room.
     const start = block.length
     let verdict = 1
     let nameEnd = -1
@@ -191,7 +191,7 @@ export class HpackDecoder {
       lines = this.#arena
       from = this.#entries[slot] as number
       length = this.#entries[slot + 1] as number
-      // Of a name that was refused when it came the verdict may be about the value: look again.
+      // The stored verdict of a field may be about its value, so the name is checked again.
       if ((this.#entries[slot + 3] as number) < 0) {
         const verdict = checkName(lines, from, from + length)
         if (verdict < 0 && block.verdict > 0) block.verdict = verdict
@@ -203,7 +203,7 @@ export class HpackDecoder {
     return to + length
   }
 
-  /** Writes a text (§5.2) to the block at `to`; returns where it ends, or -1. */
+  /** Writes a string (§5.2) to the block at `to`; returns its end, or -1. */
   #text(block: FieldBlock, to: number): number {
     if (this.#at >= this.#end) return -1
     const isCoded = (this.#bytes[this.#at] as number) >= 0x80
@@ -211,7 +211,7 @@ export class HpackDecoder {
     const from = this.#at
     if (length < 0 || length > this.#end - from) return -1
     this.#at = from + length
-    // No code has fewer than five bits; and there is room for the ends of both texts.
+    // No code has fewer than five bits; and there is room for the ends of both strings.
     const max = isCoded ? ((length * 8) / 5 + 1) | 0 : length
     makeRoom(block, to - block.length + max + LINE_ENDS)
     const { bytes } = block
@@ -222,14 +222,14 @@ export class HpackDecoder {
     return to + length
   }
 
-  /** Where the entry of an index is described, or -1. */
+  /** The slot of an index, or -1. */
   #slotOf(index: number): number {
     const age = index - STATIC_FIELDS
     if (age > this.#count) return -1
     return ((this.#next - age + MAX_ENTRIES) % MAX_ENTRIES) * STRIDE
   }
 
-  /** §4.4: what is too large for the whole table empties it, and is no error. */
+  /** §4.4: an entry larger than the whole table empties it, and is not an error. */
   #insert(bytes: Buffer, from: number, name: number, value: number, verdict: number): void {
     const size = name + value + FIELD_OVERHEAD
     this.#evict(Math.max(0, this.#limit - size))
@@ -250,7 +250,7 @@ export class HpackDecoder {
     this.#size += size
   }
 
-  /** Evicts the oldest until no more than `size` is left (§4.3). */
+  /** Evicts the oldest entries until at most `size` is left (§4.3). */
   #evict(size: number): void {
     while (this.#size > size) {
       const slot = this.#slotOf(STATIC_FIELDS + this.#count)
@@ -261,7 +261,7 @@ export class HpackDecoder {
     if (this.#count === 0) this.#arenaEnd = 0
   }
 
-  /** Makes room for a line; those that are left move to the front, which has twice their room. */
+  /** Makes room for a line; live lines move to the front, and the arena gets twice their size. */
   #fit(length: number): void {
     if (this.#arenaEnd + length <= this.#arena.length) return
     const oldest = this.#count === 0 ? -1 : this.#slotOf(STATIC_FIELDS + this.#count)
@@ -282,33 +282,33 @@ export class HpackDecoder {
 
 const NO_ENTRIES = new Int32Array(0)
 
-/** Most connections have a few short fields in their table. */
+/** Starts small: most connections have a few short fields in their table. */
 function sizeFor(byteCount: number): number {
   let size = 512
   while (size < byteCount) size *= 2
   return size
 }
 
-/** 1, or the refusal that a name is worth. A pseudo-header's has a colon in front. */
+/** Returns 1, or the rejection for a name. Pseudo-headers begin with a colon. */
 function checkName(bytes: Buffer, from: number, end: number): number {
   const first = bytes[from] === COLON ? from + 1 : from
-  if (first === end) return refuse('bad-header-name')
+  if (first === end) return reject('bad-header-name')
   for (let i = first; i < end; i++)
-    if (IS_NAME[bytes[i] as number] !== 1) return refuseText(bytes[i] as number, 'bad-header-name')
+    if (IS_NAME[bytes[i] as number] !== 1) return rejectText(bytes[i] as number, 'bad-header-name')
   return 1
 }
 
-/** RFC 9113 §8.2.1: text without a space or tab at either end. */
+/** RFC 9113 §8.2.1: no leading or trailing space or tab. */
 function checkValue(bytes: Buffer, from: number, end: number): number {
   if (from === end) return 1
   for (let i = from; i < end; i++) {
     const byte = bytes[i] as number
     if (IS_TEXT[byte] === 1) continue
-    if (byte !== CR) return refuseText(byte, 'bad-header-value')
-    return refuse(i + 1 < end && bytes[i + 1] === LF ? 'bare-lf' : 'bare-cr')
+    if (byte !== CR) return rejectText(byte, 'bad-header-value')
+    return reject(i + 1 < end && bytes[i + 1] === LF ? 'bare-lf' : 'bare-cr')
   }
   const isPadded = isBlank(bytes[from] as number) || isBlank(bytes[end - 1] as number)
-  return isPadded ? refuse('bad-header-value') : 1
+  return isPadded ? reject('bad-header-value') : 1
 }
 
 function isBlank(byte: number): boolean {

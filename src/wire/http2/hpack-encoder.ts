@@ -1,4 +1,4 @@
-// HOT PATH: header blocks of HPACK (RFC 7541) on their way out. Guarded by bench/proxy.ts.
+// HOT PATH: encodes HPACK header blocks (RFC 7541). Guarded by bench/proxy.ts.
 // Liberties: a field that was sent before is found by its whole line, and one byte is written; a
 // head that was sent before is found as a whole.
 
@@ -8,7 +8,7 @@ import { TABLE_SIZE } from './hpack-decoder.ts'
 import { FIELD_OVERHEAD, indexOfName, indexOfStatus, STATIC_FIELDS } from './hpack-static.ts'
 import { encodeHuffman, huffmanLength } from './huffman.ts'
 
-/** Secrets are not kept in a table, here or by whoever sends them on (§7.1.3). */
+/** Secrets are never indexed, neither here nor by intermediaries (§7.1.3). */
 const SECRET: ReadonlySet<string> = new Set([
   'api-key',
   'authorization',
@@ -26,7 +26,7 @@ const SECRET: ReadonlySet<string> = new Set([
   'x-xsrf-token',
 ])
 
-/** Different in every message: in the table they would only be in the way of others. */
+/** Different in every message: indexing these would only evict other fields. */
 const UNLIKE: ReadonlySet<string> = new Set([
   ':path',
   'age',
@@ -51,27 +51,29 @@ const SLASH = 4
 const HTTP = 6
 const HTTPS = 7
 
-/** A field that is larger would put too many others out of the table; a block is not worth it. */
+/** Larger fields would evict too many others; larger blocks are not worth caching. */
 const LARGEST_KEPT = TABLE_SIZE / 8
 
-/** A block that put nothing in the table, and what it was made of. */
+/** A block that inserted nothing into the table, and the input that it was encoded from. */
 class KeptBlock {
   text = ''
   dropped: NameSet = NO_NAMES
   status = 0
   length = 0
-  /** How many fields were ever put in the table by then. */
+  /** The value of `inserted` when the block was encoded. */
   inserted = 0
   size = 0
   readonly bytes: Buffer = Buffer.allocUnsafeSlow(LARGEST_KEPT)
 }
 
-/** Writes the header blocks of one direction of one connection, in their order. */
+/** Encodes the header blocks of one direction of one connection, in order. */
 export class HpackEncoder {
-  /** The block, from 0 to `length`. All that have one in hand are done with it before the next. */
+  /** The block, from 0 to `length`. It must be consumed before the next block begins. */
   bytes: Buffer = shared
   length = 0
-  /** What was put in the table, by its line: a number that counts all that ever were. */
+  /**
+   * The entries of the table by their lines; the number of a field counts all insertions before it.
+   */
   readonly #places = new Map<string, number>()
   /** The lines of the table and their sizes; the oldest first, from `#oldest` on. */
   #lines: string[] = []
@@ -80,23 +82,23 @@ export class HpackEncoder {
   #inserted = 0
   #size = 0
   #limit = TABLE_SIZE
-  /** The smallest limit that the peer has not been told of, or -1. */
+  /** The smallest limit not yet announced to the peer, or -1. */
   #untold = -1
   #lastPath = ''
   #kept: KeptBlock | undefined = undefined
   readonly #codes: boolean
 
-  /** `codes`: texts are Huffman-coded, where bytes are dearer than the time that it takes. */
+  /** `codes`: whether strings are Huffman-coded, for peers where bytes cost more than CPU time. */
   constructor(codes = true) {
     this.#codes = codes
   }
 
-  /** How many fields were ever put in the table. */
+  /** The number of fields ever inserted into the table. */
   get inserted(): number {
     return this.#inserted
   }
 
-  /** The peer's SETTINGS_HEADER_TABLE_SIZE; more than we want is not used. */
+  /** Applies the peer's SETTINGS_HEADER_TABLE_SIZE, up to the gateway's own limit. */
   limitTable(size: number): void {
     const limit = Math.min(size, TABLE_SIZE)
     if (limit === this.#limit) return
@@ -110,15 +112,15 @@ export class HpackEncoder {
     this.bytes = shared
     this.length = 0
     if (this.#untold < 0) return
-    // §4.2: the smallest first, since that is what emptied the table.
+    // §4.2: the smallest size first, since it is what emptied the table.
     if (this.#untold < this.#limit) this.#integer(0x20, 5, this.#untold)
     this.#integer(0x20, 5, this.#limit)
     this.#untold = -1
   }
 
   /**
-   * The block of a head that was kept, if it would be the same now; else it is not begun. What it is
-   * made of: the text of the head without these names, its status and its length.
+   * Writes the cached block if it would be the same now, or else returns false and writes nothing.
+   * The block depends on the head without the dropped names, the status and the length.
    */
   repeat(text: string, dropped: NameSet, status: number, length: number): boolean {
     const kept = this.#kept
@@ -133,8 +135,8 @@ export class HpackEncoder {
   }
 
   /**
-   * Keeps the block as it is now. `inserted` was so when it began: what is put in the table while it
-   * is written is written otherwise the next time.
+   * Caches the current block. `inserted` is the value from its beginning: fields that the block
+   * inserts into the table are encoded differently the next time.
    */
   keep(text: string, dropped: NameSet, status: number, length: number, inserted: number): void {
     if (inserted !== this.#inserted || this.length > LARGEST_KEPT) return
@@ -155,7 +157,7 @@ export class HpackEncoder {
     else this.field(':status', String(status))
   }
 
-  /** The pseudo-headers of a request but its authority, as far as they are there. */
+  /** The pseudo-headers of a request, except the authority. */
   request(method: string, scheme: 'http' | 'https', path: string): void {
     if (method === 'GET') this.#integer(0x80, 7, GET)
     else if (method === 'POST') this.#integer(0x80, 7, POST)
@@ -166,8 +168,8 @@ export class HpackEncoder {
   }
 
   /**
-   * The methods of an API are few, and are asked for again and again: one that comes twice in a row
-   * is worth a place in the table. A query may be anything, and anybody's.
+   * APIs have few endpoints that are requested repeatedly: a path that occurs twice in a row is
+   * worth a place in the table. Queries vary, and may contain anything.
    */
   #path(path: string): void {
     const line = `:path: ${path}`
@@ -181,12 +183,12 @@ export class HpackEncoder {
     this.#literal(line, ':path', path, isAgain)
   }
 
-  /** A field whose name is in lower case. */
+  /** Writes a field whose name is in lower case. */
   field(name: string, value: string): void {
     this.#write(`${name}: ${value}`, name, value)
   }
 
-  /** `Name: value`, whatever the case of the name and the spaces around the value. */
+  /** Writes `Name: value` with any case of the name and any whitespace around the value. */
   line(line: string): void {
     const place = this.#places.get(line)
     if (place !== undefined) {
@@ -207,7 +209,7 @@ export class HpackEncoder {
     const size = name.length + value.length + FIELD_OVERHEAD
     const isKept = isLike && size <= Math.min(LARGEST_KEPT, this.#limit)
     const index = indexOfName(name)
-    // Room for everything as it is, which is the longest that it is written.
+    // Reserves room for the literal form, which is the longest.
     this.#reserve(name.length + value.length + 16)
     if (SECRET.has(name)) this.#integer(0x10, 4, index)
     else if (isKept) this.#integer(0x40, 6, index)
@@ -276,5 +278,5 @@ export class HpackEncoder {
   }
 }
 
-/** One for all connections: a block is written and taken before the next one begins. */
+/** Shared by all connections: a block is written and consumed before the next one begins. */
 let shared: Buffer = Buffer.allocUnsafeSlow(4_096)

@@ -1,4 +1,4 @@
-/** Names and values in turn (RFC 7541, appendix A). */
+/** Alternating names and values (RFC 7541, appendix A). */
 // biome-ignore format: one field in a line, as in the appendix
 const FIELDS: readonly string[] = [
   ':authority', '',
@@ -64,10 +64,10 @@ const FIELDS: readonly string[] = [
   'www-authenticate', '',
 ]
 
-/** How many fields the table has that never changes; indices begin at 1. */
+/** Number of fields in the static table; indices begin at 1. */
 export const STATIC_FIELDS: number = FIELDS.length / 2
 
-/** What HPACK counts for a field besides its bytes (RFC 7541 §4.1). */
+/** Bytes that HPACK counts for each field in addition to name and value (RFC 7541 §4.1). */
 export const FIELD_OVERHEAD = 32
 
 export function staticName(index: number): string {
@@ -80,14 +80,14 @@ export function staticValue(index: number): string {
 
 /** The first index of each name. */
 const INDEX_OF_NAME = new Map<string, number>()
-/** The index of each `:status` that the table has. */
+/** The index of each `:status` in the table. */
 const INDEX_OF_STATUS = new Map<number, number>()
 for (let index = STATIC_FIELDS; index > 0; index--) {
   INDEX_OF_NAME.set(staticName(index), index)
   if (staticName(index) === ':status') INDEX_OF_STATUS.set(Number(staticValue(index)), index)
 }
 
-/** 0 where it is none of the table's. */
+/** 0 if the table does not contain the name. */
 export function indexOfName(name: string): number {
   return INDEX_OF_NAME.get(name) ?? 0
 }

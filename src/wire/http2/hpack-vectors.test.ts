@@ -6,10 +6,12 @@ import { FieldBlock, nameEnd, nameStart, valueEnd, valueStart } from './field-bl
 import { HpackDecoder } from './hpack-decoder.ts'
 import { HpackEncoder } from './hpack-encoder.ts'
 
-/** The stories of http2jp/hpack-test-case: a folder for each encoder, a file for each connection. */
+/**
+ * The stories of http2jp/hpack-test-case: a folder for each encoder, a file for each connection.
+ */
 const FOLDER =
   process.env.HPACK_VECTORS ?? join(import.meta.dirname, '../../../../shared/data/hpack')
-/** The table that we tell peers of; vectors with a larger one are of no connection of ours. */
+/** The table size that the gateway announces; vectors with a larger one do not apply. */
 const MAX_TABLE = 4_096
 
 interface Story {

@@ -8,7 +8,7 @@ import { decodeHuffman, encodeHuffman, huffmanLength } from './huffman.ts'
 
 const block = new FieldBlock()
 
-/** The lines of a block, or undefined where it is none. */
+/** The lines of a block, or undefined if it is malformed. */
 function read(decoder: HpackDecoder, bytes: Buffer): readonly string[] | undefined {
   if (!decoder.read(bytes, 0, bytes.length, block)) return undefined
   return block.bytes.toString('latin1', 0, block.length).split('\r\n').slice(0, -1)
@@ -68,7 +68,7 @@ describe('blocks of RFC 7541, appendix C', () => {
       'date: Mon, 21 Oct 2013 20:13:21 GMT',
       'location: https://www.example.com',
     ]
-    // §4.2: the size goes before.
+    // §4.2: the size update comes first.
     const [size, responses] = [
       '3fe1 01',
       [
@@ -107,7 +107,7 @@ describe('what is no block', () => {
     it(name, () => assert.equal(read(new HpackDecoder(4_096), hex(bytes)), undefined))
   }
 
-  it('whatever comes, it is read or refused, and costs no more than its bytes', () => {
+  it('whatever comes, it is read or rejected, and costs no more than its bytes', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 8 }), (blocks) => {
         const decoder = new HpackDecoder(1_000)
@@ -124,7 +124,7 @@ describe('limits', () => {
     const long = Buffer.concat([hex('40 01 61 78'), Buffer.alloc(120, 'v')])
     assert.deepEqual(read(decoder, long), [])
     assert.equal(block.isTooLarge, true)
-    // The entry is there: a thousand of it take no room.
+    // The entry exists: a thousand references to it take no room.
     assert.deepEqual(read(decoder, Buffer.alloc(1_000, 0xbe)), [])
     assert.equal(block.size, 153_000)
     assert.deepEqual(read(decoder, hex('82')), [':method: GET'])
@@ -137,7 +137,7 @@ describe('limits', () => {
       read(decoder, hex(bytes))
       assert.equal(block.verdict < 0, bytes !== '82')
     }
-    // Its name alone is fine.
+    // The name alone is valid.
     read(decoder, hex('7e 01 62'))
     assert.equal(block.verdict, 1)
   })

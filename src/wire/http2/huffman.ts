@@ -1,10 +1,10 @@
-// HOT PATH: text of header fields in the code of RFC 7541 §5.2. Guarded by bench/proxy.ts.
-// Liberties: tables are made once; four bits are read at a time, and nothing is allocated.
+// HOT PATH: Huffman-coded strings of header fields (RFC 7541 §5.2). Guarded by bench/proxy.ts.
+// Liberties: tables are built once; four bits are read at a time, and nothing is allocated.
 
 /**
- * How long the code of each byte is (RFC 7541, appendix B), and that of the end of text. The code
- * is canonical: codes of the same length follow each other in the order of their bytes, and longer
- * ones begin where the shorter ones end.
+ * The code length of each byte (RFC 7541, appendix B), and of EOS. The code is canonical: codes of
+ * the same length follow each other in byte order, and longer ones begin where the shorter ones
+ * end.
  */
 // biome-ignore format: as many in a line as rows have in the byte's table
 const LENGTHS: readonly number[] = [
@@ -35,17 +35,17 @@ const CODE_OF: Uint32Array = new Uint32Array(END_OF_TEXT)
 const NODE = 0xff
 const HAS_OCTET = 0x100
 const FAILS = 0x200
-/** No more than seven bits since the last byte, all ones: the text may end here (§5.2). */
+/** At most seven bits since the last byte, all ones: the string may end here (§5.2). */
 const MAY_END = 0x400
 
 /**
- * What four bits lead to, at the node that was reached times 16 plus the bits: the next node, the
- * byte that ended on the way in the upper half, and the flags above.
+ * The transition for four bits, at the current node times 16 plus the bits: the next node, the
+ * decoded byte in the upper half, and the flags above.
  */
 const STEPS: Uint32Array = makeSteps()
 
 function makeSteps(): Uint32Array {
-  // The children of each node: another node, or below 0 what ends there.
+  // The children of each node: another node, or a negative value for a leaf.
   const children: number[] = [0, 0]
   const depths = [0]
   const areOnes = [true]
@@ -92,8 +92,8 @@ function makeSteps(): Uint32Array {
 }
 
 /**
- * Writes the text that `bytes` are the code of to `out` at `to`, and returns where it ends, or -1
- * where they are no code. There must be room for eight bytes of text for each five of code.
+ * Decodes `bytes` to `out` at `to`; returns the end of the string, or -1 if the code is invalid.
+ * `out` must have room for eight bytes for each five bytes of code.
  */
 export function decodeHuffman(
   bytes: Uint8Array,
@@ -116,14 +116,14 @@ export function decodeHuffman(
   return (step & MAY_END) === 0 ? -1 : at
 }
 
-/** How many bytes the code of a text of one byte per character has. */
+/** The encoded length in bytes of a string of one byte per character. */
 export function huffmanLength(text: string): number {
   let bits = 0
   for (let i = 0; i < text.length; i++) bits += LENGTH_OF[text.charCodeAt(i)] as number
   return (bits + 7) >> 3
 }
 
-/** Writes the code of a text to `out` at `to`, where there is room for it; returns where it ends. */
+/** Encodes a string to `out` at `to`, which must have room for it; returns the end. */
 export function encodeHuffman(text: string, out: Uint8Array, to: number): number {
   let at = to
   let held = 0
@@ -132,7 +132,7 @@ export function encodeHuffman(text: string, out: Uint8Array, to: number): number
     const byte = text.charCodeAt(i)
     let code = CODE_OF[byte] as number
     let length = LENGTH_OF[byte] as number
-    // Of 30 bits and the 7 that may be held no number has room: the upper ones go first.
+    // 30 bits and up to 7 held ones exceed 32 bits: the upper half is written first.
     if (length > HALF) {
       length -= HALF
       held = (held << length) | (code >>> HALF)

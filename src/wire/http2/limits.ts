@@ -1,44 +1,46 @@
 import type { HeadLimits } from '../http1/message.ts'
 import type { ServerLimits } from '../http1/server-limits.ts'
 
-/** What one connection may be bothered with, besides requests and responses. */
+/** Limits for a connection's overhead, apart from requests and responses. */
 export interface FloodLimits {
-  /** Streams per second that the peer may break off, or make us break off; undefined: all. */
+  /** Streams per second that the peer may reset, or make the gateway reset; undefined: no limit. */
   readonly resets?: Rate
   /**
-   * PING frames per second; the same for SETTINGS, for priorities, and for DATA that is empty and not
-   * the last.
+   * PING frames per second; also applies separately to SETTINGS, to priorities, and to empty DATA
+   * frames that do not end a stream.
    */
   readonly controlFrames: Rate
   /**
-   * Bytes per second of WINDOW_UPDATE; the same for all else that is neither head nor body, and not
-   * counted one by one.
+   * Bytes per second of WINDOW_UPDATE; also applies separately to all other bytes that belong to no
+   * head or body and are not counted by frame.
    */
   readonly overhead: Rate
 }
 
-/** What one client may ask of one HTTP/2 connection. */
+/** Limits for one client on one HTTP/2 connection. */
 export interface Http2Limits extends ServerLimits, FloodLimits {
-  /** Streams at the same time; the client is told, and more are refused. */
+  /** Max concurrent streams, announced to the client; further ones are rejected. */
   readonly streams: number
-  /** Bytes of one body that a client may send before somebody reads them. */
+  /** Bytes of one body that a client may send before they are consumed. */
   readonly streamWindow: number
   /** The same for all bodies of a connection together. */
   readonly connectionWindow: number
-  /** Bytes of the longest frame that a client may send. */
+  /** Max bytes of a frame that a client may send. */
   readonly frame: number
-  /** Whether texts of heads are Huffman-coded. */
+  /** Whether strings in heads are Huffman-coded. */
   readonly codesTexts: boolean
-  /** Bytes that may wait for a client that does not read; until it does, nothing is read of it. */
+  /**
+   * Max unsent bytes for a client that does not read; above it, the gateway stops reading from it.
+   */
   readonly unread: number
-  /** Milliseconds between signs of life, and how long to wait for one that was asked for. */
+  /** Milliseconds of silence before a PING, and how long to wait for its acknowledgement. */
   readonly pingInterval: number
   readonly pingTimeout: number
 }
 
 export interface Rate {
   readonly perSecond: number
-  /** How much may come at once. */
+  /** How much may arrive at once. */
   readonly burst: number
 }
 
@@ -65,15 +67,15 @@ export const HTTP2_LIMITS: Http2Limits = {
   pingTimeout: 15_000,
 }
 
-/** Milliseconds that a client has for a response that came before its request was whole. */
+/** Milliseconds that the gateway keeps reading a request after its early response. */
 export const LINGER = 1_000
 
-/** RFC 9113 §6.5.2: what a head may have, of which each field counts 32 bytes more than it has. */
+/** RFC 9113 §6.5.2: the max size of a head, for which each field counts 32 additional bytes. */
 export function listSizeOf({ head, fields }: Pick<HeadLimits, 'head' | 'fields'>): number {
   return head + (fields + 4) * 32
 }
 
-/** What a peer sent too much of, so that its connection ended. */
+/** The limit that a peer exceeded, which ended its connection. */
 export type Flood =
   | 'too-many-resets'
   | 'too-many-pings'
@@ -86,7 +88,7 @@ export type Flood =
   /** Or did not read. */
   | 'too-much-unread'
 
-/** What is counted of HTTP/2 connections; words are stable, metrics have them. */
+/** The counters of HTTP/2 connections; the words are stable, since metrics contain them. */
 export type Http2Count =
   | 'session'
   | 'stream'
@@ -100,13 +102,12 @@ export type Http2Count =
   | Flood
 
 /**
- * Why the gateway reset a stream: more of them than it told the client, an exchange that it cut
- * short, a client that was too slow, a message that is none, or a response that was complete before
- * its request was.
+ * Why the gateway reset a stream: the stream limit, an exchange that it cut short, a slow client, a
+ * malformed message, or a response that was complete before its request.
  */
 export type ResetReason = 'refused' | 'aborted' | 'timeout' | 'malformed' | 'complete'
 
-/** What a peer did wrong, so that its connection ended: the code of its GOAWAY. */
+/** The error that ended a connection: the code of its GOAWAY. */
 export type ConnectionError =
   | 'protocol'
   | 'flow-control'
@@ -122,7 +123,7 @@ export interface Http2Observer {
 
 export const NO_OBSERVER: Http2Observer = { counted: () => {} }
 
-/** A bucket of tokens: what came in a burst has to be made up for. */
+/** A token bucket: a burst has to be made up for. */
 export class Allowance {
   readonly #rate: Rate
   #left: number
@@ -134,7 +135,7 @@ export class Allowance {
     this.#at = now
   }
 
-  /** False: more than is allowed. */
+  /** Returns false if the limit is exceeded. */
   spend(amount: number, now: number = performance.now()): boolean {
     const { perSecond, burst } = this.#rate
     this.#left = Math.min(burst, this.#left + ((now - this.#at) / 1000) * perSecond) - amount

@@ -16,14 +16,14 @@ import {
   SMALLEST_FRAME,
 } from './protocol.ts'
 
-/** What the other side has told of itself (RFC 9113 §6.5.2). */
+/** The settings that the peer announced (RFC 9113 §6.5.2). */
 export class PeerSettings {
   tableSize = 4_096
   window = DEFAULT_WINDOW
   frame = SMALLEST_FRAME
-  /** Streams that it takes at the same time. */
+  /** Max concurrent streams that it accepts. */
   streams = Number.POSITIVE_INFINITY
-  /** RFC 8441 §3: whether it knows the extended CONNECT. */
+  /** RFC 8441 §3: whether it supports extended CONNECT. */
   allowsConnect = false
   readonly #role: 'client' | 'server'
 
@@ -31,7 +31,7 @@ export class PeerSettings {
     this.#role = role
   }
 
-  /** Reads the payload of a SETTINGS frame; returns the error that it is, or NO_ERROR. */
+  /** Reads the payload of a SETTINGS frame; returns an error code, or NO_ERROR. */
   read(bytes: Buffer, from: number, end: number): number {
     if ((end - from) % 6 !== 0) return FRAME_SIZE_ERROR
     for (let at = from; at < end; at += 6) {
@@ -56,7 +56,7 @@ export class PeerSettings {
     }
     // RFC 9218 §2.1
     else if (id === NO_RFC7540_PRIORITIES && value > 1) return PROTOCOL_ERROR
-    // §6.5.2: a server has nobody to push to it.
+    // §6.5.2: a server must not enable push.
     else if (id === ENABLE_PUSH && value > (this.#role === 'client' ? 1 : 0)) return PROTOCOL_ERROR
     return NO_ERROR
   }

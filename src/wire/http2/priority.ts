@@ -1,20 +1,20 @@
-/** When the body of a stream leaves, among those that wait for the same connection (RFC 9218). */
+/** A stream's priority among those that wait for the same connection (RFC 9218). */
 export interface Prioritized {
   readonly id: number
   /** From 0, the most urgent, to 7. */
   urgency: number
-  /** Whether it takes turns with others; otherwise it comes before those that were opened later. */
+  /** Whether it takes turns with others; otherwise it precedes streams that were opened later. */
   isIncremental: boolean
-  /** A number that grows with each part that leaves on the connection. */
+  /** A number that increases with each part written on the connection. */
   servedAt: number
 }
 
 export const DEFAULT_URGENCY = 3
 
-/** Longer values say nothing that is known here. */
+/** Longer values contain no known parameters. */
 const MAX_LENGTH = 256
 
-/** Reads the value of `priority`, or of PRIORITY_UPDATE; what is not understood is ignored (§4). */
+/** Reads the value of `priority`, or of PRIORITY_UPDATE; unknown members are ignored (§4). */
 export function setPriority(stream: Prioritized, value: string): void {
   stream.urgency = DEFAULT_URGENCY
   stream.isIncremental = false
@@ -28,9 +28,9 @@ export function setPriority(stream: Prioritized, value: string): void {
 }
 
 /**
- * The most urgent first; of those the ones that want to be whole soon, in the order in which they
- * were opened, then the others by turns. `isFair`: whoever waited longest, so that nobody waits for
- * ever.
+ * Sorts by urgency; with equal urgency, non-incremental streams come first, in the order in which
+ * they were opened, then incremental ones in turns. `isFair`: the stream that waited longest comes
+ * first, so that no stream waits forever.
  */
 export function inOrder<Stream extends Prioritized>(
   waiting: ReadonlySet<Stream>,

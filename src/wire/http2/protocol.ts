@@ -1,4 +1,4 @@
-/** Types of frames (RFC 9113 §6). */
+/** Frame types (RFC 9113 §6). */
 export const DATA = 0
 export const HEADERS = 1
 export const PRIORITY = 2
@@ -18,7 +18,7 @@ export const END_HEADERS = 0x4
 export const PADDED = 0x8
 export const HAS_PRIORITY = 0x20
 
-/** Codes of errors (RFC 9113 §7). */
+/** Error codes (RFC 9113 §7). */
 export const NO_ERROR = 0
 export const PROTOCOL_ERROR = 1
 export const INTERNAL_ERROR = 2
@@ -42,9 +42,9 @@ export const ENABLE_CONNECT_PROTOCOL = 8
 /** RFC 9218 §2.1 */
 export const NO_RFC7540_PRIORITIES = 9
 
-/** What a frame begins with. */
+/** Length of a frame header. */
 export const FRAME_HEAD = 9
-/** What both sides begin with, until they are told of something else. */
+/** The initial values of both sides, until they announce others. */
 export const DEFAULT_WINDOW = 65_535
 export const SMALLEST_FRAME = 16_384
 export const LARGEST_FRAME = 16_777_215

@@ -4,10 +4,10 @@ import { MAX_EXTENDED, ReceiveWindow } from './receive-window.ts'
 
 const SIZE = 1_048_575
 
-/** A peer that sends all that it may, `held` of which nobody takes. */
+/** A peer that sends as much as its window allows; `held` bytes are unconsumed. */
 class Sender {
   readonly window = new ReceiveWindow(SIZE)
-  /** What the peer thinks that it may send. */
+  /** The window as the peer knows it. */
   left = SIZE
   held = 0
 
@@ -89,7 +89,7 @@ describe('the window of a connection', () => {
     assert.equal(more, Math.ceil(SIZE / 2))
     assert.equal(ReceiveWindow.extended, Math.ceil(SIZE / 2))
     peer.left += more
-    // There is enough now.
+    // The window is large enough now.
     assert.equal(peer.window.extend(), 0)
     peer.send(Math.ceil(SIZE / 2), true)
     peer.take(SIZE)
@@ -106,7 +106,7 @@ describe('the window of a connection', () => {
       many.reduce((sum, { left }) => sum + left, 0),
       MAX_EXTENDED,
     )
-    // Those that have nothing left go on as soon as something is taken.
+    // Peers without any window continue as soon as bytes are consumed.
     const last = many.at(-1) as Sender
     assert.equal(last.left, 0)
     last.take(1)

@@ -2,25 +2,27 @@ import { DEFAULT_WINDOW } from './protocol.ts'
 
 /** Bytes that all connections of a process may be granted beyond their windows. */
 export const MAX_EXTENDED = 33_554_432
-/** A look at all streams is worth a 64th of the window, so that small frames cost no more of them. */
+/**
+ * All streams are checked once per 64th of the window, so that small frames cause no more checks.
+ */
 const LOOKS = 64
 
 let extended = 0
 
 /**
- * What a peer may send on all streams of a connection together. What streams hold takes part of it,
- * and must not keep the others from going on: a body that waits for a backend could wait for one
- * whose turn it is and that has no window left. So it is extended then, as far as there is memory.
+ * The receive window for all streams of a connection. Bytes held by streams take part of it, and
+ * must not block other streams: a body that waits for a backend could wait for a stream that is
+ * being read and has no window left. In that case the window is extended, within the memory limit.
  */
 export class ReceiveWindow {
   readonly #size: number
   /** Bytes that the peer may still send. */
   #left: number
-  /** Bytes that were taken, and that the peer was not told of. */
+  /** Bytes that were consumed, but not yet announced to the peer. */
   #returned = 0
   /** Bytes that it was granted beyond its size. */
   #extended = 0
-  /** Below this much it is worth a look whether a stream is kept waiting. */
+  /** Below this many bytes, streams are checked for being blocked. */
   #nextLook: number
 
   constructor(size: number) {
@@ -29,19 +31,19 @@ export class ReceiveWindow {
     this.#nextLook = size / 4
   }
 
-  /** Bytes that all windows of the process together are beyond their size. */
+  /** Bytes by which all windows of the process together exceed their size. */
   static get extended(): number {
     return extended
   }
 
-  /** False: the peer sent more than it may. */
+  /** Returns false if the peer exceeded the window. */
   spend(length: number): boolean {
     if (length > this.#left) return false
     this.#left -= length
     return true
   }
 
-  /** So many bytes are not held any longer. Returns by how much the peer is told to go on, or 0. */
+  /** Releases held bytes. Returns the increment to announce to the peer, or 0. */
   giveBack(length: number): number {
     this.#returned += length
     const surplus = Math.min(this.#extended, this.#left + this.#returned - this.#size)
@@ -49,19 +51,20 @@ export class ReceiveWindow {
       this.#returned -= surplus
       this.#shrink(surplus)
     }
-    // Half of what is not held at a time. Half of all would never come where streams hold the rest.
+    // Grants half of what is not held at a time. Half of the whole window might never be returned
+    // while streams hold the rest.
     return this.#returned < this.#left ? 0 : this.#grant()
   }
 
   /**
-   * Bytes came. Returns by how much the peer is told to go on, or 0: what was taken before must not
-   * be forgotten where all that is left is then held.
+   * Called when bytes arrive. Returns the increment to announce to the peer, or 0: consumed bytes
+   * must not stay unannounced if streams then hold all that is left.
    */
   due(): number {
     return this.#returned > this.#left ? this.#grant() : 0
   }
 
-  /** Whether streams hold so much that one that takes its bytes may be kept waiting. */
+  /** Whether streams hold so much that a stream that consumes its bytes may be blocked. */
   isScarce(): boolean {
     const available = this.#left + this.#returned
     if (available > this.#nextLook) return false
@@ -69,7 +72,7 @@ export class ReceiveWindow {
     return true
   }
 
-  /** A stream is kept waiting. Returns by how much the peer is told to go on, or 0. */
+  /** A stream is blocked. Returns the increment to announce to the peer, or 0. */
   extend(): number {
     if (this.#left + this.#returned > this.#size / 4) return 0
     const more = Math.min(Math.ceil(this.#size / 2), MAX_EXTENDED - extended)

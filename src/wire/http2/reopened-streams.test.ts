@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 
-/** Classes whose objects begin again, and what `reopen` leaves to somebody else. */
+/** Classes of reused objects, and the fields that `reopen` does not reset. */
 const REOPENED: readonly (readonly [file: string, left: readonly string[]])[] = [
   ['server-stream-state.ts', ['uses']],
-  // `begin` reopens it, once the stream has a number.
+  // `begin` reopens it when the stream has its ID.
   ['client-stream-state.ts', ['out', 'uses']],
   ['stream-output.ts', []],
   ['response-output.ts', []],
@@ -25,7 +25,7 @@ describe('a stream that begins again', () => {
       assert.ok(fields.length > 3)
       for (const [name, initial] of fields) {
         assert.ok(reset.has(name), `${name} stays as it was`)
-        // What the constructor is told is told again.
+        // Values that the constructor gets as parameters are parameters of `reopen`, too.
         if (initial !== undefined) assert.equal(reset.get(name), initial, name)
       }
     })

@@ -1,5 +1,5 @@
-// HOT PATH: heads of requests on their way to an upstream of HTTP/2. Guarded by bench/proxy.ts.
-// Liberties: lines go to the encoder as they are, which knows most of them.
+// HOT PATH: encodes heads of requests to an HTTP/2 upstream. Guarded by bench/proxy.ts.
+// Liberties: lines go to the encoder unchanged, which has most of them in its table.
 
 import { createHash } from 'node:crypto'
 import { isOfSet } from '../http1/field-lines.ts'
@@ -11,19 +11,19 @@ import { hostOf, type OutgoingRequest } from '../http1/write.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
 import { encodeLines } from './response-fields.ts'
 
-/** What a head of HTTP/1.1 says, in the words of HTTP/2. */
+/** The content of an HTTP/1.1 head, in HTTP/2 terms. */
 export interface OutgoingHead {
   readonly path: string
   readonly authority: string
-  /** The body comes with chunk framing, which must be taken off again. */
+  /** The body has chunk framing, which must be removed. */
   readonly isChunked: boolean
-  /** What the request wants to switch to, in lower case; mostly nothing. */
+  /** The protocol to upgrade to, in lower case; usually empty. */
   readonly upgrade: string
-  /** Lines of the other fields. */
+  /** The lines of the other fields. */
   readonly lines: readonly string[]
 }
 
-/** Takes apart a request head that ../http1/write.ts rendered. */
+/** Parses a request head that ../http1/write.ts rendered. */
 export function readOutgoingHead(head: string): OutgoingHead {
   const pathAt = head.indexOf(' ') + 1
   const path = head.substring(pathAt, head.indexOf(' ', pathAt))
@@ -41,7 +41,7 @@ export function readOutgoingHead(head: string): OutgoingHead {
     else if (length === 17 && isSameName(head, at, colon, 'transfer-encoding')) isChunked = true
     else if (length === 7 && isSameName(head, at, colon, 'upgrade'))
       upgrade = unpadded(head.substring(colon + 1, end)).toLowerCase()
-    // The one that is left is `te`, which says so by itself here.
+    // The only remaining connection option is `te`, which needs no announcement in HTTP/2.
     else if (length !== 10 || !isSameName(head, at, colon, 'connection'))
       lines.push(head.substring(at, end))
     at = end + 2
@@ -62,7 +62,9 @@ export function encodeRequest(
   for (let i = 0; i < lines.length; i++) encoder.line(lines[i] as string)
 }
 
-/** A received head, as ../http1/write.ts would write it, without the text in between. */
+/**
+ * Encodes a received head as ../http1/write.ts would render it, without the intermediate string.
+ */
 export function encodeReceived(
   encoder: HpackEncoder,
   head: RequestHead,
@@ -86,7 +88,7 @@ export function encodeReceived(
   encodeLines(encoder, out.lines)
 }
 
-/** As it was asked for. */
+/** The authority of the received request. */
 function authorityOf(head: RequestHead): string {
   const at = firstOf(head.fields, HOST)
   return at >= 0 ? fieldValue(head.fields, at) : hostOf(head)
@@ -96,10 +98,10 @@ function authorityOf(head: RequestHead): string {
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
 /**
- * A WebSocket's handshake as HTTP/2 has it (RFC 8441 §5): the method is CONNECT, the protocol says
- * what for, and the key and its response, which prove nothing here that HTTP/2 does not, are left
- * out. The client of HTTP/1.1 wants them still: returns the lines of the 101 that nobody says in
- * HTTP/2.
+ * Encodes a WebSocket handshake for HTTP/2 (RFC 8441 §5): the method is CONNECT, `:protocol` names
+ * the protocol, and the key and its response are omitted, since HTTP/2 already proves what they
+ * would. HTTP/1.1 clients still require them: returns the lines of the 101 that HTTP/2 does not
+ * send.
  */
 export function encodeConnect(
   encoder: HpackEncoder,

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { fieldBlock } from '../../../test/proxy/http2-gateway.ts'
 import { RequestHead } from '../http1/head.ts'
 import { HEAD_LIMITS } from '../http1/message.ts'
-import { refusalOf } from '../http1/rejections.ts'
+import { rejectionOf } from '../http1/rejections.ts'
 import { FieldBlock } from './field-block.ts'
 import { HpackDecoder } from './hpack-decoder.ts'
 import { readHttp2Request } from './request-head.ts'
@@ -21,7 +21,7 @@ function read(raw: readonly string[], endsStream = true): RequestHead | string {
   const block = new FieldBlock()
   assert.ok(new HpackDecoder(1_000_000).read(bytes, 0, bytes.length, block))
   const verdict = readHttp2Request(block, endsStream, HEAD_LIMITS, head)
-  return verdict > 0 ? head : refusalOf(verdict).word
+  return verdict > 0 ? head : rejectionOf(verdict).word
 }
 
 describe('what is understood', () => {
@@ -79,7 +79,7 @@ describe('what is understood', () => {
   }
 })
 
-describe('what is refused', () => {
+describe('what is rejected', () => {
   const target = (path: string) => [...BASE.slice(0, 6), ':path', path]
   for (const [name, raw, word] of [
     ['CRLF in a value', [...BASE, 'x-a', 'b\r\nx-evil: 1'], 'bare-lf'],

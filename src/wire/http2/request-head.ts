@@ -1,5 +1,5 @@
-// HOT PATH: a request of HTTP/2 on its way into the head that HTTP/1.1 has. Guarded by bench/proxy.ts.
-// Liberties: one buffer for the heads of all connections, of which nothing is kept.
+// HOT PATH: converts an HTTP/2 request into an HTTP/1.1 head. Guarded by bench/proxy.ts.
+// Liberties: one buffer for the heads of all connections, of which nothing is retained.
 
 import { randomBytes } from 'node:crypto'
 import { COLON, DEL, IS_TOKEN, LOWER, SLASH, SPACE } from '../http1/ascii.ts'
@@ -8,17 +8,17 @@ import { areBytes } from '../http1/fields.ts'
 import { type RequestHead, readRequestHead } from '../http1/head.ts'
 import { parseAuthority } from '../http1/host.ts'
 import type { HeadLimits } from '../http1/message.ts'
-import { refuse } from '../http1/rejections.ts'
+import { reject } from '../http1/rejections.ts'
 import { isOfConnection } from './connection-fields.ts'
 import { type FieldBlock, nameEnd, nameStart, valueEnd, valueStart } from './field-block.ts'
 
 /*
- * The fields of a block are lines of HTTP/1.1 already. With a first line in front they are read like
- * any other head, so that there is one set of rules for what is understood. What could change its
- * meaning on that way, such as the end of a line in a value, is refused before.
+ * The fields of a block are already HTTP/1.1 lines. With a request line before them, they are
+ * parsed like any other head, so that there is one set of rules. Bytes that could change the
+ * meaning in this conversion, such as a line end in a value, are rejected first.
  */
 
-/** Reads a decoded block. Returns 1 or a refusal. */
+/** Reads a decoded block. Returns 1 or a rejection. */
 export function readHttp2Request(
   block: FieldBlock,
   endsStream: boolean,
@@ -27,19 +27,19 @@ export function readHttp2Request(
 ): number {
   if (block.verdict < 0) return block.verdict
   let verdict = sortFields(block)
-  if (verdict > 0 && block.isTooLarge) verdict = refuse('head-too-large')
+  if (verdict > 0 && block.isTooLarge) verdict = reject('head-too-large')
   if (verdict > 0) verdict = checkPseudo(block, endsStream)
   if (verdict < 0) return verdict
   const length = render(block, endsStream)
   const at = readRequestHead(rendered, 0, length, limits, head)
   if (at < 0) return at
-  // Whatever ended early was not one head.
-  if (at !== length) return refuse(at === 0 ? 'head-too-large' : 'bad-header-value')
-  if (endsStream && head.framing !== 'none') return refuse('truncated-body')
+  // If parsing ended early, the block was not a single head.
+  if (at !== length) return reject(at === 0 ? 'head-too-large' : 'bad-header-value')
+  if (endsStream && head.framing !== 'none') return reject('truncated-body')
   return 1
 }
 
-/** Where in the block each of these is, or -1. */
+/** The index of each of these fields in the block, or -1. */
 let method = -1
 let scheme = -1
 let authority = -1
@@ -48,7 +48,7 @@ let protocol = -1
 let host = -1
 let cookies = 0
 let hasLength = false
-/** The first that is no pseudo-header. */
+/** The first regular field. */
 let firstField = 0
 
 const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1')
@@ -74,22 +74,22 @@ function sortFields(block: FieldBlock): number {
     const from = nameStart(block, i)
     const to = nameEnd(block, i)
     if (bytes[from] === COLON) {
-      if (firstField < count || !notePseudo(bytes, from, to, i)) return refuse('bad-header-name')
+      if (firstField < count || !notePseudo(bytes, from, to, i)) return reject('bad-header-name')
       continue
     }
     if (firstField === count) firstField = i
     const kind = kindOfName(bytes, from, to)
     if (kind === PLAIN) {
       if (to - from === 6 && areBytes(bytes, from, to, COOKIE)) cookies++
-      // RFC 8441 §5: there is none, and the one that the backend gets is ours.
+      // RFC 8441 §5: there must be none, and the gateway generates the key for the backend.
       else if (protocol >= 0 && areBytes(bytes, from, to, WEBSOCKET_KEY))
-        return refuse('bad-connection')
+        return reject('bad-connection')
     } else if (kind === HOST) {
-      if (host >= 0) return refuse('duplicate-host')
+      if (host >= 0) return reject('duplicate-host')
       host = i
     } else if (kind === CONTENT_LENGTH) hasLength = true
     else if (isOfConnection(kind) || (kind === TE && !isTrailers(block, i)))
-      return refuse('bad-connection')
+      return reject('bad-connection')
   }
   return 1
 }
@@ -130,24 +130,24 @@ function hasValue(block: FieldBlock, index: number, wanted: Buffer): boolean {
 
 /** RFC 9113 §8.3.1 */
 function checkPseudo(block: FieldBlock, endsStream: boolean): number {
-  if (method < 0 || !isToken(block, method)) return refuse('bad-method')
+  if (method < 0 || !isToken(block, method)) return reject('bad-method')
   if (authority >= 0 && host >= 0) {
     const verdict = agreeOnHost(block)
     if (verdict < 0) return verdict
   }
   const isConnect = hasValue(block, method, CONNECT)
-  // §8.5: what has more is the extended form, and says what for.
-  if (isConnect && protocol < 0) return scheme >= 0 || path >= 0 ? refuse('bad-target') : 1
+  // §8.5: a CONNECT with more pseudo-headers is the extended form, which needs `:protocol`.
+  if (isConnect && protocol < 0) return scheme >= 0 || path >= 0 ? reject('bad-target') : 1
   if (protocol >= 0) {
     const isTunnel = isConnect && !endsStream && !hasLength
-    if (!isTunnel || !hasValue(block, protocol, WEBSOCKET)) return refuse('bad-target')
+    if (!isTunnel || !hasValue(block, protocol, WEBSOCKET)) return reject('bad-target')
   }
-  if (scheme < 0 || path < 0 || !isVisible(block, path)) return refuse('bad-target')
-  if (!hasValue(block, scheme, HTTP) && !hasValue(block, scheme, HTTPS)) return refuse('bad-target')
+  if (scheme < 0 || path < 0 || !isVisible(block, path)) return reject('bad-target')
+  if (!hasValue(block, scheme, HTTP) && !hasValue(block, scheme, HTTPS)) return reject('bad-target')
   // The absolute form of HTTP/1.1 would be a second authority.
   const isAsterisk = valueEnd(block, path) - valueStart(block, path) === 1
   const isOrigin = block.bytes[valueStart(block, path)] === SLASH
-  return isOrigin || isAsterisk ? 1 : refuse('bad-target')
+  return isOrigin || isAsterisk ? 1 : reject('bad-target')
 }
 
 function isToken(block: FieldBlock, index: number): boolean {
@@ -167,13 +167,13 @@ function isVisible(block: FieldBlock, index: number): boolean {
   return end > from
 }
 
-/** Rules, routes and the upstream go by one host: both must say the same. */
+/** Rules, routes and the upstream use one host: both fields must agree. */
 function agreeOnHost(block: FieldBlock): number {
   const first = parseAuthority(valueAt(block, authority))
   const second = parseAuthority(valueAt(block, host))
-  if (first === undefined || second === undefined) return refuse('bad-host')
+  if (first === undefined || second === undefined) return reject('bad-host')
   const isSame = first.host === second.host && first.port === second.port
-  return isSame ? 1 : refuse('host-mismatch')
+  return isSame ? 1 : reject('host-mismatch')
 }
 
 function valueAt(block: FieldBlock, index: number): string {
@@ -188,13 +188,13 @@ const HOST_NAME = bytesOf('host: ')
 const LINE_END = bytesOf('\r\n')
 const GET = bytesOf('GET')
 const CHUNKED = bytesOf('transfer-encoding: chunked\r\n')
-/** More than everything that is written besides the block's own lines. */
+/** An upper bound for everything that is written besides the block's own lines. */
 const BESIDES = 256
 
-/** Writes the head of HTTP/1.1; returns its length. */
+/** Renders the HTTP/1.1 head; returns its length. */
 function render(block: FieldBlock, endsStream: boolean): number {
-  // The authority of CONNECT is written twice, and cookies grow by what joins them, which is less
-  // than what a line of their own takes.
+  // The authority of CONNECT is written twice, and joined cookies grow by their separators, which
+  // are shorter than the line that each cookie occupies.
   const max = block.length * 2 + BESIDES
   if (rendered.length < max) rendered = Buffer.allocUnsafeSlow(max * 2)
   end = 0
@@ -218,7 +218,7 @@ function render(block: FieldBlock, endsStream: boolean): number {
   return end
 }
 
-/** RFC 8441 §5: to rules and backends it is the handshake of RFC 6455, which is a GET with a key. */
+/** RFC 8441 §5: rules and backends see the handshake of RFC 6455, which is a GET with a key. */
 function copyUpgrade(): void {
   const key = randomBytes(16).toString('base64')
   const lines = bytesOf(
@@ -236,7 +236,9 @@ function copy(from: Buffer, start: number, stop: number): void {
   else for (let i = start; i < stop; i++) rendered[end++] = from[i] as number
 }
 
-/** In as few pieces as can be: all but the host, and the cookies where they are joined. */
+/**
+ * Copies in as few slices as possible: all lines except the host, and cookies if they are joined.
+ */
 function copyLines(block: FieldBlock): void {
   const { count } = block
   if (firstField === count) return
@@ -257,7 +259,7 @@ function isCookie(block: FieldBlock, index: number): boolean {
 const COOKIE_NAME = bytesOf('cookie: ')
 const COOKIE_BETWEEN = bytesOf('; ')
 
-/** RFC 9113 §8.2.3: they were split only for the sake of compression. */
+/** RFC 9113 §8.2.3: cookies were split only for better compression. */
 function joinCookies(block: FieldBlock): void {
   let isFirst = true
   for (let i = firstField; i < block.count; i++) {

@@ -1,4 +1,4 @@
-import type { RefusalWord } from '../http1/rejections.ts'
+import type { RejectionWord } from '../http1/rejections.ts'
 import type { ConnectionError, ResetReason } from './limits.ts'
 import {
   CANCEL,
@@ -28,13 +28,13 @@ const ERRORS: Readonly<Record<number, ConnectionError>> = {
   [STREAM_CLOSED]: 'stream-closed',
 }
 
-/** Undefined for a limit that was reached. */
+/** Undefined if the reason was an exceeded limit. */
 export function connectionError(code: number): ConnectionError | undefined {
   return ERRORS[code]
 }
 
-/** Fields that no message of HTTP/2 may have: RFC 9113 §8.1.1 makes them an error of the stream. */
-const MALFORMED: ReadonlySet<string> = new Set<RefusalWord>([
+/** Fields that no HTTP/2 message may have: RFC 9113 §8.1.1 makes them a stream error. */
+const MALFORMED: ReadonlySet<string> = new Set<RejectionWord>([
   'bad-header-name',
   'bad-header-value',
   'bad-connection',
@@ -48,6 +48,6 @@ const MALFORMED: ReadonlySet<string> = new Set<RefusalWord>([
   'truncated-body',
 ])
 
-export function isMalformed(word: RefusalWord): boolean {
+export function isMalformed(word: RejectionWord): boolean {
   return MALFORMED.has(word)
 }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { fieldBlock } from '../../../test/proxy/http2-gateway.ts'
 import { renderTrailers } from '../http1/chunked.ts'
 import { HEAD_LIMITS } from '../http1/message.ts'
-import { refusalOf } from '../http1/rejections.ts'
+import { rejectionOf } from '../http1/rejections.ts'
 import { ResponseHead } from '../http1/response-head.ts'
 import { FieldBlock } from './field-block.ts'
 import { HpackDecoder } from './hpack-decoder.ts'
@@ -50,7 +50,7 @@ describe('responses of an upstream of HTTP/2', () => {
     it(`${name}: ${expected}`, () => {
       const head = new ResponseHead()
       const verdict = readHttp2Response(blockOf(raw), 'GET', HEAD_LIMITS, head)
-      assert.equal(verdict > 0 ? head.framing : refusalOf(verdict).word, expected)
+      assert.equal(verdict > 0 ? head.framing : rejectionOf(verdict).word, expected)
       if (verdict > 0) assert.equal(head.status, Number(raw[1]))
     })
   }
@@ -58,7 +58,7 @@ describe('responses of an upstream of HTTP/2', () => {
   it('fields that were left out make it too large', () => {
     const block = blockOf([':status', '200', 'x', 'y'.repeat(500)], 200)
     const verdict = readHttp2Response(block, 'GET', HEAD_LIMITS, new ResponseHead())
-    assert.equal(refusalOf(verdict).word, 'head-too-large')
+    assert.equal(rejectionOf(verdict).word, 'head-too-large')
   })
 
   for (const [status, expected] of [
@@ -94,7 +94,7 @@ describe('trailers', () => {
   ] as const) {
     it(`${name}: ${word}`, () => {
       const verdict = readHttp2Trailers(blockOf(raw))
-      assert.equal(typeof verdict === 'number' ? refusalOf(verdict).word : '', word)
+      assert.equal(typeof verdict === 'number' ? rejectionOf(verdict).word : '', word)
     })
   }
 })

@@ -1,11 +1,11 @@
-// HOT PATH: a response of HTTP/2 on its way into the head that HTTP/1.1 has. Guarded by
-// bench/proxy.ts. Liberties: the first line is written over the pseudo-header, which is as long.
+// HOT PATH: converts an HTTP/2 response into an HTTP/1.1 head. Guarded by
+// bench/proxy.ts. Liberties: the status line overwrites the pseudo-header, which is as long.
 
 import { COLON, ZERO } from '../http1/ascii.ts'
 import { kindOfName, PLAIN } from '../http1/field-names.ts'
 import { areBytes } from '../http1/fields.ts'
 import type { HeadLimits } from '../http1/message.ts'
-import { refuse } from '../http1/rejections.ts'
+import { reject } from '../http1/rejections.ts'
 import { type ResponseHead, readResponseHead } from '../http1/response-head.ts'
 import { isOfConnection } from './connection-fields.ts'
 import {
@@ -22,9 +22,9 @@ const STATUS = bytesOf(':status')
 const VERSION = bytesOf('HTTP/1.1 ')
 
 /**
- * Reads a response's header block as HTTP/1.1 would. Returns 1 or a refusal. A body of unknown
- * length is one that ends with its connection: then nobody expects it to have chunks.
- * `switching`: lines that make the 2xx of an extended CONNECT a 101.
+ * Reads a response's header block as HTTP/1.1 would. Returns 1 or a rejection. A body of unknown
+ * length gets the framing `close`, so that chunks are not expected. `switching`: lines that turn
+ * the 2xx of an extended CONNECT into a 101.
  */
 export function readHttp2Response(
   block: FieldBlock,
@@ -41,7 +41,7 @@ export function readHttp2Response(
   bytes[block.length + 1] = 0x0a
   const isSwitched = switching !== '' && bytes[valueStart(block, 0)] === TWO
   if (isSwitched) return readSwitch(block, limits, head, switching)
-  // `:status: 200` becomes `HTTP/1.1 200`: the digits stay where they are.
+  // `:status: 200` becomes `HTTP/1.1 200`: the digits stay in place.
   for (let i = 0; i < VERSION.length; i++) bytes[i] = VERSION[i] as number
   return readWhole(bytes, block.length + 2, method, limits, head)
 }
@@ -52,17 +52,17 @@ const TWO = ZERO + 2
 function checkBlock(block: FieldBlock): number {
   const { bytes, count } = block
   if (block.verdict < 0) return block.verdict
-  if (count === 0 || !isStatus(block)) return refuse('bad-status-line')
+  if (count === 0 || !isStatus(block)) return reject('bad-status-line')
   for (let i = 1; i < count; i++) {
     const from = nameStart(block, i)
-    if (bytes[from] === COLON) return refuse('bad-header-name')
+    if (bytes[from] === COLON) return reject('bad-header-name')
     const kind = kindOfName(bytes, from, nameEnd(block, i))
-    if (kind !== PLAIN && isOfConnection(kind)) return refuse('bad-connection')
+    if (kind !== PLAIN && isOfConnection(kind)) return reject('bad-connection')
   }
-  return block.isTooLarge ? refuse('head-too-large') : 1
+  return block.isTooLarge ? reject('head-too-large') : 1
 }
 
-/** Three digits; §8.6: there is no switching of protocols. */
+/** Three digits; §8.6: no 101. */
 function isStatus(block: FieldBlock): boolean {
   const { bytes } = block
   if (!areBytes(bytes, nameStart(block, 0), nameEnd(block, 0), STATUS)) return false
@@ -72,7 +72,7 @@ function isStatus(block: FieldBlock): boolean {
   return status >= 100 && status !== 101
 }
 
-/** Not a number for what is none. */
+/** NaN for a byte that is not a digit. */
 function digit(byte: number | undefined): number {
   const value = (byte ?? 0) - ZERO
   return value >= 0 && value <= 9 ? value : Number.NaN
@@ -100,7 +100,7 @@ function readWhole(
 ): number {
   const at = readResponseHead(bytes, 0, end, limits, method, head)
   if (at < 0) return at
-  // Whatever ended early was not one head.
-  if (at !== end) return refuse(at === 0 ? 'head-too-large' : 'bad-header-value')
+  // If parsing ended early, the block was not a single head.
+  if (at !== end) return reject(at === 0 ? 'head-too-large' : 'bad-header-value')
   return 1
 }

@@ -22,7 +22,7 @@ function decoded(decoder: HpackDecoder, encoder: HpackEncoder): readonly string[
   return block.bytes.toString('latin1', 0, block.length).split('\r\n').slice(0, -1)
 }
 
-/** The lines that a client reads, twice: the second time most come from the table. */
+/** The lines that a client decodes, twice: the second time, most come from the table. */
 function linesOf(encode: (encoder: HpackEncoder) => void): readonly string[] {
   const encoder = new HpackEncoder()
   const decoder = new HpackDecoder(100_000)
@@ -101,10 +101,10 @@ describe('responses on their way to a client of HTTP/2', () => {
       dropped: fc.constantFrom(...names),
       lines: fc.constantFrom(...added),
       method: fc.constantFrom('GET', 'HEAD'),
-      /** What changes the table in between. */
+      /** A change of the table in between. */
       other: fc.constantFrom('none', 'none', 'none', 'field', 'limit'),
     })
-    // Each several times in a row, so that there is something to repeat.
+    // Each one several times in a row, so that blocks can be repeated.
     const runs = fc.array(fc.tuple(step, fc.integer({ min: 1, max: 4 })), { maxLength: 20 })
     fc.assert(
       fc.property(runs, (drawn) => {
@@ -126,7 +126,7 @@ describe('responses on their way to a client of HTTP/2', () => {
             if (other === 'field') own.field('x-other', String(at))
           }
           encode(encoder)
-          // RFC 7541 §4.2: a changed limit is told at the beginning of the next block.
+          // RFC 7541 §4.2: a changed limit is announced at the beginning of the next block.
           const isTold = ((encoder.bytes[0] as number) & 0xe0) === 0x20
           assert.equal(isTold, other === 'limit')
           assert.deepEqual(decoded(decoder, encoder), linesOf(encode))

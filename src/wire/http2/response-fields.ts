@@ -1,6 +1,6 @@
-// HOT PATH: heads of responses on their way to a client of HTTP/2. Guarded by bench/proxy.ts.
-// Liberties: lines of a received head go to the encoder as they are, which knows most of them, and
-// a head that is the same as the last one is written as it was.
+// HOT PATH: encodes heads of responses to an HTTP/2 client. Guarded by bench/proxy.ts.
+// Liberties: lines of a received head go to the encoder unchanged, which has most of them in its
+// table, and a head that equals the last one is written from the cached block.
 
 import { type FieldLines, isOfSet, type NameSet } from '../http1/field-lines.ts'
 import { DATE, HIDDEN, TRAILER } from '../http1/field-names.ts'
@@ -9,10 +9,10 @@ import type { ResponseHead } from '../http1/response-head.ts'
 import { dateLine } from '../http1/write.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
 
-/** In place of a length, which is -1 where none is known. */
+/** Replaces the length, which is -1 if unknown, of a body that ends with the stream. */
 const OPEN_ENDED = -2
 
-/** A received response: all in lower case, nothing of its old connection. */
+/** Encodes a received response: names in lower case, no connection-specific fields. */
 export function encodeResponse(
   encoder: HpackEncoder,
   head: ResponseHead,
@@ -25,7 +25,7 @@ export function encodeResponse(
   if (!encoder.repeat(fields.text, dropped, status, length)) {
     const { inserted } = encoder
     encodeHead(encoder, head, dropped, isOpenEnded)
-    // A date of ours is another one soon.
+    // Not cached without the upstream's Date: the one that the gateway adds changes soon.
     if (firstOf(fields, DATE) >= 0) encoder.keep(fields.text, dropped, status, length, inserted)
   }
   encodeLines(encoder, lines)
@@ -47,13 +47,13 @@ function encodeHead(
   }
   if (status >= 200) {
     if (firstOf(fields, DATE) < 0) encodeLines(encoder, dateLine(Date.now()))
-    // RFC 9110 §8.6: neither an interim response nor 204 has a length; of 205 no content is sent.
+    // RFC 9110 §8.6: neither an interim response nor 204 has a length; a 205 has no content.
     if (!isOpenEnded && length >= 0 && status !== 204 && status !== 205)
       encoder.field('content-length', String(length))
   }
 }
 
-/** What a WebSocket's 101 is in HTTP/2 (RFC 8441 §5): 200, and no response to a key. */
+/** The HTTP/2 form of a WebSocket's 101 (RFC 8441 §5): 200, without a response to the key. */
 export function encodeSwitch(
   encoder: HpackEncoder,
   { fields }: ResponseHead,
@@ -70,7 +70,7 @@ export function encodeSwitch(
   encodeLines(encoder, lines)
 }
 
-/** A response of our own; `length` below 0 for one that has no body by its status. */
+/** A response of the gateway itself; `length` is negative if its status forbids a body. */
 export function encodeReply(
   encoder: HpackEncoder,
   status: number,
@@ -84,7 +84,7 @@ export function encodeReply(
   encodeLines(encoder, lines)
 }
 
-/** Lines that are added to a head. */
+/** Encodes added lines. */
 export function encodeLines(encoder: HpackEncoder, lines: FieldLines): void {
   for (let at = 0; at < lines.length; ) {
     const end = lines.indexOf('\r\n', at)

@@ -1,5 +1,5 @@
-// HOT PATH: a response on its way to the client. Guarded by bench/proxy.ts.
-// Liberties: the head is encoded when the first bytes of the body leave, from where it was read.
+// HOT PATH: writes a response to the client. Guarded by bench/proxy.ts.
+// Liberties: the head is encoded when the first body bytes leave, from where it was read.
 
 import { type FieldLines, type NameSet, NO_LINES, NO_NAMES } from '../http1/field-lines.ts'
 import type { Fields } from '../http1/fields.ts'
@@ -21,12 +21,12 @@ export class ResponseOutput extends StreamOutput {
     this.#isOpenEnded = false
   }
 
-  /** Whether the head could still be another one. */
+  /** Whether the head can still be replaced. */
   get hasHeldHead(): boolean {
     return this.#head !== undefined
   }
 
-  /** 100 (Continue) */
+  /** Sends 100 (Continue). */
   goOn(): void {
     const { encoder } = this.shared
     encoder.begin()
@@ -39,7 +39,7 @@ export class ResponseOutput extends StreamOutput {
     this.sendBlock(false)
   }
 
-  /** The head leaves with the first bytes of the body, or soon. */
+  /** The head is sent with the first bytes of the body, or shortly. */
   respond(head: ResponseHead, dropped: NameSet, lines: FieldLines): void {
     const { framing, status } = head
     this.#head = head
@@ -51,7 +51,7 @@ export class ResponseOutput extends StreamOutput {
     this.shared.flushLater(this)
   }
 
-  /** The response to an extended CONNECT, behind which bytes go both ways. */
+  /** The response to an extended CONNECT, after which bytes flow both ways. */
   tunnel(head: ResponseHead, dropped: NameSet, lines: FieldLines): void {
     encodeSwitch(this.shared.encoder, head, dropped, lines)
     this.hasBody = true

@@ -1,5 +1,5 @@
 // HOT PATH: the requests of one client. Guarded by bench/proxy.ts.
-// Liberties: streams are used again, with the heads of their requests.
+// Liberties: streams are reused, with the heads of their requests.
 
 import type { Socket } from 'node:net'
 import type { Deadlines } from '../deadlines.ts'
@@ -27,17 +27,17 @@ import { ServerStream } from './server-stream.ts'
 import type { StreamOwner } from './stream-owner.ts'
 import { StreamPool } from './stream-pool.ts'
 
-/** Bytes of a body that are copied rather than lent: a few must not keep a large buffer away. */
+/** Shorter body pieces are copied rather than lent: a few bytes must not occupy a large buffer. */
 const SHORT = 2_048
-/** So many may keep one away for a while, as long as there are others: streams come in turns. */
+/** Pieces of this size may occupy one for a while unless buffers are scarce: streams take turns. */
 const MIDDLE = 8_192
-/** As many are worth a buffer of their own, even if whoever has them needs them for long. */
+/** Pieces of this size are worth a buffer, even if their receiver needs them for long. */
 const LONG = 32_768
 
-/** Bytes that a stream was lent. */
+/** Bytes lent to a stream. */
 interface Loan {
   sink: BodySink
-  /** The numbers of the first buffer that may be needed, and of the last. */
+  /** The number of the first buffer that may still be needed, and of the last. */
   since: number
   last: number
 }
@@ -46,7 +46,7 @@ function isRepaid(stream: ServerStream, sink: BodySink): boolean {
   return stream.held.lent === 0 && sink.hasWritten?.() === true
 }
 
-/** What frames of a client do to streams; how its connection lives and ends: ./server.ts. */
+/** Handles a client's frames for streams; see ./server.ts for the connection's lifecycle. */
 export abstract class ServerFrames
   extends ConnectionFrames<ServerStream>
   implements StreamOwner, Reader
@@ -56,11 +56,11 @@ export abstract class ServerFrames
   /** The last stream that the client opened, and the last one that will be served. */
   protected last = 0
   protected lastServed: number = LARGEST_STREAM
-  /** Undefined where bytes come by events, in memory of their own. */
+  /** Undefined if bytes arrive as events, in their own memory. */
   protected readonly reads: LentReads | undefined
-  /** With their heads. */
+  /** Streams with their heads. */
   protected readonly pool: StreamPool<ServerStream> = new StreamPool()
-  /** Who got bytes that they may still need. */
+  /** Streams whose sinks got bytes that they may still need. */
   readonly #loans = new Map<ServerStream, Loan>()
 
   constructor(
@@ -109,15 +109,16 @@ export abstract class ServerFrames
     return buffers
   }
 
-  /** Whether the body of a stream is taken as it comes. */
+  /** Whether any stream's body is being consumed as it arrives. */
   #hasReader(): boolean {
     for (const stream of this.streams.values()) if (stream.awaitsBody) return true
     return false
   }
 
   /**
-   * A sink that has not written what it got before gets a copy of what is not long, if much is lent
-   * out: else each of its pieces could keep a large buffer away from everyone.
+   * A sink that has not written its earlier bytes yet gets a copy unless the piece is long:
+   * otherwise each of its pieces could occupy a large buffer. When buffers are scarce, pieces must
+   * be longer.
    */
   lend(stream: ServerStream, bytes: Buffer, sink: BodySink, buffer?: number): Buffer {
     const { reads } = this
@@ -134,7 +135,7 @@ export abstract class ServerFrames
     }
     if (loan.sink !== sink && loan.sink.hasWritten?.() !== true) reads.forget()
     loan.sink = sink
-    // What it got before is written, and what it holds came later.
+    // Its earlier bytes are written, and bytes that it holds arrived later.
     if (!isBehind) loan.since = last
     if (last > loan.last) loan.last = last
     return bytes
@@ -143,7 +144,7 @@ export abstract class ServerFrames
   protected override cutOff(stream: ServerStream, code: number): void {
     this.observer.reset?.(code === NO_ERROR ? 'complete' : resetReason(code))
     super.cutOff(stream, code)
-    // The client did what the protocol makes us reset it for.
+    // The client violated the protocol so that the stream had to be reset.
     if (code === PROTOCOL_ERROR || code === FLOW_CONTROL_ERROR || code === STREAM_CLOSED)
       this.guard.spendReset()
   }
@@ -152,7 +153,7 @@ export abstract class ServerFrames
     return id > this.last || id % 2 === 0
   }
 
-  /** RFC 9218 §7.1: what is said of a stream before it is opened may be forgotten. */
+  /** RFC 9218 §7.1: a priority for a stream that is not open yet may be discarded. */
   prioritized(id: number, value: string): number {
     if (id === 0) return PROTOCOL_ERROR
     this.streams.get(id)?.prioritize(value)
@@ -163,7 +164,7 @@ export abstract class ServerFrames
     const stream = this.streams.get(id)
     if (stream === undefined) return
     this.remove(stream, 'over')
-    // Who has the response already breaks nothing off.
+    // After the complete response, a reset cancels nothing.
     if (!stream.isFinished) this.guard.reset()
     stream.gone('reset')
   }
@@ -190,14 +191,14 @@ export abstract class ServerFrames
     }
     if (this.streams.size >= this.limits.streams) {
       this.observer.reset?.('refused')
-      this.#refuse(id, REFUSED_STREAM)
-      // Who has read the settings knows.
+      this.#reject(id, REFUSED_STREAM)
+      // A client that acknowledged the settings knows the limit.
       if (this.isAcknowledged) this.guard.spendReset()
       return
     }
     if (dependsOnItself) {
       this.observer.reset?.('malformed')
-      this.#refuse(id, PROTOCOL_ERROR)
+      this.#reject(id, PROTOCOL_ERROR)
       this.guard.spendReset()
       return
     }
@@ -212,7 +213,7 @@ export abstract class ServerFrames
 
   #stream(id: number): ServerStream {
     const { window } = this.peer
-    // Nobody who ended a stream is still at it when another one begins.
+    // Calls on behalf of ended streams have returned when another stream begins.
     this.pool.settle()
     const kept = this.pool.take()
     if (kept !== undefined) {
@@ -225,16 +226,16 @@ export abstract class ServerFrames
     return new ServerStream(id, head, out, this.limits, this.events, this)
   }
 
-  #refuse(id: number, code: number): void {
+  #reject(id: number, code: number): void {
     this.output.frames.reset(id, code)
     this.output.schedule()
     this.closedStreams.note(id, 'cut')
   }
 
-  /** A second block of a request is its trailers. */
+  /** The second block of a request contains its trailers. */
   protected onBlock(stream: ServerStream, fields: FieldBlock, endsStream: boolean): void {
     if (stream.hasEnded) this.failStream(stream.id, STREAM_CLOSED)
-    // RFC 9113 §8.1: they end the request.
+    // RFC 9113 §8.1: trailers end the request.
     else if (!endsStream) this.failStream(stream.id, PROTOCOL_ERROR)
     else {
       try {
@@ -250,14 +251,14 @@ export abstract class ServerFrames
     this.guard.overhead(FRAME_HEAD + length)
     if (this.closedStreams.find(id) === 'cut' || this.isOver) return
     this.guard.spendReset()
-    this.#refuse(id, STREAM_CLOSED)
+    this.#reject(id, STREAM_CLOSED)
   }
 
   protected removed(stream: ServerStream): void {
     const loan = this.#loans.get(stream)
     if (loan !== undefined) {
       this.#loans.delete(stream)
-      // Its exchange is over, and nobody will say when what it got is free.
+      // Its exchange is over, and the end of the use of its bytes will not be reported.
       if (!isRepaid(stream, loan.sink)) this.reads?.forget()
     }
     if (!stream.isFinished) return

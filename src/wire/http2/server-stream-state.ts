@@ -4,7 +4,7 @@ import type { RequestHead } from '../http1/head.ts'
 import type { BodySink } from '../streams.ts'
 import type { ResponseOutput } from './response-output.ts'
 
-/** How far a request of a client and its response have come. */
+/** The progress of a client's request and of its response. */
 export abstract class ServerStreamState {
   id: number
   readonly head: RequestHead
@@ -12,21 +12,21 @@ export abstract class ServerStreamState {
   readonly held: HeldBody = new HeldBody()
   exchange: unknown = undefined
   deadline = Number.POSITIVE_INFINITY
-  /** Bytes that the client may send before it is told that there is room for more. */
+  /** Bytes that the client may still send before the next WINDOW_UPDATE. */
   window: number
-  /** Whether the client has said that this is all. */
+  /** Whether the client has ended its side. */
   hasEnded = false
-  /** Whether the exchange ended well, so that nobody has its head in hand any more. */
+  /** Whether the exchange ended normally, so that its head is no longer in use. */
   isFinished = false
-  /** Whether the whole response is on its way. */
+  /** Whether the whole response has been written. */
   isSent = false
   protected sink: BodySink | undefined = undefined
   protected asWire = false
   protected arrived = 0
   protected received = 0
-  /** Bytes that were taken, and that the client was not told of. */
+  /** Bytes that were consumed, but not yet announced to the client. */
   protected returned = 0
-  /** What the client may have on its way at a time, and whether it was taken at once so far. */
+  /** The window size, and whether all bytes so far were consumed at once. */
   protected room: number
   protected isFlowing = true
   protected trailers: Fields | undefined = undefined
@@ -39,9 +39,9 @@ export abstract class ServerStreamState {
   protected isGone = false
   protected isLingering = false
   protected isPrioritized = false
-  /** What a stream begins with. */
+  /** The initial window. */
   readonly #window: number
-  /** Requests before this one. */
+  /** Number of requests before this one. */
   uses = 0
 
   constructor(id: number, head: RequestHead, out: ResponseOutput, window: number) {
@@ -53,7 +53,7 @@ export abstract class ServerStreamState {
     this.#window = window
   }
 
-  /** Begins again, for another request on the same connection. `theirs`: the client's own window. */
+  /** Resets the stream for another request on the connection. `theirs`: the client's own window. */
   reopen(id: number, theirs: number): void {
     this.out.reopen(id, theirs)
     this.held.clear()

@@ -6,7 +6,7 @@ import { LAST_CHUNK, writeChunked } from '../http1/chunked.ts'
 import { type FieldLines, type NameSet, NO_LINES } from '../http1/field-lines.ts'
 import { type Fields, joinedValue } from '../http1/fields.ts'
 import type { RequestHead } from '../http1/head.ts'
-import { type RefusalWord, refusalOf, refuse } from '../http1/rejections.ts'
+import { type RejectionWord, reject, rejectionOf } from '../http1/rejections.ts'
 import type { ResponseHead } from '../http1/response-head.ts'
 import type { BodySink } from '../streams.ts'
 import type { WireStream } from './connection-frames.ts'
@@ -22,7 +22,6 @@ import type { StreamOwner } from './stream-owner.ts'
 import { readHttp2Trailers } from './trailers.ts'
 import { windowGrowth } from './window-growth.ts'
 
-/** One request of a client over HTTP/2, and its response. */
 export class ServerStream extends ServerStreamState implements Downstream, WireStream {
   readonly version = 'HTTP/2'
   readonly takesWire = false
@@ -44,7 +43,7 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
     this.#owner = owner
   }
 
-  /** Reads the head, and tells the owner of the request or that it was refused. */
+  /** Parses the head, and reports the request or its rejection to the owner. */
   begin(block: FieldBlock, endsStream: boolean): void {
     const { head } = this
     this.hasEnded = endsStream
@@ -54,15 +53,15 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
       this.#events.request(this)
       return
     }
-    const refusal = refusalOf(verdict)
-    if (isMalformed(refusal.word)) {
-      this.#events.refused(this, refusal)
-      this.#reset(PROTOCOL_ERROR, refusal.word)
+    const rejection = rejectionOf(verdict)
+    if (isMalformed(rejection.word)) {
+      this.#events.rejected(this, rejection)
+      this.#reset(PROTOCOL_ERROR, rejection.word)
       return
     }
     head.method = ''
-    this.reply(refusal.status, NO_LINES, '')
-    this.#events.refused(this, refusal)
+    this.reply(rejection.status, NO_LINES, '')
+    this.#events.rejected(this, rejection)
   }
 
   get bytesReceived(): number {
@@ -107,7 +106,7 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
     else this.#owner.extendWindow()
   }
 
-  /** Of no interest before it has to wait. */
+  /** Relevant only when the stream has to wait. */
   prioritize(value: string | undefined): void {
     this.isPrioritized = true
     if (value !== undefined) setPriority(this.out, value)
@@ -149,7 +148,7 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
     this.#events.finished(this)
     this.exchange = undefined
     this.sink = undefined
-    // Nobody asks for more of it; what was taken by nobody counts no more for the connection.
+    // No more of it will be requested; unconsumed bytes are returned to the connection window.
     if (this.held.length > 0) this.#discard(this.held.clear())
     if (this.isSent) this.#owner.sent(this.out)
   }
@@ -166,7 +165,7 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
     this.#reset(INTERNAL_ERROR, 'aborted')
   }
 
-  /** Only an extended CONNECT asks for one (RFC 8441). */
+  /** Only possible for an extended CONNECT (RFC 8441). */
   tunnel(head: ResponseHead, dropped: NameSet, lines: FieldLines, sink: BodySink): boolean {
     if (this.head.upgrade === '' || this.isOver) return false
     this.isBegun = true
@@ -182,7 +181,7 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
     return this.write(bytes)
   }
 
-  /** Nobody is there any more for what the client may still send. */
+  /** The upstream has ended the tunnel: further bytes of the client are dropped. */
   endTunnel(): void {
     this.end(undefined, false)
   }
@@ -194,20 +193,20 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
     else this.#reset(CANCEL, 'timeout')
   }
 
-  /** The last of the response is on its way. Whether the stream is over. */
+  /** The response has been written completely. Returns whether the stream is over. */
   sent(): boolean {
     this.isSent = true
-    // It may be so at once, while `end` has yet to tell whoever began the exchange.
+    // This can happen synchronously, before `end` has notified the owner of the exchange.
     if (!this.isFinished) return false
     if (this.hasEnded) return true
-    // What the client still sends is read for a moment: some forget a response of which they hear
-    // in the same breath as of the end of its stream. RFC 9113 §8.1: NO_ERROR is to send no more.
+    // Keep reading the request for a moment: some clients drop a response that arrives together
+    // with the reset of its stream. RFC 9113 §8.1: NO_ERROR requests that the client stop sending.
     this.isLingering = true
     this.deadline = performance.now() + LINGER
     return false
   }
 
-  /** The client takes more of the response again. */
+  /** The client accepts more of the response again. */
   drained(): void {
     if (this.isOver) this.deadline = performance.now() + this.#limits.writeTimeout
     else {
@@ -216,7 +215,7 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
     }
   }
 
-  /** Bytes of the body. */
+  /** Receives body bytes. */
   receive(bytes: Buffer, from: number, to: number): void {
     const { head } = this
     const more = bytes.subarray(from, to)
@@ -230,18 +229,20 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
     else this.held.hold(more, this.#owner.holds(this, more))
   }
 
-  /** Whether somebody takes what is still to come of the body. */
+  /** Whether the rest of the body is consumed as it arrives. */
   get awaitsBody(): boolean {
     const isTaken = this.sink !== undefined && !this.isPaused && !this.#awaitsTunnel
     return isTaken && !this.hasEnded && !this.isOver
   }
 
-  /** What comes before the backend has agreed is not for whoever reads the request. */
+  /**
+   * Bytes that arrive before the backend accepts the tunnel are not for the reader of the request.
+   */
   get #awaitsTunnel(): boolean {
     return this.head.upgrade !== '' && !this.isTunnel
   }
 
-  /** The client says that this is all. */
+  /** The client has ended its side. */
   ended(): void {
     this.hasEnded = true
     if (this.isOver) return
@@ -253,10 +254,10 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
   receiveTrailers(block: FieldBlock): void {
     const trailers = readHttp2Trailers(block)
     if (typeof trailers === 'number') {
-      this.#reset(PROTOCOL_ERROR, refusalOf(trailers).word)
+      this.#reset(PROTOCOL_ERROR, rejectionOf(trailers).word)
       return
     }
-    // A body whose length was told is sent on without a place for trailers.
+    // A body with a known length is forwarded without room for trailers.
     if (this.head.framing === 'chunked') {
       this.head.filterTrailers?.(trailers)
       this.trailers = trailers
@@ -264,7 +265,7 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
     this.ended()
   }
 
-  /** The stream is closed, by whomever. What it held counts no more for the connection. */
+  /** The stream is closed, by either side. Held bytes are returned to the connection window. */
   gone(reason: string): void {
     if (this.isGone) return
     this.isGone = true
@@ -274,7 +275,7 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
     this.#stop(reason)
   }
 
-  /** `buffer`: of what was held, the number of the one that it is in; -1: nobody else has it. */
+  /** `buffer`: for held bytes, the number of their buffer; -1: they are a copy. */
   #deliver(bytes: Buffer, buffer: number | undefined): void {
     const sink = this.sink
     const { length } = bytes
@@ -300,7 +301,7 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
     this.#returnWindow()
   }
 
-  /** Half of the window at a time, so that there is not a frame for each that came. */
+  /** Returns half of the window at a time, so that not every frame causes a WINDOW_UPDATE. */
   #returnWindow(): void {
     if (this.returned * 2 < this.room || this.hasEnded || this.isGone) return
     const growth = this.isFlowing ? windowGrowth(this.room, this.#limits) : 0
@@ -320,19 +321,19 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
     sink.end(trailers)
   }
 
-  /** Nothing more is read of the request; the response is up to whoever began the exchange. */
-  #unreadable(word: RefusalWord): void {
+  /** Stops reading the request; the owner of the exchange is responsible for the response. */
+  #unreadable(word: RejectionWord): void {
     const sink = this.sink
     this.sink = undefined
     this.deadline = Number.POSITIVE_INFINITY
-    this.#events.unreadable(this, refusalOf(refuse(word)))
+    this.#events.unreadable(this, rejectionOf(reject(word)))
     sink?.abort(word)
   }
 
   /**
-   * Gives the client time for what is its turn; the upstream has its own deadlines. A stream both
-   * ways may be quiet for as long as it likes: whether the client is there is asked with PING. Half
-   * a tunnel may not stay for ever.
+   * Sets a deadline while the gateway waits for the client; the upstream has its own deadlines. A
+   * bidirectional stream may be quiet for as long as it likes: PING detects dead clients. A
+   * half-closed tunnel must not last forever.
    */
   #awaitClient(): void {
     const { bodyTimeout, writeTimeout } = this.#limits
@@ -349,13 +350,13 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
     this.gone(reason)
   }
 
-  /** The exchange ends before its response was whole. */
+  /** Ends the exchange before its response is complete. */
   #stop(reason: string): void {
     if (this.isOver) return
     this.isOver = true
     const sink = this.sink
     this.sink = undefined
-    // First why: to the sink alone it would look like the upstream's doing.
+    // The reason first: to the sink alone, it would look like a fault of the upstream.
     this.#events.aborted(this, reason)
     sink?.abort(reason)
   }

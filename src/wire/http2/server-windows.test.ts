@@ -18,7 +18,7 @@ const HEAD = fieldBlock([
   [':path', '/'],
 ])
 
-/** Sends a body as the windows allow, and tells how they grew. */
+/** Sends a body as the windows allow, and returns how they grew. */
 async function upload(length: number, takes: (received: number) => boolean) {
   const [client, server] = duplexPair()
   const updates: number[] = []
@@ -39,7 +39,7 @@ async function upload(length: number, takes: (received: number) => boolean) {
         false,
       )
     },
-    refused: () => {},
+    rejected: () => {},
     unreadable: () => {},
     aborted: () => {},
     drained: () => {},
@@ -83,7 +83,7 @@ describe('the window of a stream', () => {
     const length = 8 * HTTP2_LIMITS.connectionWindow
     const { updates, received, maxInFlight } = await upload(length, () => true)
     assert.equal(received, length)
-    // One for each half of a window that has grown, and a few until then.
+    // One per half of the grown window, and a few before that.
     assert.ok(updates.length <= 20, `${updates.length} frames`)
     assert.ok(maxInFlight <= HTTP2_LIMITS.connectionWindow, `${maxInFlight} bytes`)
     assert.ok(maxInFlight > 2 * HTTP2_LIMITS.streamWindow, `${maxInFlight} bytes`)

@@ -50,7 +50,7 @@ describe('TLS that chose h2', { skip: WITHOUT_OPENSSL }, () => {
         )
       },
       unreadable: () => {},
-      refused: () => {},
+      rejected: () => {},
       aborted: () => {},
       drained: () => {},
       finished: () => void seen.push('finished'),
@@ -98,7 +98,7 @@ describe('what conforming clients do is no flood', () => {
       ],
     ],
     [
-      // As clients of gRPC do to find out how much is on the way.
+      // gRPC clients do this to estimate bandwidth.
       'a PING for each response',
       (id: number) => [frame(HEADERS, FLAGS.ends, id, HEAD), frame(PING, 0, 0, Buffer.alloc(8))],
     ],
@@ -122,7 +122,7 @@ describe('what conforming clients do is no flood', () => {
   })
 })
 
-/** Gives a server the frames of each turn, and responds to its requests. */
+/** Sends a server the frames of each turn, and responds to its requests. */
 async function serveFrames(
   framesOf: (id: number) => readonly Buffer[],
   turns: number,
@@ -141,7 +141,7 @@ async function serveFrames(
       downstream.readBody({ write: () => true, end, abort: () => {} }, false)
     },
     unreadable: () => {},
-    refused: () => {},
+    rejected: () => {},
     aborted: () => {},
     drained: () => {},
     finished: () => {},
@@ -154,7 +154,7 @@ async function serveFrames(
   client.write(frame(SETTINGS, 0, 0, Buffer.alloc(0)))
   for (let i = 0; i < turns && floods.length === 0; i++) {
     client.write(Buffer.concat(framesOf(2 * i + 1)))
-    // What it says has left before it is told more.
+    // The server's frames are sent before it receives more.
     for (let wait = 0; wait < 3; wait++) await turn()
     client.write(frame(WINDOW_UPDATE, 0, 0, Buffer.from([0, 0, 0, 8])))
   }

@@ -1,5 +1,5 @@
 // HOT PATH: one client's HTTP/2 connection. Guarded by bench/proxy.ts.
-// Liberties: streams are used again; frames of all of them leave together.
+// Liberties: streams are reused; frames of all streams share writes.
 
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
@@ -33,16 +33,16 @@ import {
 import { connectionError } from './resets.ts'
 import { ServerFrames } from './server-frames.ts'
 
-/** How often a connection is looked at. */
+/** How often a connection is checked. */
 const PERIOD = 1_000
-/** Bytes of a turn of the event loop that are no large body's. */
+/** With fewer bytes in a turn of the event loop, there is no large body among them. */
 const LITTLE = 8_192
 const ALIVE = Buffer.from('alive?\0\0')
 const LEAVING = Buffer.from('leaving\0')
 
 /**
- * One client's HTTP/2 connection: TLS that chose `h2`, or plain with prior knowledge. Its requests
- * are given to the owner one by one, as those of any other connection.
+ * One client's HTTP/2 connection: TLS with ALPN `h2`, or plaintext with prior knowledge. Its
+ * requests are passed to the owner one by one, as those of any other connection.
  */
 export class ServerSession extends ServerFrames implements Timed {
   readonly socket: Socket
@@ -54,13 +54,13 @@ export class ServerSession extends ServerFrames implements Timed {
   #idleSince = this.#openedAt
   #heardAt = this.#openedAt
   #pingedAt = 0
-  /** Since when nothing is read of a client that does not read, or 0. */
+  /** When the gateway stopped reading because the client does not read, or 0. */
   #pausedAt = 0
-  /** Bytes of the preface that have come. */
+  /** Bytes of the preface that have arrived. */
   #prefaced = 0
   #isClosed = false
   #leavingSince = 0
-  /** The head that is waited for, and since when. */
+  /** The stream with an incomplete head, and since when. */
   #awaited = 0
   #awaitedSince = 0
   #isLeft = false
@@ -92,13 +92,13 @@ export class ServerSession extends ServerFrames implements Timed {
     const broke = (error: unknown) => events.broke?.(undefined, error)
     const on = guardedEvents(socket, broke)
     this.#receive = guarded(socket, broke, (bytes: Buffer) => this.#read(bytes))
-    // What was read before the session began comes by events, and all where nothing can be lent.
+    // Bytes read before the session began arrive as events, as do all if buffers cannot be lent.
     socket.on('data', this.#receive)
     this.reads?.use(this)
     on('drain', () => this.#onDrain())
     on('end', () => {
       this.reads?.flush()
-      // Half a connection is of no use: what the client cannot say any more it would have to say.
+      // A half-closed connection is useless: the client could not send what HTTP/2 requires of it.
       socket.destroy()
     })
     on('error', () => this.#onClose())
@@ -108,8 +108,9 @@ export class ServerSession extends ServerFrames implements Timed {
   }
 
   /**
-   * Tells the client to open no more streams; closes when those under way are over. RFC 9113 §6.8:
-   * streams that the client opens before it reads this are served, so the last one is named later.
+   * Announces that the client must open no more streams; closes when open ones are over. RFC 9113
+   * §6.8: streams that the client opens before it reads this are served, so the last one is named
+   * later.
    */
   drain(): void {
     if (this.isOver || this.#leavingSince > 0) return
@@ -152,7 +153,7 @@ export class ServerSession extends ServerFrames implements Timed {
     else this.#checkAlive(now)
   }
 
-  /** An error of the connection: it is told, and nothing more is read. */
+  /** A connection error: the client gets GOAWAY, and nothing more is read. */
   fail(code: number): void {
     if (this.isOver) return
     this.observer.counted('session-error')
@@ -175,7 +176,7 @@ export class ServerSession extends ServerFrames implements Timed {
 
   receive(bytes: Buffer, from = 0, to: number = bytes.length): void {
     this.#receive(keepable(bytes, from, to))
-    // Little came at once: whatever is under way needs no large buffer of its own for now.
+    // A short read: the current exchanges need no large buffer for now.
     if (to - from < LITTLE && this.reads !== undefined) this.reads.isResting = true
   }
 
@@ -199,7 +200,7 @@ export class ServerSession extends ServerFrames implements Timed {
     }
   }
 
-  /** Requests that get their response at once would fill the memory with what their client does not read. */
+  /** Requests with immediate responses would fill the memory if their client does not read. */
   get #isCrowded(): boolean {
     return this.socket.writableLength > this.limits.unread
   }
@@ -213,7 +214,7 @@ export class ServerSession extends ServerFrames implements Timed {
     this.output.pump()
   }
 
-  /** Names the last stream that is served, and ends when all are over. */
+  /** Names the last stream that is served, and ends the connection when all streams are over. */
   #leave(): void {
     if (this.#isLeft || this.isOver) return
     this.#isLeft = true
@@ -228,7 +229,7 @@ export class ServerSession extends ServerFrames implements Timed {
     if (this.#isLeft) this.#end()
   }
 
-  /** Until a head is whole, nothing else can come on the connection. */
+  /** Until a head is complete, no other frame is allowed on the connection. */
   #isHeadLate(now: number): boolean {
     const { unfinishedHead } = this
     if (unfinishedHead === 0 || unfinishedHead !== this.#awaited) {
@@ -246,7 +247,7 @@ export class ServerSession extends ServerFrames implements Timed {
     this.drain()
   }
 
-  /** A client that is waiting says nothing, and so does one that is no more: ask. */
+  /** A waiting client is as silent as a dead one, so the gateway sends a PING. */
   #checkAlive(now: number): void {
     const { pingInterval, pingTimeout } = this.limits
     if (this.#pingedAt > 0) {
@@ -271,7 +272,7 @@ export class ServerSession extends ServerFrames implements Timed {
     this.destroy()
   }
 
-  /** Says goodbye: what is on its way leaves, and nothing more is read. */
+  /** Closes gracefully: pending bytes are written, and nothing more is read. */
   #end(): void {
     if (this.isOver) return
     this.isOver = true

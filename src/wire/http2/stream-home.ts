@@ -3,27 +3,27 @@ import type { ResponseHead } from '../http1/response-head.ts'
 import type { ResponseEvents } from '../upstream-connection.ts'
 import type { ClientStream } from './client-stream.ts'
 
-/** What a stream asks of the connection that it is of. */
+/** The connection as its streams use it. */
 export interface StreamHome {
   readonly scheme: 'http' | 'https'
-  /** For requests that name no host. */
+  /** For requests without a host. */
   readonly authority: string
   readonly limits: HeadLimits
   readonly streamWindow: number
-  /** RFC 8441 §3: whether the upstream says that it knows the extended CONNECT. */
+  /** RFC 8441 §3: whether the upstream supports extended CONNECT. */
   readonly allowsConnect: boolean
-  /** Opens the stream and its output; false where the connection takes no more. */
+  /** Opens the stream and its output; returns false if the connection accepts no more streams. */
   begin(stream: ClientStream): boolean
-  /** Room for as many bytes on the connection. */
+  /** Returns bytes to the connection window. */
   returnWindow(byteCount: number): void
   returnStreamWindow(stream: ClientStream, byteCount: number): void
   reset(stream: ClientStream, code: number): void
-  /** Bytes were given to somebody who may need them for longer. */
+  /** `events` received lent bytes that it may need for longer. */
   lent(events: ResponseEvents): void
-  /** Something was told: once everything that came was read, the stream's `caughtUp` is called. */
+  /** Schedules the stream's `caughtUp` for when all received bytes have been processed. */
   told(stream: ClientStream): void
   takeHead(): ResponseHead
   returnHead(head: ResponseHead): void
-  /** Its room is free again. */
+  /** The place of the stream is free again. */
   left(stream: ClientStream): void
 }

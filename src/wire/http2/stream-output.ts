@@ -1,5 +1,5 @@
-// HOT PATH: a body on its way to the peer, as fast as the peer takes it. Guarded by bench/proxy.ts.
-// Liberties: what the peer has no window for is kept as it came, not copied; whoever lent it asks
+// HOT PATH: writes a body to the peer, as fast as the peer accepts it. Guarded by bench/proxy.ts.
+// Liberties: bytes that exceed the peer's window are kept without copying; their lender checks
 // `isHolding`.
 
 import { HIDDEN } from '../http1/field-names.ts'
@@ -8,46 +8,46 @@ import type { FrameOutput } from './frame-output.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
 import { DEFAULT_URGENCY, type Prioritized } from './priority.ts'
 
-/** The connection that all streams write to. */
+/** The output of a connection that all its streams write to. */
 export interface SharedOutput {
   readonly frames: FrameOutput
   readonly encoder: HpackEncoder
-  /** Bytes of the longest frame that the peer takes. */
+  /** Max bytes of a frame that the peer accepts. */
   readonly maxFrame: number
-  /** Bytes of bodies that the peer has room for. */
+  /** Body bytes that the peer has room for. */
   window: number
-  /** Counts what leaves, so that streams can take turns. */
+  /** Counts writes, so that streams can take turns. */
   served: number
-  /** The socket has as much as it should. */
+  /** Whether the socket has reached its high-water mark. */
   readonly isCongested: boolean
-  /** Frames were written: they leave soon. */
+  /** Frames were added: they are written soon. */
   schedule(): void
-  /** `flush` is called before they do. */
+  /** Calls `flush` before that. */
   flushLater(output: StreamOutput): void
-  /** `pump` is called when there may be room again. */
+  /** Calls `pump` when there may be room again. */
   wait(output: StreamOutput): void
-  /** The stream has ended on our side. */
+  /** The stream has ended on this side. */
   sent(output: StreamOutput): void
-  /** What was written has left, and there is room for more. */
+  /** The written bytes have left, and there is room for more. */
   drained(output: StreamOutput): void
 }
 
 export class StreamOutput implements Prioritized {
   id: number
   urgency: number = DEFAULT_URGENCY
-  // Who says nothing of it gets a share like everybody else.
+  // A stream without a priority gets an equal share.
   isIncremental = true
   servedAt = 0
-  /** Bytes of its body that the peer has room for. */
+  /** Body bytes that the peer has room for. */
   window: number
   bytesSent = 0
-  /** Whether whoever writes was told to wait. */
+  /** Whether the writer must wait for drain. */
   isBlocked = false
   readonly shared: SharedOutput
   protected hasBody = true
   protected isStopped = false
   #pending: Buffer[] | undefined = undefined
-  /** Bytes of the first one that have left. */
+  /** Bytes of the first one that have been sent. */
   #gone = 0
   #trailers: Fields | undefined = undefined
   #endsSoon = false
@@ -59,7 +59,7 @@ export class StreamOutput implements Prioritized {
     this.window = window
   }
 
-  /** Begins again, for another stream of the same connection. */
+  /** Resets it for another stream of the same connection. */
   reopen(id: number, window: number): void {
     this.id = id
     this.urgency = DEFAULT_URGENCY
@@ -77,12 +77,12 @@ export class StreamOutput implements Prioritized {
     this.#isEnded = false
   }
 
-  /** Whether something that was written is still needed. */
+  /** Whether written bytes are still needed. */
   get isHolding(): boolean {
     return this.#pending !== undefined
   }
 
-  /** The block that the encoder has leaves as a head. */
+  /** Sends the encoder's block as a head. */
   sendBlock(ends: boolean): void {
     const { frames, encoder, maxFrame } = this.shared
     frames.headers(this.id, encoder.bytes, encoder.length, ends, maxFrame)
@@ -102,7 +102,7 @@ export class StreamOutput implements Prioritized {
     return false
   }
 
-  /** The body is whole; trailers follow it where there are any. */
+  /** Ends the body; trailers follow it if there are any. */
   end(trailers: Fields | undefined): void {
     if (this.isStopped) return
     this.#trailers = trailers
@@ -110,7 +110,7 @@ export class StreamOutput implements Prioritized {
     if (this.#pending === undefined) this.#finish()
   }
 
-  /** What was held back leaves. */
+  /** Sends held-back data. */
   flush(): void {}
 
   /** There may be room again. */
@@ -119,7 +119,7 @@ export class StreamOutput implements Prioritized {
     const isMoving = this.#pending !== undefined && this.#send(this.#pending)
     if (this.#pending !== undefined) {
       this.shared.wait(this)
-      // A peer that takes little by little is not one that takes nothing.
+      // A slow peer is not a stalled one.
       if (isMoving && this.#endsSoon) this.shared.drained(this)
     } else if (this.#endsSoon) this.#finish()
     else if (this.shared.isCongested) this.shared.wait(this)
@@ -135,7 +135,7 @@ export class StreamOutput implements Prioritized {
     this.#trailers = undefined
   }
 
-  /** Mostly there is room, and nothing has to be kept. */
+  /** Usually there is room, and nothing has to be kept. */
   #sendNow(bytes: Buffer): void {
     const { shared } = this
     const { length } = bytes
@@ -152,7 +152,7 @@ export class StreamOutput implements Prioritized {
     this.#gone = Math.max(0, sent)
   }
 
-  /** Whether at least a kilobyte, or everything, has left. */
+  /** Returns whether at least a kilobyte, or everything, was sent. */
   #send(pending: Buffer[]): boolean {
     const { shared } = this
     const { frames, maxFrame } = shared
@@ -194,13 +194,13 @@ export class StreamOutput implements Prioritized {
   }
 }
 
-/** Whether there are any that are not hidden. */
+/** Whether there are trailers that are not hidden. */
 export function hasTrailers({ count, kinds }: Fields): boolean {
   for (let i = 0; i < count; i++) if (kinds[i] !== HIDDEN) return true
   return false
 }
 
-/** False where there are none to be written. */
+/** Returns false if there are no trailers to write. */
 function encodeTrailers(encoder: HpackEncoder, trailers: Fields): boolean {
   if (!hasTrailers(trailers)) return false
   encoder.begin()

@@ -89,7 +89,7 @@ describe('a stream to an upstream is used again', () => {
     await upstream.say(frame(RST_STREAM, 0, cut.stream.id, words(2)))
     const next = upstream.ask()
     assert.ok(next.stream !== left.stream && next.stream !== cut.stream)
-    // Whoever has it may still say that it is over.
+    // A caller that still has the stream may end it again.
     left.stream.abort()
     cut.stream.abort()
     await upstream.say(frame(HEADERS, ENDS_HEAD, next.stream.id, OK))

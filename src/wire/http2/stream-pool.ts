@@ -1,10 +1,10 @@
-/** Streams that a busy connection keeps for its next requests; one that is idle keeps none. */
+/** Max streams that a busy connection keeps for further requests; an idle one keeps none. */
 const MAX_FREE = 64
 
 /**
- * Streams of one connection that are over, for its next requests. A stream may end while frames are
- * read or written on its behalf, and whoever does that still looks at it: so it is free only when
- * `settle` is called, at a moment when nobody does.
+ * Ended streams of one connection, for reuse. A stream may end while frames are read or written on
+ * its behalf, and that code still accesses it: so it becomes free only when `settle` is called,
+ * when no such code is running.
  */
 export class StreamPool<Stream> {
   readonly #free: Stream[] = []
@@ -14,7 +14,7 @@ export class StreamPool<Stream> {
     return this.#free.pop()
   }
 
-  /** The stream is over, and nobody will call it again once those who do now have returned. */
+  /** The stream is over, and is not used again after the current calls have returned. */
   put(stream: Stream): void {
     if (this.#free.length + this.#ended.length < MAX_FREE) this.#ended.push(stream)
   }

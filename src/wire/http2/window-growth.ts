@@ -1,9 +1,9 @@
 import type { Http2Limits } from './limits.ts'
 
 /**
- * By how much the window of a stream grows whose body is taken as quickly as it comes: it doubles,
- * up to that of the connection, so that fewer frames tell the client to go on. What is held for one
- * that is not taken any more is bounded by the window of the connection as ever.
+ * The growth of a stream's window if its body is consumed as quickly as it arrives: the window
+ * doubles, up to that of the connection, so that fewer WINDOW_UPDATE frames are needed. If the body
+ * is no longer consumed, held bytes are still bounded by the connection window.
  */
 export function windowGrowth(window: number, { connectionWindow }: Http2Limits): number {
   return Math.max(0, Math.min(window, connectionWindow - window))

@@ -1,4 +1,4 @@
-/** CRC-32C (Castagnoli), as RFC 3720 has it; `crc` is that of what stands before. */
+/** CRC-32C (Castagnoli) as in RFC 3720; `crc` is that of the preceding bytes. */
 export function crc32c(bytes: Uint8Array, crc = 0): number {
   let sum = ~crc
   for (const byte of bytes) sum = (TABLE[(sum ^ byte) & 0xff] as number) ^ (sum >>> 8)

@@ -1,11 +1,11 @@
 import { readV1 } from './v1.ts'
 import { readV2 } from './v2.ts'
 
-/** Who the proxy in front says that it is connected with. */
+/** The connection that the proxy reports. */
 export interface ProxyHeader {
-  /** How many bytes it takes. */
+  /** Length of the header in bytes. */
   readonly length: number
-  /** Undefined where the proxy speaks for itself or knows no addresses. */
+  /** Undefined if the proxy itself is the client or knows no addresses. */
   readonly peers: ProxyPeers | undefined
 }
 
@@ -19,8 +19,8 @@ export interface ProxyEnd {
   readonly port: number
 }
 
-/** Why bytes are no header. Words are stable: logs have them. */
-export type ProxyRefusal =
+/** Why bytes are not a header. The words are stable, since logs contain them. */
+export type ProxyRejection =
   | 'no-header'
   | 'bad-line'
   | 'line-too-long'
@@ -35,15 +35,15 @@ export type ProxyRefusal =
   | 'bad-tlv'
   | 'bad-checksum'
 
-/** `more`: what came so far is a part of one. */
-export type ProxyOutcome = 'more' | ProxyRefusal | ProxyHeader
+/** `more`: the bytes so far are an incomplete header. */
+export type ProxyOutcome = 'more' | ProxyRejection | ProxyHeader
 
 export type ProxyVersions = 'V1' | 'V2' | 'All'
 
 /**
- * Reads the header of the PROXY protocol from the first bytes of a connection, in whatever
- * portions they came. `no-header` is said as soon as they cannot be one of these versions, so that
- * it may be optional. Never throws.
+ * Reads the PROXY protocol header from the first bytes of a connection, in any portions. Returns
+ * `no-header` as soon as the bytes cannot be one of these versions, so that the header can be
+ * optional. Never throws.
  */
 export function readProxyHeader(bytes: Uint8Array, versions: ProxyVersions): ProxyOutcome {
   const one = versions === 'V2' ? 'no-header' : readV1(bytes)

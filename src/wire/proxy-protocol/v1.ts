@@ -21,7 +21,7 @@ const CR = 13
 const LF = 10
 
 function readLine(line: string, length: number): ProxyOutcome {
-  // What follows is to be ignored, whatever it is.
+  // The rest of the line must be ignored.
   if (line === 'UNKNOWN' || line.startsWith('UNKNOWN ')) return { length, peers: undefined }
   const [protocol, source = '', destination = '', from = '', to = '', ...rest] = line.split(' ')
   const isAddress = protocol === 'TCP4' ? isIPv4 : protocol === 'TCP6' ? isPlainIPv6 : undefined
@@ -38,7 +38,7 @@ function readLine(line: string, length: number): ProxyOutcome {
   }
 }
 
-/** Zones mean something on one machine alone. */
+/** Zones are meaningful only on one machine. */
 function isPlainIPv6(text: string): boolean {
   return isIPv6(text) && !text.includes('%')
 }

@@ -33,15 +33,15 @@ function readWhole(bytes: Uint8Array, command: number): ProxyOutcome {
   const family = (bytes[13] as number) >> 4
   const transport = (bytes[13] as number) & 15
   const wanted = ADDRESS_LENGTHS[family]
-  // What came over a stream is not a datagram, and half of an unknown family says nothing.
+  // A TCP connection cannot carry a datagram, and a family or transport alone is meaningless.
   const isKnown = family === 0 ? transport === 0 : transport === STREAM
   if (command === PROXY && (wanted === undefined || !isKnown)) return 'bad-family'
-  // A proxy that speaks for itself may say anything here: it is skipped, not read.
+  // A LOCAL header may contain anything after this: it is skipped.
   if (command === LOCAL) return { length: bytes.length, peers: undefined }
   const start = HEAD + (wanted as number)
   if (start > bytes.length) return 'bad-length'
-  const refusal = family === 0 ? undefined : checkExtensions(bytes, start)
-  if (refusal !== undefined) return refusal
+  const rejection = family === 0 ? undefined : checkExtensions(bytes, start)
+  if (rejection !== undefined) return rejection
   if (family !== 1 && family !== 2) return { length: bytes.length, peers: undefined }
   const size = family === 1 ? 4 : 16
   return {
@@ -56,7 +56,7 @@ function readWhole(bytes: Uint8Array, command: number): ProxyOutcome {
 const CHECKSUM = 3
 const ZERO_CHECKSUM = new Uint8Array(4)
 
-/** Extensions fill the rest exactly; a checksum, where there is one, is right. */
+/** Extensions must fill the rest exactly; a checksum, if present, must be correct. */
 function checkExtensions(bytes: Uint8Array, start: number): 'bad-tlv' | 'bad-checksum' | undefined {
   let at = start
   let checksumAt = 0
@@ -72,7 +72,7 @@ function checkExtensions(bytes: Uint8Array, start: number): 'bad-tlv' | 'bad-che
     at = end
   }
   if (checksumAt === 0) return undefined
-  // It is the sum of the header in which zeros stand in its own place.
+  // The checksum is computed with zeros in its own place.
   const before = crc32c(bytes.subarray(0, checksumAt))
   const sum = crc32c(bytes.subarray(checksumAt + 4), crc32c(ZERO_CHECKSUM, before))
   const said = ((uint16(bytes, checksumAt) << 16) | uint16(bytes, checksumAt + 2)) >>> 0

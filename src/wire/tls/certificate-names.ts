@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto'
 
-/** The DNS names that a certificate is for, in lower case; `*.` at the front of some. */
+/** The DNS names of a certificate, in lower case; some begin with `*.`. */
 export function certificateNames(pem: string): readonly string[] {
   const { subjectAltName, subject } = new X509Certificate(pem)
   const names = (subjectAltName ?? '').split(', ').flatMap((name) => match(/^DNS:(.+)$/, name))
-  // RFC 6125 §6.4.4: the common name counts where there is no other.
+  // RFC 6125 §6.4.4: the common name counts only if there is no other name.
   return names.length > 0 ? names : subject.split('\n').flatMap((line) => match(/^CN=(.+)$/, line))
 }
 
@@ -13,16 +13,16 @@ function match(pattern: RegExp, text: string): readonly string[] {
   return found === undefined ? [] : [found.toLowerCase()]
 }
 
-/** Which of several things a server name means: by its whole name, else by its wildcard. */
+/** Maps server names to values: by the exact name, or else by a wildcard. */
 export class NameTable<T> {
   readonly #byName = new Map<string, T>()
 
-  /** Of two with the same name the first holds. */
+  /** Of two values with the same name, the first wins. */
   add(names: readonly string[], value: T): void {
     for (const name of names) if (!this.#byName.has(name)) this.#byName.set(name, value)
   }
 
-  /** A wildcard stands for one label: RFC 6125 §6.4.3. */
+  /** A wildcard matches one label: RFC 6125 §6.4.3. */
   find(name: string): T | undefined {
     const exact = this.#byName.get(name)
     if (exact !== undefined) return exact

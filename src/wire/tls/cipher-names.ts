@@ -1,6 +1,6 @@
 /**
- * Suites as OpenSSL calls them. Those of TLS 1.2 have another name there than in the registry of
- * IANA (RFC 5289 has `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`); both are taken.
+ * The OpenSSL names of cipher suites. For TLS 1.2 they differ from the names in the IANA registry
+ * (RFC 5289 has `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`); both are accepted.
  */
 export function cipherList(names: readonly string[]): string {
   return names.map(openSslName).join(':')
@@ -14,7 +14,7 @@ function openSslName(name: string): string {
     .replace(/^(AES|CAMELLIA|ARIA)_(128|256)/, '$1$2')
     .replace(/^CHACHA20_POLY1305_SHA256$/, 'CHACHA20_POLY1305')
     .replace('_CBC_SHA', '_SHA')
-  // The exchange of keys by RSA alone is not named at all.
+  // Plain RSA key exchange is omitted from the name.
   const prefix = exchange === 'RSA' ? '' : `${exchange}-`
   return `${prefix}${short}`.replaceAll('_', '-')
 }

@@ -3,7 +3,7 @@ import type { X509Certificate } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { clientCertificate } from './client-certificate.ts'
 
-/** As Node reads a certificate whose subject has these parts. */
+/** A certificate with this subject, as Node parses it. */
 function withSubject(subject: Readonly<Record<string, string | readonly string[]>>) {
   return {
     subject: '',

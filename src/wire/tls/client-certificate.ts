@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto'
 import type { ClientCertificate } from '../../exchange/connection.ts'
 
-/** What rules can read of a certificate that was verified. */
+/** The attributes of a verified certificate that rules can read. */
 export function clientCertificate(certificate: X509Certificate): ClientCertificate {
   const names = alternativeNames(certificate.subjectAltName ?? '')
   return {
@@ -14,22 +14,24 @@ export function clientCertificate(certificate: X509Certificate): ClientCertifica
   }
 }
 
-/** RFC 4514: the most specific part first. OpenSSL has one on each line, the least specific first. */
+/**
+ * RFC 4514: the most specific part first. OpenSSL writes one per line, the least specific first.
+ */
 function distinguishedName(lines: string | undefined): string {
   return (lines ?? '').split('\n').reverse().join(',')
 }
 
 function commonName(certificate: X509Certificate): string | undefined {
   const { CN } = certificate.toLegacyObject().subject as { CN?: string | string[] }
-  // Of several, none is the one that was meant; RFC 5280 allows no empty one, so that is none either.
+  // With several CNs, none is authoritative; RFC 5280 forbids empty ones, which count as none.
   return typeof CN === 'string' && CN !== '' ? CN : undefined
 }
 
 const KINDS = ['DNS:', 'IP Address:', 'URI:', 'email:']
 
 /**
- * The list is text, with a comma between names. A name that has something in it that could be taken
- * for another one is quoted there, as a string of JSON.
+ * Parses Node's comma-separated list of names. A name with characters that could be mistaken for a
+ * separator is quoted as a JSON string.
  */
 function alternativeNames(text: string): readonly string[] {
   const names: string[] = []
@@ -41,7 +43,7 @@ function alternativeNames(text: string): readonly string[] {
     const plain = quoted ?? value.split(', ', 1)[0] ?? ''
     if (kind !== '' && plain !== '') names.push(quoted === undefined ? plain : unquoted(quoted))
     rest = value.slice(plain.length).replace(/^, /, '')
-    // A kind of name that is unknown to us, and empty: there is nothing more to be read.
+    // An unknown and empty kind of name: there is nothing more to read.
     if (kind === '' && plain === '') break
   }
   return names
@@ -55,7 +57,7 @@ function unquoted(text: string): string {
   }
 }
 
-/** SPIFFE X.509-SVID §2: one URI, and it is the identity. With two there is none. */
+/** SPIFFE X.509-SVID §2: exactly one URI, which is the identity. With two, there is none. */
 function spiffeId(names: readonly string[]): string | undefined {
   const ids = names.filter((name) => name.startsWith('spiffe://'))
   return ids.length === 1 ? ids[0] : undefined

@@ -1,18 +1,20 @@
-/** What the first message of a TLS client says, before anything is encrypted. */
+/** The content of a TLS client's first message, before anything is encrypted. */
 export interface ClientHello {
-  /** In lower case and without a dot at the end; undefined where there is none. */
+  /** In lower case without a trailing dot; undefined if there is none. */
   readonly serverName: string | undefined
   readonly alpn: readonly string[]
-  /** The versions that it speaks, as numbers of the protocol (0x0304 is TLS 1.3). */
+  /** The supported versions, as protocol numbers (0x0304 is TLS 1.3). */
   readonly versions: readonly number[]
 }
 
-/** `more`: what came so far is a part of one. Bytes are never consumed: TLS reads them again. */
+/** `more`: the bytes so far are incomplete. Bytes are never consumed: TLS reads them again. */
 export type HelloOutcome = 'more' | 'not-tls' | 'malformed' | ClientHello
 
-/** Keys of several kinds and a long ticket fit; more is not kept for somebody unknown. */
+/**
+ * Enough for several kinds of keys and a long ticket; no more is buffered for an unknown client.
+ */
 export const LONGEST_HELLO = 16_384
-/** The same with the heads of its records, of which there may be one for every other byte. */
+/** The same with record headers, of which there may be one for every other byte. */
 const LONGEST_WIRE = 65_536
 
 const HANDSHAKE_RECORD = 22
@@ -22,19 +24,19 @@ const MESSAGE_HEAD = 4
 const LONGEST_FRAGMENT = 16_384
 
 /**
- * Reads a ClientHello from the bytes of a connection, which may come in any portions and be
- * spread over any number of records. RFC 8446 §4.1.2 and §5.1, RFC 6066 §3, RFC 7301. Never
- * throws. What two readers could take for two names is malformed.
+ * Reads a ClientHello from the bytes of a connection, which may arrive in any portions and be
+ * spread over any number of records. RFC 8446 §4.1.2 and §5.1, RFC 6066 §3, RFC 7301. Never throws.
+ * A message that two parsers could read as two different names is malformed.
  */
 export class HelloReader {
-  /** The message out of its records, as far as it came, where it is spread over several. */
+  /** The message without record headers, as far as received. */
   #message = NO_BYTES
   #length = 0
-  /** How far the bytes of the connection were read, and how many more are of the same record. */
+  /** The position in the connection's bytes, and the remaining bytes of the current record. */
   #at = 0
   #left = 0
 
-  /** Takes all bytes that came since the beginning; looks only at those that are new. */
+  /** Takes all bytes since the beginning; reads only the new ones. */
   read(bytes: Uint8Array): HelloOutcome {
     return (this.#at === 0 && readAtOnce(bytes)) || this.#readOn(bytes)
   }
@@ -43,7 +45,7 @@ export class HelloReader {
     for (;;) {
       if (this.#left === 0) {
         const left = recordLength(bytes, this.#at)
-        // Who began with a record of TLS and goes on otherwise is no client of anything else.
+        // A client that began with a TLS record does not use another protocol.
         if (left === 'not-tls' && this.#length > 0) return 'malformed'
         if (typeof left === 'string') return left
         this.#at += RECORD_HEAD
@@ -73,7 +75,7 @@ export class HelloReader {
   }
 }
 
-/** Nearly every ClientHello is one record that came whole: it is read where it is. */
+/** Nearly every ClientHello is one complete record: it is read in place. */
 function readAtOnce(bytes: Uint8Array): HelloOutcome | undefined {
   const left = recordLength(bytes, 0)
   if (typeof left === 'string') return undefined
@@ -83,7 +85,10 @@ function readAtOnce(bytes: Uint8Array): HelloOutcome | undefined {
   return readMessage(bytes, RECORD_HEAD + MESSAGE_HEAD, RECORD_HEAD + wanted)
 }
 
-/** How long a message is with its head, of which `length` bytes came; that of the head before. */
+/**
+ * The length of a message with its header, of which `length` bytes arrived; or of the header alone,
+ * if that is incomplete.
+ */
 function wantedOf(bytes: Uint8Array, at: number, length: number): number | 'not-tls' | 'malformed' {
   if (bytes[at] !== CLIENT_HELLO) return 'not-tls'
   if (length < MESSAGE_HEAD) return MESSAGE_HEAD
@@ -98,11 +103,11 @@ function recordLength(bytes: Uint8Array, at: number): number | 'more' | 'not-tls
   if (at + 1 < bytes.length && bytes[at + 1] !== 3) return 'not-tls'
   if (at + RECORD_HEAD > bytes.length) return 'more'
   const length = uint16(bytes, at + 3)
-  // RFC 8446 §5.1: no empty fragments of handshakes; they would be a way to make us read for ever.
+  // RFC 8446 §5.1: no empty handshake fragments; they could make the gateway read forever.
   return length === 0 || length > LONGEST_FRAGMENT ? 'malformed' : length
 }
 
-/** A cursor over a part of a message; the first read beyond its end is remembered. */
+/** A cursor over a part of a message; a read beyond its end clears `isWhole`. */
 class Reader {
   readonly bytes: Uint8Array
   at: number
@@ -119,7 +124,7 @@ class Reader {
     return this.at === this.end
   }
 
-  /** Goes on behind so many bytes; says where they begin. */
+  /** Skips so many bytes; returns where they begin. */
   skip(length: number): number {
     const start = this.at
     if (start + length > this.end) {
@@ -131,7 +136,7 @@ class Reader {
     return start
   }
 
-  /** The next bytes for a reader of their own; none where they are not all there. */
+  /** A reader for the next bytes; empty if they are incomplete. */
   part(length: number): Reader {
     const start = this.skip(length)
     return new Reader(this.bytes, start, this.at)
@@ -163,7 +168,7 @@ function readMessage(bytes: Uint8Array, at: number, end: number): ClientHello | 
   // Before TLS 1.3 a ClientHello could end here.
   if (reader.isAtEnd) return { serverName: undefined, alpn: [], versions: [version] }
   const length = reader.uint16()
-  // With no bytes behind them they must be all there are.
+  // The extensions must be exactly the rest of the message.
   if (!reader.isWhole || length !== end - reader.at) return 'malformed'
   return readExtensions(reader, version)
 }
@@ -181,7 +186,7 @@ function readExtensions(reader: Reader, version: number): ClientHello | 'malform
     const kind = reader.uint16()
     const length = reader.uint16()
     const begin = reader.skip(length)
-    // RFC 8446 §4.2: none comes twice. Of two names one would be believed here, one elsewhere.
+    // RFC 8446 §4.2: extensions are unique. With two names, two servers could use different ones.
     if (!reader.isWhole || seen.has(kind)) return 'malformed'
     seen.add(kind)
     if (kind !== SERVER_NAME && kind !== ALPN && kind !== SUPPORTED_VERSIONS) continue
@@ -198,12 +203,12 @@ function readServerName(reader: Reader): string | undefined {
   const list = reader.part(reader.uint16())
   const kind = list.uint8()
   const name = nameOf(list.part(list.uint16()))
-  // RFC 6066 §3: one name of a kind, and there is but one kind.
+  // RFC 6066 §3: one name per type, and there is only one type.
   if (kind !== 0 || !list.isWhole || !list.isAtEnd || name === undefined) reader.isWhole = false
   return name
 }
 
-/** Letters, digits, hyphens, underscores and single dots; a last dot means the same without it. */
+/** Letters, digits, hyphens, underscores and single dots; a trailing dot is ignored. */
 function nameOf({ bytes, at, end: last }: Reader): string | undefined {
   if (at === last || last - at > 255) return undefined
   const end = bytes[last - 1] === DOT ? last - 1 : last

@@ -1,4 +1,4 @@
-/** Why a handshake with a client failed. Words are stable: metrics have them. */
+/** Why a handshake with a client failed. The words are stable, since metrics contain them. */
 export type HandshakeFailure =
   | 'version'
   | 'cipher'
@@ -32,10 +32,10 @@ const BY_CODE: Readonly<Record<string, HandshakeFailure>> = {
   ETIMEDOUT: 'timeout',
 }
 
-/** What a client says that does not like ours. */
-const REFUSED = /ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_\w+|UNSUPPORTED_CERTIFICATE)$/
+/** Alerts of a client that rejects the gateway's certificate. */
+const REJECTED = /ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_\w+|UNSUPPORTED_CERTIFICATE)$/
 
 export function handshakeFailure(code: string | undefined): HandshakeFailure {
   if (code === undefined) return 'malformed'
-  return BY_CODE[code] ?? (REFUSED.test(code) ? 'certificate-refused' : 'malformed')
+  return BY_CODE[code] ?? (REJECTED.test(code) ? 'certificate-refused' : 'malformed')
 }

@@ -33,7 +33,9 @@ after(() => {
   for (const close of closing) close()
 })
 
-/** Ends TLS on what it accepts, after having read the first bytes and put them back; echoes. */
+/**
+ * Terminates TLS on accepted sockets, after reading the first bytes and putting them back; echoes.
+ */
 async function serve(options: TerminatorOptions, keys = new TicketKeys(), timeout = 2_000) {
   const deadlines = new Deadlines(10)
   const sockets = new Set<Socket>()
@@ -78,8 +80,8 @@ async function greet(port: number, options: ConnectionOptions): Promise<TLSSocke
   return socket
 }
 
-/** The word of the failure that the server saw. */
-async function refused(own: TestServer, options: ConnectionOptions): Promise<string> {
+/** The failure that the server reported. */
+async function rejected(own: TestServer, options: ConnectionOptions): Promise<string> {
   const before = own.failures.length
   const socket = connect({
     port: own.port,
@@ -130,7 +132,7 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
       socket.destroy()
       assert.equal(own.secured.at(-1)?.protocol, chosen)
     }
-    assert.equal(await refused(own, { ALPNProtocols: ['spdy/3'] }), 'alpn')
+    assert.equal(await rejected(own, { ALPNProtocols: ['spdy/3'] }), 'alpn')
   })
 
   it('without protocols of ours none is chosen, whatever the client offers', async () => {
@@ -164,11 +166,11 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
     assert.equal(own.secured[0]?.cipher, 'TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384')
     assert.equal((socket.getEphemeralKeyInfo() as { name?: string }).name, 'secp384r1')
     socket.destroy()
-    assert.equal(await refused(own, { minVersion: 'TLSv1.3' }), 'version')
-    assert.equal(await refused(own, { ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' }), 'cipher')
-    assert.equal(await refused(own, { ecdhCurve: 'X25519' }), 'cipher')
+    assert.equal(await rejected(own, { minVersion: 'TLSv1.3' }), 'version')
+    assert.equal(await rejected(own, { ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' }), 'cipher')
+    assert.equal(await rejected(own, { ecdhCurve: 'X25519' }), 'cipher')
     const newest = await serve({ ...one, minVersion: '1.3' })
-    assert.equal(await refused(newest, { maxVersion: 'TLSv1.2' }), 'version')
+    assert.equal(await rejected(newest, { maxVersion: 'TLSv1.2' }), 'version')
   })
 
   describe('client certificates', () => {
@@ -208,7 +210,7 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
       for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
         it(`${mode}, ${who}, ${maxVersion}: ${outcome}`, async () => {
           const own = await serve(clients(mode))
-          assert.equal(await refused(own, { ...pair, maxVersion }), outcome)
+          assert.equal(await rejected(own, { ...pair, maxVersion }), outcome)
           assert.equal(own.secured.length, 0)
         })
       }
@@ -243,8 +245,8 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
     it('Require: invalid ones are never ignored', async () => {
       const { clients: required, ...rest } = clients('Require')
       const own = await serve({ ...rest, clients: { ...required, ignoresInvalid: true } })
-      assert.equal(await refused(own, bad), 'client-certificate-invalid')
-      assert.equal(await refused(own, {}), 'client-certificate-missing')
+      assert.equal(await rejected(own, bad), 'client-certificate-invalid')
+      assert.equal(await rejected(own, {}), 'client-certificate-missing')
     })
 
     it('a resumed session is still that of its client', async () => {
@@ -261,7 +263,7 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
       const open = await serve(one, keys)
       const closed = await serve(clients('Require'), keys)
       const session = await sessionOf(open.port, {})
-      assert.equal(await refused(closed, { session }), 'client-certificate-missing')
+      assert.equal(await rejected(closed, { session }), 'client-certificate-missing')
     })
   })
 

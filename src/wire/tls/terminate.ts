@@ -20,18 +20,20 @@ import { type HandshakeFailure, handshakeFailure } from './handshake-failure.ts'
 import type { TicketKeys } from './ticket-keys.ts'
 
 export interface TerminatorOptions {
-  /** PEM; the first one is for whoever asks for no name, or for one that none of them has. */
+  /**
+   * PEM; the first one is for clients that send no server name, or one that matches no certificate.
+   */
   readonly certificates: readonly { readonly cert: string; readonly key: string }[]
-  /** Authorities of client certificates; undefined: clients are not asked for any. */
+  /** CAs for client certificates; undefined: no certificate is requested. */
   readonly clients:
     | {
         readonly ca: string
         readonly mode: 'Require' | 'Optional'
-        /** With `Optional`: one that is not valid is as good as none. */
+        /** With `Optional`: an invalid certificate is treated as none. */
         readonly ignoresInvalid?: true
       }
     | undefined
-  /** None: whatever the client offers, nothing is chosen. */
+  /** Empty: no protocol is negotiated, whatever the client offers. */
   readonly alpn: readonly string[]
   readonly minVersion: '1.2' | '1.3' | undefined
   readonly maxVersion: '1.2' | '1.3' | undefined
@@ -39,27 +41,27 @@ export interface TerminatorOptions {
   readonly keyExchangeGroups: readonly string[] | undefined
 }
 
-/** What a handshake came to. */
+/** The result of a handshake. */
 export interface Secured {
   readonly version: string
   readonly cipher: string
-  /** Empty where none was chosen. */
+  /** Empty if none was negotiated. */
   readonly protocol: string
   readonly isResumed: boolean
-  /** One that was verified, or none at all. */
+  /** A verified certificate, or undefined. */
   readonly certificate: ClientCertificate | undefined
   readonly milliseconds: number
 }
 
 export interface TerminationEvents {
-  /** Nothing listens to it yet but for errors. From now on it is what has to be destroyed. */
+  /** The socket has no listeners except for errors. From now on, it is the one to destroy. */
   secured(socket: TLSSocket, secured: Secured): void
   failed(reason: HandshakeFailure, milliseconds: number): void
-  /** Something of ours threw in the middle of it; it is closed. */
+  /** The gateway's own code threw during the handshake; the socket is closed. */
   broke(error: unknown): void
 }
 
-/** Ends TLS on sockets that somebody else accepted, all in the same way. */
+/** Terminates TLS on accepted sockets with the same options. */
 export class Terminator {
   readonly #server: Server
   readonly #tickets: TicketKeys
@@ -69,7 +71,7 @@ export class Terminator {
   readonly #ignoresInvalid: boolean
   #epoch = Number.NaN
 
-  /** Throws where certificates, keys or names of suites are not what they should be. */
+  /** Throws if certificates, keys or names of suites are invalid. */
   constructor(options: TerminatorOptions, tickets: TicketKeys) {
     const { certificates, clients, alpn } = options
     const [first, ...others] = certificates.map((own) => contextOptions(options, own))
@@ -86,15 +88,16 @@ export class Terminator {
       ...(alpn.length > 0 ? { ALPNProtocols: [...alpn] } : {}),
       requestCert: this.#asksForCertificates,
       rejectUnauthorized: this.#isRequired,
-      // A ticket of a listener that asks for no certificate is no way into one that does.
+      // A ticket of a listener that requests no certificate must not be valid on one that does.
       sessionIdContext: this.#scope,
-      // The server has the context of the first certificate itself. To be asked for another one, TLS
-      // stops in the middle of each handshake and begins again.
+      // The server has the context of the first certificate itself. An SNI callback interrupts each
+      // handshake, so it is set only if there are further certificates.
       ...(contexts.length > 0 ? { SNICallback: chooseFrom(table, contexts) } : {}),
     })
     this.#server.on('secureConnection', (socket) => this.#secured(socket))
     this.#server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
-      // Where a certificate is required, a bad one is noticed below, and only closes the socket.
+      // If a certificate is required, Node detects an invalid one itself, and only closes the
+      // socket.
       const isBad = Boolean(socket.authorizationError)
       const reason = isBad ? 'client-certificate-invalid' : handshakeFailure(error.code)
       const handshake = handshakeOf(socket)
@@ -104,14 +107,14 @@ export class Terminator {
     })
   }
 
-  /** Bytes that were read of it already are to be put back before. */
+  /** Bytes that were already read must be put back first. */
   secure(socket: Socket, timeout: number, deadlines: Deadlines, events: TerminationEvents): void {
     const epoch = this.#tickets.epoch(Date.now())
     if (epoch !== this.#epoch) {
       this.#epoch = epoch
       this.#server.setTicketKeys(this.#tickets.key(this.#scope, epoch))
     }
-    // A client that has nothing more to say in the middle of a handshake is gone.
+    // A client that closes its side during a handshake is gone.
     socket.allowHalfOpen = false
     socket.on('close', release)
     new Handshake(socket, timeout, deadlines, events)
@@ -128,7 +131,7 @@ export class Terminator {
     socket.on('close', release)
     const shown = this.#asksForCertificates ? socket.getPeerX509Certificate() : undefined
     const own = this.#ignoresInvalid && !socket.authorized ? undefined : shown
-    // Where a certificate is optional, a bad one is still not as good as none, unless it is said so.
+    // If a certificate is optional, an invalid one is still rejected unless configured otherwise.
     if (own !== undefined && !socket.authorized)
       handshake.fail('client-certificate-invalid', socket)
     else if (own === undefined && this.#isRequired)
@@ -139,10 +142,10 @@ export class Terminator {
 
 type ChooseContext = NonNullable<TlsOptions['SNICallback']>
 
-/** Not the client's doing. */
+/** An error of the gateway, not of the client. */
 class OwnError extends Error {}
 
-/** One that is under way. */
+/** A handshake in progress. */
 class Handshake implements Timed {
   deadline: number
   slot = -1
@@ -167,7 +170,9 @@ class Handshake implements Timed {
     this.fail('timeout')
   }
 
-  /** Where TLS itself calls, it must be destroyed and not what it stands on: Node would crash. */
+  /**
+   * Inside a TLS callback, the TLS socket must be destroyed, not the one below: Node would crash.
+   */
   fail(reason: HandshakeFailure, socket: Socket = this.#socket): void {
     if (this.#isOver) return
     const milliseconds = this.#end()
@@ -196,7 +201,7 @@ class Handshake implements Timed {
     })
   }
 
-  /** Whoever knows why says so in a moment. */
+  /** Deferred, since an event with the reason may follow. */
   readonly #closed = (): void => {
     setImmediate(() => this.fail('reset'))
   }
@@ -211,14 +216,14 @@ class Handshake implements Timed {
   }
 }
 
-/** A socket below TLS knows what was begun on it: a WeakMap in old space would hold all of them. */
+/** Stored on the socket below TLS: the table of a WeakMap in old space would hold all of them. */
 const HANDSHAKE = Symbol('handshake')
 
 interface Begun {
   [HANDSHAKE]?: Handshake | undefined
 }
 
-/** A socket of TLS as Node makes it: it knows the one below. */
+/** A TLS socket as Node creates it: it refers to the socket below. */
 interface Layered {
   _parent?: Begun | undefined
 }
@@ -228,9 +233,9 @@ function handshakeOf(socket: TLSSocket): Handshake | undefined {
 }
 
 /**
- * Lets go of what belongs to a connection that is closed. Node gives the handle below a getter that
- * knows the socket of TLS, and V8 puts every getter into old space: with its listeners, the socket
- * would hold the whole connection, request and all, until all of the heap is collected.
+ * Releases everything that belongs to a closed connection. Node gives the handle below a getter
+ * that refers to the TLS socket, and V8 allocates getters in old space: with its listeners, the
+ * socket would retain the whole connection, including the request, until a full collection.
  */
 function release(this: Socket & Layered): void {
   this.removeAllListeners()
@@ -240,8 +245,8 @@ function release(this: Socket & Layered): void {
 }
 
 /**
- * Those of Node, of which TLS 1.3 prefers the one with SHA-256: processors have instructions for it,
- * and none for SHA-384, which each handshake computes some ten times.
+ * Node's defaults, except that for TLS 1.3 the suite with SHA-256 is preferred: processors have
+ * instructions for it, and none for SHA-384, which each handshake computes some ten times.
  */
 const USUAL_CIPHERS = [
   ...['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'],
@@ -266,7 +271,7 @@ function contextOptions(
   }
 }
 
-/** Each on its own, so that what is none is noticed. */
+/** Parses each certificate separately, so that invalid ones are detected. */
 function certificatesIn(pem: string): string[] {
   const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   if (found.length === 0) throw new Error('no CA certificate')
@@ -274,7 +279,7 @@ function certificatesIn(pem: string): string[] {
   return [...found]
 }
 
-/** Which certificate is for which names. */
+/** Maps names to certificates. */
 function tableOf(certificates: TerminatorOptions['certificates']): NameTable<number> {
   const table = new NameTable<number>()
   for (const [at, { cert, key }] of certificates.entries()) {
@@ -285,7 +290,7 @@ function tableOf(certificates: TerminatorOptions['certificates']): NameTable<num
   return table
 }
 
-/** `contexts`: of all certificates but the first. */
+/** `contexts`: those of all certificates except the first. */
 function chooseFrom(table: NameTable<number>, contexts: readonly SecureContext[]): ChooseContext {
   return (name, done) => {
     try {
@@ -296,7 +301,7 @@ function chooseFrom(table: NameTable<number>, contexts: readonly SecureContext[]
   }
 }
 
-/** All but the certificates: a renewed one leaves tickets as good as they were. */
+/** Excludes the certificates: tickets stay valid when one is renewed. */
 function scopeOf({ certificates: _, ...rest }: TerminatorOptions): string {
   return createHash('sha256').update(JSON.stringify(rest)).digest('hex').slice(0, 32)
 }

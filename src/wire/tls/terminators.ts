@@ -3,8 +3,8 @@ import { Terminator, type TerminatorOptions } from './terminate.ts'
 import type { TicketKeys } from './ticket-keys.ts'
 
 /**
- * Terminators by what they were made of. Connections keep the one that they began with, so another
- * certificate cuts nobody off.
+ * Caches terminators by their options. Connections keep the one that they began with, so a new
+ * certificate does not interrupt them.
  */
 export class Terminators {
   readonly #tickets: TicketKeys
@@ -15,7 +15,7 @@ export class Terminators {
     this.#tickets = tickets
   }
 
-  /** The one for these options, or what is wrong with them. */
+  /** Returns the terminator for these options, or what is wrong with them. */
   get(options: TerminatorOptions): Terminator | string {
     const key = createHash('sha256').update(JSON.stringify(options)).digest('base64')
     const made = this.#next.get(key) ?? this.#known.get(key) ?? this.#make(options)
@@ -23,7 +23,7 @@ export class Terminators {
     return made
   }
 
-  /** Forgets those that nobody asked for since the last time. */
+  /** Drops those that were not requested since the last call. */
   turn(): void {
     this.#known = this.#next
     this.#next = new Map()

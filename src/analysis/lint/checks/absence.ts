@@ -8,7 +8,7 @@ import { aboutRule, type Finding } from '../finding.ts'
 import { matchesOf, type RuleUse, type SurveyedPoint } from '../survey.ts'
 import { signedLeaves, subjectOf, termsOf, testedBy } from '../terms.ts'
 
-/** AZ002: a Deny rule that does not fire for who lacks what it compares. */
+/** AZ002: a Deny rule that does not match requests without the attribute that it compares. */
 export const openDeny: Check = function* ({ rules }) {
   for (const use of rules) {
     if (use.placed.rule.action !== 'Deny') continue
@@ -23,7 +23,7 @@ function absentInDeny(use: RuleUse): Finding | undefined {
   for (const leaf of signedLeaves(term)) {
     const attribute = subjectOf(leaf.term)
     if (attribute === undefined || !isNegative(leaf.term, leaf.wanted)) continue
-    // Whoever asks whether it is there has thought of its absence.
+    // A rule that tests whether it is present already takes its absence into account.
     if (tested.has(nameOf(attribute.steps))) continue
     const slips = use.at.filter((seen) => slipsThrough(seen, attribute))
     if (slips.length === 0) continue
@@ -44,7 +44,7 @@ function absentInDeny(use: RuleUse): Finding | undefined {
   return undefined
 }
 
-/** A condition that wants something not to be so: `x != 'a'`, `!(x in […])`, `!x`. */
+/** A condition that requires something to be false: `x != 'a'`, `!(x in […])`, `!x`. */
 function isNegative(term: Term, wanted: boolean): boolean {
   if (isBare(term)) return !wanted
   if (term.kind === 'equal') return term.negated === wanted
@@ -52,19 +52,19 @@ function isNegative(term: Term, wanted: boolean): boolean {
   return false
 }
 
-/** Nothing denies a request that lacks the attribute, and the whole set lets it pass. */
+/** No rule denies a request without the attribute, and the rules as a whole admit it. */
 function slipsThrough(seen: SurveyedPoint, attribute: Attribute): boolean {
   const { placed, reasoning, isWhole } = seen
   if (!isWhole || isMatched(seen, attribute)) return false
   const has = reasoning.isThere(attribute, placed)
   const lacks = negation(has)
   if (!reasoning.isImpossible(lacks, reasoning.matches(placed))) return false
-  // What is never there is told as such.
+  // An attribute that is never present is reported as such.
   if (reasoning.isImpossible(has)) return false
   return reasoning.solve(lacks, reasoning.admitted()).kind === 'possible'
 }
 
-/** The route takes only requests that have the header. */
+/** Whether the route matches only requests that have the header. */
 function isMatched({ placed, point }: SurveyedPoint, { steps }: Attribute): boolean {
   const [variable, field, name, ...rest] = steps
   if (variable !== 'request' || field !== 'headers' || rest.length > 0) return false
@@ -76,11 +76,11 @@ function isMatched({ placed, point }: SurveyedPoint, { steps }: Attribute): bool
 function testedNames(term: Term): readonly string[] {
   const attribute = testedBy(term)
   if (attribute === undefined) return []
-  // `has(jwt.a.b)` has thought of `jwt.a` too.
+  // `has(jwt.a.b)` also takes the absence of `jwt.a` into account.
   return attribute.steps.map((_, index) => nameOf(attribute.steps.slice(0, index + 1)))
 }
 
-/** An attribute that is a condition by itself. */
+/** Whether an attribute is a condition by itself. */
 function isBare(term: Term): boolean {
   return testedBy(term) === undefined && attributeOf(term) !== undefined
 }
@@ -91,7 +91,7 @@ function positive(text: string, term: Term): string {
   return term.kind === 'equal' && term.negated ? own.replace('!=', '==') : own
 }
 
-/** AZ006: an Allow or Require rule that holds for who lacks what it looks at. */
+/** AZ006: an Allow or Require rule that is true for requests without the attribute it tests. */
 export const openGrant: Check = function* ({ rules }) {
   for (const use of rules) {
     if (use.placed.rule.action === 'Deny') continue
@@ -126,7 +126,7 @@ export const openGrant: Check = function* ({ rules }) {
   }
 }
 
-/** Tests of something that are fine where it is absent: `!has(x) || …`, `has(x) ? … : true`. */
+/** Tests of attributes that may be absent: `!has(x) || …`, `has(x) ? … : true`. */
 function* absencesIn(term: Term): Generator<Term> {
   for (const { term: test, wanted } of signedLeaves(term)) {
     if (!wanted && isAlternative(term, test)) yield test
@@ -143,7 +143,7 @@ function isTrue(term: Term): boolean {
   return term.kind === 'constant' && term.value === true
 }
 
-/** Whether the term is one way among others: below an `||`. */
+/** Whether the test is one of several alternatives, below an `||`. */
 function isAlternative(term: Term, inner: Term): boolean {
   return [...termsOf(term)].some(
     (one) => one.kind === 'or' && [...termsOf(one)].some((below) => below === inner),

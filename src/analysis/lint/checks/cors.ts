@@ -6,7 +6,7 @@ import { layerAt } from '../../../reach/layers.ts'
 import type { Check } from '../check.ts'
 import { listed } from '../place.ts'
 
-/** AZ025: a browser sends no preflight to a route that asks for a header of the request itself. */
+/** AZ025: preflight requests do not reach a route that requires a header of the actual request. */
 export const preflightHeaders: Check = function* ({ model }) {
   for (const { name, policies, rules, origin } of model.routes) {
     for (const [index, rule] of rules.entries()) {
@@ -17,7 +17,7 @@ export const preflightHeaders: Check = function* ({ model }) {
       const [cors] = effectiveAt(layers, 'traffic').byKind.get('cors') ?? []
       if (cors === undefined || !rule.matches.every(({ headers }) => headers.length > 0)) continue
       const names = rule.matches.flatMap(({ headers }) => headers.map((one) => one.name))
-      // A browser does send these.
+      // Browsers do send these.
       if (names.every((one) => /^(?:host|origin)$/i.test(one))) continue
       yield {
         diagnostic: {
@@ -32,7 +32,7 @@ export const preflightHeaders: Check = function* ({ model }) {
   }
 }
 
-/** AZ026: any page may read what the user of a browser is shown. */
+/** AZ026: pages from any origin can read what the user of a browser can. */
 export const openOrigins: Check = function* ({ model }) {
   for (const { policies } of layersOf(model)) {
     for (const { value, origin } of policies.filter(isCors)) {

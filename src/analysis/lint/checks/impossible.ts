@@ -11,7 +11,7 @@ interface Problem {
   readonly hint: string
 }
 
-/** AZ022: a method, host or path compared with a text that it never is. */
+/** AZ022: a method, host or path compared with a string that it can never be. */
 export const impossibleTexts: Check = function* ({ rules }) {
   for (const { placed } of rules) {
     const found = impossibleIn(placed)
@@ -19,7 +19,7 @@ export const impossibleTexts: Check = function* ({ rules }) {
   }
 }
 
-/** The first comparison of a rule that no request makes true. */
+/** The first comparison of a rule that no request can satisfy. */
 export function impossibleIn(placed: PlacedRule): Finding | undefined {
   const { term: whole } = placed.condition
   for (const { term } of signedLeaves(whole)) {
@@ -39,7 +39,7 @@ export function impossibleIn(placed: PlacedRule): Finding | undefined {
   return undefined
 }
 
-/** Whether some request may make it come out so, as far as such comparisons alone can tell. */
+/** Whether a request may give the term this result, judging only by such comparisons. */
 function canBe(term: Term, wanted: boolean): boolean {
   switch (term.kind) {
     case 'constant':
@@ -67,18 +67,18 @@ const SUBJECTS: Readonly<Record<string, (text: string, isPrefix: boolean) => Pro
     'request.path': pathProblem,
   }
 
-/** `x == 'text'`, `x in ['text', …]` where none can be, and `x.startsWith('text')`. */
+/** `x == 'text'`, `x in ['text', …]` if no string is possible, and `x.startsWith('text')`. */
 function problemOf(term: Term): Problem | undefined {
   const [subject, texts] = comparisonOf(term) ?? []
   if (subject === undefined || texts === undefined || texts.length === 0) return undefined
   const check = SUBJECTS[nameOf(attributeOf(subject)?.steps ?? [])]
   const isPrefix = term.kind === 'call'
   const problems = texts.map((text) => check?.(text, isPrefix))
-  // Of several one that can be is enough.
+  // If there are several strings, one possible string is enough.
   return problems.includes(undefined) ? undefined : problems[0]
 }
 
-/** What is compared with constant texts, and with which. */
+/** The term that is compared with constant strings, and the strings. */
 export function comparisonOf(term: Term): readonly [Term, readonly string[]] | undefined {
   if (term.kind === 'equal') {
     const [constant, subject] =
@@ -97,7 +97,7 @@ export function comparisonOf(term: Term): readonly [Term, readonly string[]] | u
   return typeof prefix.value === 'string' ? [subject, [prefix.value]] : undefined
 }
 
-/** The wire rejects methods with lower-case letters. */
+/** The HTTP parser rejects methods with lowercase letters. */
 function methodProblem(text: string): Problem | undefined {
   if (!/[a-z]/.test(text)) return undefined
   return {
@@ -154,7 +154,7 @@ function pathProblem(text: string, isPrefix: boolean): Problem | undefined {
   return undefined
 }
 
-/** AZ023: a text that is taken for a pattern, which only `matches` does. */
+/** AZ023: a string mistaken for a pattern, which only `matches` supports. */
 export const globs: Check = function* ({ rules }) {
   for (const { placed } of rules) {
     for (const { term } of signedLeaves(placed.condition.term)) {
@@ -175,7 +175,7 @@ export const globs: Check = function* ({ rules }) {
   }
 }
 
-/** AZ024: `jwt.claims.sub`, as others write it. */
+/** AZ024: `jwt.claims.sub`, as written for other products. */
 export const nestedClaims: Check = function* ({ rules }) {
   for (const { placed } of rules) {
     for (const term of termsOf(placed.condition.term)) {

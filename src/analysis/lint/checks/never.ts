@@ -7,7 +7,7 @@ import { listed, placeName } from '../place.ts'
 import type { RuleUse, SurveyedPoint } from '../survey.ts'
 import { impossibleIn } from './impossible.ts'
 
-/** Rules that no request can make true, and why: AZ001, AZ004 and the rest as AZ010. */
+/** Rules that no request can satisfy, and why: AZ001, AZ004, and AZ010 for all other reasons. */
 export const neverMatching: Check = function* ({ rules }) {
   for (const use of rules) {
     const isReported = impossibleIn(use.placed)?.diagnostic.severity === 'error'
@@ -16,7 +16,7 @@ export const neverMatching: Check = function* ({ rules }) {
   }
 }
 
-/** AZ001 and AZ004 alone: what is never set where a rule reads it. */
+/** AZ001 and AZ004 only: attributes that are never set where a rule reads them. */
 export const unsetAttributes: Check = function* ({ rules }) {
   for (const use of rules) {
     const found = unset(use)
@@ -30,7 +30,7 @@ function unset(use: RuleUse): Finding | undefined {
   return withoutIdentity(use, identity) ?? withoutServerName(use)
 }
 
-/** Whether it is proven that no request makes the rule true at the point. */
+/** Whether it is proven that no request satisfies the rule at the point. */
 export function isNever(placed: PlacedRule, reasoning: Reasoning): boolean {
   return reasoning.isImpossible(reasoning.matches(placed))
 }
@@ -39,7 +39,7 @@ function isNeverAt({ placed, reasoning }: SurveyedPoint): boolean {
   return isNever(placed, reasoning)
 }
 
-/** The kind of policy that each variable comes from, where it is the only one that it sets. */
+/** The kind of policy that sets each variable, among kinds that set only one variable. */
 export const AUTHENTICATIONS: Readonly<Record<string, string>> = Object.fromEntries(
   [...IDENTIFYING]
     .toReversed()
@@ -97,7 +97,7 @@ function withoutServerName(use: RuleUse): Finding | undefined {
   )
 }
 
-/** Whether it is the missing server name that keeps the rule from matching. */
+/** Whether only the missing server name keeps the rule from matching. */
 function isNamed({ point, placed }: SurveyedPoint): boolean {
   const facts = new Map(point.facts)
   facts.delete('destination.hostname')

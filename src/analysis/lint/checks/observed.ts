@@ -6,7 +6,7 @@ import { aboutRule } from '../finding.ts'
 import type { Survey } from '../survey.ts'
 import { claimOf, termsOf } from '../terms.ts'
 
-/** Registered claims (RFC 7519, OpenID Connect) and those that most issuers write. */
+/** Registered claims (RFC 7519, OpenID Connect) and those that most issuers use. */
 const KNOWN_CLAIMS: readonly string[] = [
   'acr',
   'amr',
@@ -43,8 +43,8 @@ const KNOWN_CLAIMS: readonly string[] = [
 ]
 
 /**
- * AZ019: a claim that is very like one that tokens have. What was seen in tokens counts more than
- * what tokens usually have; without recorded decisions only misspelt usual names are told.
+ * AZ019: a claim that closely resembles one that tokens have. Claims seen in tokens take precedence
+ * over common claims. Without recorded decisions, only misspelled common claims are reported.
  */
 export const misspeltClaims: Check = function* (survey, { decisions }) {
   const seen = decisions?.claims ?? new Set<string>()
@@ -72,12 +72,12 @@ function nearOne(
   return undefined
 }
 
-/** Each key with those beside it. */
+/** Rows of the keyboard, to find adjacent keys. */
 const KEYS: readonly string[] = ['qwertyuiop', 'asdfghjkl', 'zxcvbnm']
 
 /**
- * A slip of which nobody has made a name: `score` and `scopes` are names of their own. Letters in
- * each other's place, one that is missing or doubled within the word, or the key beside.
+ * A typo that is unlikely to be a different name, unlike `score` and `scopes`: swapped letters, a
+ * letter missing or doubled within the word, or an adjacent key.
  */
 function isTypingSlip(a: string, b: string): boolean {
   if (!isSlip(a, b)) return false
@@ -96,7 +96,7 @@ function isTypingSlip(a: string, b: string): boolean {
   )
 }
 
-/** One letter too many, too few or another one, or two neighbours in each other's place. */
+/** One letter too many, too few or different, or two adjacent letters swapped. */
 function isSlip(a: string, b: string): boolean {
   if (a.length > b.length) return isSlip(b, a)
   if (b.length - a.length > 1 || a === b) return false
@@ -107,7 +107,7 @@ function isSlip(a: string, b: string): boolean {
   return a.slice(at + 1) === b.slice(at + 1) || (isSwapped && a.slice(at + 2) === b.slice(at + 2))
 }
 
-/** AZ017: rules about a claim that no token had. */
+/** AZ017: rules that read a claim that no token had. */
 export const unseenClaims: Check = function* (survey, { decisions }) {
   if (decisions === undefined || decisions.claims.size === 0) return
   const reported = new Set<string>()
@@ -137,7 +137,7 @@ function* claimReads({ rules }: Survey) {
   }
 }
 
-/** AZ020: rules that decided nothing, or refused everything, in what was recorded. */
+/** AZ020: rules that decided none, or denied all, of the recorded requests. */
 export const idleRules: Check = function* ({ rules }, { decisions }) {
   if (decisions === undefined || decisions.records === 0) return
   const { records, decided, first, last } = decisions
@@ -148,7 +148,7 @@ export const idleRules: Check = function* ({ rules }, { decisions }) {
     const { policy, rule } = placed
     const tally = decided.get(ruleIdentity({ ...rule, policy: policy.policy }))
     if (tally === undefined) {
-      // A Require that holds is never what decides.
+      // A Require rule that is true never decides.
       if (rule.action === 'Require') continue
       const hint =
         'it may be needed for requests that were not recorded; allowed requests are only sampled'

@@ -11,7 +11,7 @@ import { matchesOf, type RuleUse, type SurveyedPoint } from '../survey.ts'
 import { signedLeaves } from '../terms.ts'
 import { constantOf, readsPath } from './wording.ts'
 
-/** AZ012: prefixes of paths that end within a segment, and exact paths in Deny rules. */
+/** AZ012: path prefixes that end within a segment, and exact paths in Deny rules. */
 export const pathBoundaries: Check = function* ({ rules }) {
   const all = rules.map(({ placed }) => placed)
   const denied = Map.groupBy(all.flatMap(deniedPrefixes), ([policy]) => policy)
@@ -25,7 +25,7 @@ export const pathBoundaries: Check = function* ({ rules }) {
   }
 }
 
-/** Beginnings of paths that a Deny rule names, with the policy that denies them. */
+/** Path prefixes that a Deny rule names, with the policy that denies them. */
 function deniedPrefixes({ rule, policy, condition }: PlacedRule): (readonly [string, string])[] {
   if (rule.action !== 'Deny') return []
   return [...signedLeaves(condition.term)].flatMap(({ term, wanted }) => {
@@ -52,7 +52,7 @@ function pathProblem(
     if (example === undefined) return undefined
     const exact = `request.path == '${text}' || request.path.startsWith('${text}/')`
     const message = `this also matches \`${example}\`: the prefix ends within a segment`
-    // To deny or require too much is safe; to admit too much is not.
+    // Denying or requiring too much is safe; admitting too much is not.
     return about(isDeny === wanted ? 'info' : 'warning', message, `write \`${exact}\``)
   }
   if (term.kind === 'call' && term.name === 'matches' && !/^(\^|\\A)/.test(text)) {
@@ -73,7 +73,7 @@ function pathProblem(
   return undefined
 }
 
-/** A path that begins so within a segment, and that comes to the rule by some route. */
+/** A path that continues the prefix within a segment and reaches the rule by some route. */
 function exampleBeyond({ at }: RuleUse, prefix: string): string | undefined {
   for (const seen of at) {
     const written = matchesAt(seen).map(({ path }) => (path.kind === 'exact' ? path.value : ''))
@@ -93,7 +93,7 @@ function matchesAt({ placed, point }: SurveyedPoint): readonly Match[] {
   return matchesOf([placed], point.where)
 }
 
-/** Whether the route takes the path; a pattern may. */
+/** Whether the route may match the path. Patterns are assumed to match. */
 function takes(seen: SurveyedPoint, path: string): boolean {
   const matches = matchesAt(seen)
   if (matches.length === 0) return true
@@ -104,7 +104,7 @@ function takes(seen: SurveyedPoint, path: string): boolean {
   })
 }
 
-/** AZ027: adjacent slashes are kept, so that a path can be written in more ways than one. */
+/** AZ027: adjacent slashes are preserved, so the same path can be written in several ways. */
 export const keptSlashes: Check = function* ({ rules, model }) {
   const reach = new Reach(model)
   for (const { placed, at } of rules) {

@@ -13,7 +13,7 @@ import { aboutRule } from '../finding.ts'
 import { listed } from '../place.ts'
 import { signedLeaves } from '../terms.ts'
 
-/** AZ008: rules at something that no request reaches. */
+/** AZ008: rules at a place that no request reaches. */
 export const unusedTargets: Check = function* ({ model }) {
   const reach = new Reach(model)
   const used = new Set<string>()
@@ -50,7 +50,7 @@ function unused({ origin }: Attached, message: string, hint: string): Diagnostic
   return { code: 'AZ008', severity: 'warning', message, hint, origin }
 }
 
-/** AZ009: of two policies at one place that set the same field, one has no effect. */
+/** AZ009: two policies at one place set the same field, so one of them has no effect. */
 export const overriddenFields: Check = function* ({ model }) {
   for (const { place, policies } of layersOf(model)) {
     const first = new Map<string, Attached>()
@@ -75,7 +75,7 @@ export const overriddenFields: Check = function* ({ model }) {
   }
 }
 
-/** AZ015: private addresses are asked for where only those of a load balancer are seen. */
+/** AZ015: rules test for private addresses where only those of a load balancer are visible. */
 export const hiddenAddresses: Check = function* ({ rules }, { exposures }) {
   if (exposures === undefined) return
   for (const { placed, at } of rules) {
@@ -108,7 +108,7 @@ function isPrivate({ ip }: Cidr): boolean {
   )
 }
 
-/** AZ017: a token that the issuer made for somebody else is taken too. */
+/** AZ017: tokens that the issuer issued for another audience are accepted, too. */
 export const anyAudience: Check = function* ({ model }) {
   for (const { policies } of layersOf(model)) {
     for (const policy of policies) {
@@ -128,7 +128,7 @@ export const anyAudience: Check = function* ({ model }) {
   }
 }
 
-/** AZ018: the spare provider lets pass what its siblings refuse. */
+/** AZ018: a fallback provider admits requests that its siblings reject. */
 export const unguardedProviders: Check = function* ({ model }) {
   for (const backend of model.backends) {
     if (backend.kind !== 'ai') continue
@@ -152,8 +152,8 @@ export const unguardedProviders: Check = function* ({ model }) {
 }
 
 /**
- * Providers one of which serves where another does not. A model that clients name is not replaced
- * by another one, but those of a virtual model are.
+ * Providers that can replace each other. A model that clients name is not replaced by another one,
+ * but the targets of a virtual model are.
  */
 function* interchangeable({ groups, models, virtualModels = [] }: AiBackend) {
   const all = groups.flatMap(({ providers }) => providers)
@@ -164,7 +164,7 @@ function* interchangeable({ groups, models, virtualModels = [] }: AiBackend) {
   }
   const hint = 'set the rules on each of them, or in `llm.policies`, where they apply to all'
   for (const { name, routing, targets } of virtualModels) {
-    // Whoever is denied one target of another routing is not sent to the next.
+    // With other routing, a client that is denied one target is not sent to the next.
     if (routing !== 'failover') continue
     const named = new Set(targets.map(({ provider }) => provider))
     const providers = all.filter((one) => named.has(one.name))

@@ -9,7 +9,7 @@ import { isNever } from './never.ts'
 
 const enforced = ({ point }: ReasonedPoint) => point.rules.filter(({ isEnforced }) => isEnforced)
 
-/** AZ007: a second block of Allow rules can only widen what the first admits. */
+/** AZ007: a second block of Allow rules can only widen what the first one admits. */
 export const wideningAllow: Check = function* ({ points }) {
   const reported = new Set<string>()
   for (const seen of points) {
@@ -23,8 +23,8 @@ export const wideningAllow: Check = function* ({ points }) {
       const earlier = allows.slice(0, allows.indexOf(later))
       const own = allows.filter(({ policy }) => policy === later.policy)
       const admitsMore = any(own.map((rule) => reasoning.matches(rule)))
-      const refused = earlier.map((rule) => reasoning.missed(rule))
-      if (reasoning.isImpossible(admitsMore, ...refused)) continue
+      const denied = earlier.map((rule) => reasoning.missed(rule))
+      if (reasoning.isImpossible(admitsMore, ...denied)) continue
       reported.add(key)
       const said = {
         code: 'AZ007',
@@ -46,7 +46,7 @@ function firstOfEachPolicy(rules: readonly PlacedRule[], first: PlacedRule) {
   })
 }
 
-/** AZ016: where all rules are Deny rules, what they do not name passes. */
+/** AZ016: if all rules are Deny rules, requests that they do not match are admitted. */
 export const denyOnly: Check = function* ({ points }) {
   const reported = new Set<string>()
   for (const seen of points) {
@@ -66,10 +66,10 @@ export const denyOnly: Check = function* ({ points }) {
   }
 }
 
-/** More rules of one action than this at one point are compared by their text alone. */
+/** If a point has more rules of one action than this, they are compared only by their text. */
 const MAX_COMPARED = 150
 
-/** AZ010: rules that change nothing, since others of the same action say as much. */
+/** AZ010: rules without effect, because others of the same action cover them. */
 export const redundant: Check = function* ({ points, rules }) {
   const because = new Map<string, PlacedRule[]>()
   for (const seen of points) {
@@ -87,13 +87,13 @@ export const redundant: Check = function* ({ points, rules }) {
   }
   for (const { placed, at } of rules) {
     const others = because.get(ruleKey(placed))
-    // What is needed at one point only is needed.
+    // A rule that is needed at only one point is still needed.
     if (others === undefined || others.length < at.length) continue
     yield redundancy(placed, others[0] as PlacedRule)
   }
 }
 
-/** By reading the model it also keeps out what names none, whatever it says of the others. */
+/** By reading the model, the rule also denies requests that name none, whatever its result. */
 function isOnlyReader(placed: PlacedRule, { point }: ReasonedPoint): boolean {
   if (point.where.provider === undefined || !readsModel({ rules: [placed] })) return false
   return !readsModel({ rules: point.rules.filter((one) => one !== placed) })
@@ -130,7 +130,7 @@ function* redundantAmong(
   const covers = (a: PlacedRule, b: PlacedRule) => {
     if (a.condition.text === b.condition.text) return sameNames(a, b)
     if (isLong || !sharesReads(a, b)) return false
-    // Whatever the narrower one of an Allow says the wider says too; of a Require the other way.
+    // An Allow rule is covered by a wider one, a Require rule by a narrower one.
     return a.rule.action === 'Require'
       ? reasoning.isImpossible(reasoning.matches(a), reasoning.missed(b))
       : reasoning.isImpossible(reasoning.matches(b), reasoning.missed(a))
@@ -152,26 +152,26 @@ function sameNames(a: PlacedRule, b: PlacedRule): boolean {
   })
 }
 
-/** Conditions about different things say nothing of each other. */
+/** Conditions that read different attributes do not cover each other. */
 function sharesReads(a: PlacedRule, b: PlacedRule): boolean {
   return a.reads.some(({ variable, fields }) =>
     b.reads.some((other) => other.variable === variable && other.fields[0] === fields[0]),
   )
 }
 
-/** AZ010: Allow rules behind a closed door, and points that nothing can pass. */
+/** AZ010: Allow rules whose requests are denied anyway, and points that admit no request. */
 export const unreachable: Check = function* ({ points, rules }) {
   const closed = new Set<ReasonedPoint['point']>()
   for (const { point, reasoning, isWhole } of points) {
     if (!isWhole) continue
     const own = point.rules.filter(({ isEnforced }) => isEnforced)
     const [first] = own
-    // What no route takes is refused in any case.
+    // Requests that no route matches are rejected in any case.
     const isNowhere = point.stage === 'traffic' && point.where.route === undefined
     if (first === undefined || isNowhere) continue
     if (!reasoning.isImpossible(reasoning.admitted())) continue
     closed.add(point)
-    // One rule alone that closes the door is told at that rule.
+    // If a single rule denies every request, it is reported at that rule.
     const isAlone = own.some((placed) => {
       const closes =
         placed.rule.action === 'Deny' ? reasoning.missed(placed) : reasoning.matches(placed)

@@ -13,10 +13,10 @@ import type { RuleUse, SurveyedPoint } from '../survey.ts'
 import { signedLeaves } from '../terms.ts'
 import { comparisonOf } from './impossible.ts'
 
-/** How many names a hint lists. */
+/** Max number of names listed in a hint. */
 const MAX_LISTED = 8
 
-/** AZ030: a rule names a server or a tool that there is not. */
+/** AZ030: a rule names a server or a tool that does not exist. */
 export const unknownTools: Check = function* ({ rules }) {
   for (const use of mcpRules(rules)) {
     for (const { term } of signedLeaves(use.placed.condition.term)) {
@@ -48,7 +48,7 @@ export const unknownTools: Check = function* ({ rules }) {
 const TOOL_NAME = 'mcp.tool.name'
 const TARGETS: ReadonlySet<string> = new Set(MCP_PARTS.map((part) => `mcp.${part}.target`))
 
-/** All that the attribute can be at the point; undefined: that is not known. */
+/** All values that the attribute can have at the point; undefined if unknown. */
 function namesFor(attribute: string, { point }: SurveyedPoint): readonly string[] | undefined {
   const servers = serversAt(point.where)
   if (TARGETS.has(attribute)) return servers.map(({ name }) => name)
@@ -64,13 +64,13 @@ function isNeverTrue({ at }: RuleUse, attribute: string): boolean {
   })
 }
 
-/** AZ031: arguments are known of calls alone. */
+/** AZ031: arguments are known only for calls. */
 export const argumentsOfLists: Check = function* ({ rules }) {
   for (const use of mcpRules(rules)) {
     const { placed, at } = use
     const read = placed.reads.find(({ path }) => path.startsWith('mcp.tool.arguments'))
     if (read === undefined || at.some((seen) => mayMatch(seen, placed, CALL))) continue
-    // What is never true of anything is said elsewhere.
+    // Rules that are never true are reported elsewhere.
     if (!at.some((seen) => mayMatch(seen, placed, []))) continue
     const said = {
       code: 'AZ031',
@@ -84,7 +84,7 @@ export const argumentsOfLists: Check = function* ({ rules }) {
   }
 }
 
-/** AZ032: tools that can be called and that no list shows. */
+/** AZ032: tools that can be called but are not listed. */
 export const unlistedTools: Check = function* ({ rules, points }) {
   const hiding = new Set(
     points
@@ -112,7 +112,7 @@ export const unlistedTools: Check = function* ({ rules, points }) {
   }
 }
 
-/** AZ033: rules of one server leave the others to everyone. */
+/** AZ033: one server has rules, and the others are open to anyone. */
 export const unguardedServers: Check = function* ({ model, points }) {
   const guarded = new Set(
     points
@@ -142,7 +142,7 @@ export const unguardedServers: Check = function* ({ model, points }) {
   }
 }
 
-/** AZ034: a server gets the token that a client sent to the gateway. */
+/** AZ034: a server receives the token that a client sent to the gateway. */
 export const forwardedTokens: Check = function* ({ model }) {
   for (const backend of model.backends) {
     if (backend.kind !== 'mcp') continue
@@ -183,7 +183,7 @@ function isAllow({ rule, isEnforced }: PlacedRule): boolean {
   return rule.action === 'Allow' && isEnforced
 }
 
-/** False if it is proven that no message with these attributes makes the rule true. */
+/** False if it is proven that no message with these attributes satisfies the rule. */
 function mayMatch(
   { point }: SurveyedPoint,
   placed: PlacedRule,

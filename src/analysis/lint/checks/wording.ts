@@ -8,7 +8,7 @@ import type { Check } from '../check.ts'
 import { aboutRule, originOfRule } from '../finding.ts'
 import { claimOf, claimPathOf, headerOf, signedLeaves, termsOf } from '../terms.ts'
 
-/** AZ011: what comes out may be no boolean, and then the rule does not match. */
+/** AZ011: the result may not be a boolean, and the rule does not match then. */
 export const maybeNotBoolean: Check = function* ({ rules }) {
   for (const { placed } of rules) {
     for (const { term, wanted } of signedLeaves(placed.condition.term)) {
@@ -26,7 +26,8 @@ export const maybeNotBoolean: Check = function* ({ rules }) {
         placed,
         term,
       )
-      // As a whole it asks only whether it is true; within others an error is not `false`.
+      // The whole condition only needs to be true; inside a larger term, an error is not the same
+      // as `false`.
       const isWhole = term === placed.condition.term && wanted && attributeOf(term) !== undefined
       const fix = { kind: 'rewrite', at: originOfRule(placed), from: expression, to } as const
       yield isWhole ? { diagnostic, fix } : { diagnostic }
@@ -35,7 +36,7 @@ export const maybeNotBoolean: Check = function* ({ rules }) {
   }
 }
 
-/** AZ003: the text of an address compared with what is no address in its one spelling. */
+/** AZ003: the string form of an address compared with anything but a canonical address. */
 export const addressTexts: Check = function* ({ rules }) {
   for (const { placed } of rules) {
     for (const { term } of signedLeaves(placed.condition.term)) {
@@ -56,7 +57,7 @@ export const addressTexts: Check = function* ({ rules }) {
   }
 }
 
-/** `string(source.address)` on one side. */
+/** Whether one side is `string(source.address)`. */
 function isAddressText(term: Extract<Term, { kind: 'equal' }>): boolean {
   return [term.left, term.right].some(
     (side) => side.kind === 'call' && side.name === 'string' && side.args[0]?.type.kind === 'ip',
@@ -72,11 +73,11 @@ export function constantOf(term: Term): string | undefined {
   return found?.kind === 'constant' && typeof found.value === 'string' ? found.value : undefined
 }
 
-/** Names under which proxies pass on who a client is; any client can send them as well. */
+/** Headers with which proxies forward the identity of a client. Any client can send them, too. */
 const IDENTITY =
   /(?:^|-)(?:user|username|userid|user-id|email|role|roles|group|groups|tenant|subject|identity|principal|account|authenticated|client-cert|client-dn)(?:-|$)|^x-forwarded-for$|^x-real-ip$/
 
-/** AZ013: names of headers in capitals, and headers that say who somebody is. */
+/** AZ013: header names with capital letters, and headers that claim an identity. */
 export const headerNames: Check = function* ({ rules }) {
   for (const { placed } of rules) {
     const { expression, action } = placed.rule
@@ -123,7 +124,7 @@ function lowerCaseNames(expression: string, root: Term) {
   return { text, ...span }
 }
 
-/** Claims that issuers write as a list, or as one text with spaces between. */
+/** Claims that issuers write as a list, or as one string separated by spaces. */
 const LISTS: ReadonlySet<string> = new Set([
   'aud',
   'amr',
@@ -135,7 +136,7 @@ const LISTS: ReadonlySet<string> = new Set([
 ])
 const SPACED: ReadonlySet<string> = new Set(['scope', 'scp', 'scopes'])
 
-/** AZ014: a list compared with one text, and parts of a text taken for elements. */
+/** AZ014: a list compared with a string, and substrings mistaken for elements. */
 export const listClaims: Check = function* ({ rules }) {
   for (const { placed } of rules) {
     for (const { term } of signedLeaves(placed.condition.term)) {
@@ -174,7 +175,7 @@ function listProblem(term: Term, expression: string): Said | undefined {
         : `if it is a list, write \`'${value}' in ${read}\``,
     }
   }
-  // Not of an element, nor of what a function makes of it.
+  // Only the claim itself, not an element of it or the result of a function.
   if (term.kind !== 'equal' || (term.left !== subject && term.right !== subject)) return undefined
   if (claimOf(subject) === 'aud') {
     return {

@@ -1,22 +1,22 @@
 import type { Usage } from '../usage.ts'
 import type { CatalogModel, ModelCatalog, Rates } from './schema.ts'
 
-/** Prices that can be looked up; made once for each configuration. */
+/** Model prices; compiled once per configuration. */
 export interface Catalog {
   find(provider: string, model: string): CatalogEntry | undefined
 }
 
 export interface CatalogEntry {
-  /** The name under which the catalog has it. */
+  /** The name of the model in the catalog. */
   readonly name: string
-  /** False: a dated or regional name was matched to its family. */
+  /** False if a dated or regional name was matched to its family. */
   readonly isExact: boolean
   readonly maxOutputTokens: number | undefined
-  /** Undefined: the model is known, and its price is not. */
+  /** Returns undefined if the model is known but its price is not. */
   costOf(usage: Usage): Cost | undefined
 }
 
-/** In units of 10⁻¹² US dollars, exactly: a rate has six decimals, for a million tokens. */
+/** In units of 10⁻¹² US dollars, exactly: a rate has six decimals and is per million tokens. */
 export interface Cost {
   readonly total: bigint
   readonly input: bigint
@@ -53,8 +53,8 @@ export function compileCatalog(catalogs: readonly ModelCatalog[]): Catalog {
 }
 
 /**
- * The names that a model may have in a catalog, from its own to that of its family. Only dates,
- * revisions and regions are taken off: `gpt-4o-mini` is no `gpt-4o`.
+ * Returns the names that a model may have in a catalog, from its own to that of its family. Only
+ * dates, revisions and regions are removed: `gpt-4o-mini` is not `gpt-4o`.
  */
 export function namesOf(model: string): readonly string[] {
   const names = [model]
@@ -78,10 +78,10 @@ const REDUCTIONS: readonly (readonly [RegExp, string])[] = [
   [/[-@]\d{3}$/, ''],
   [/-v\d+(?::\d+)?$/, ''],
   [/@default$/, ''],
-  // Bedrock: regions, and the vendor before the model
+  // Bedrock: region prefixes, and the vendor before the model
   [/^(?:us|eu|apac|jp|au|us-gov|global)\./, ''],
   [/^(?:anthropic|amazon|meta|mistral|cohere|ai21|deepseek|openai|qwen)\./, ''],
-  // Full names of resources
+  // Full resource names
   [/^.*\/(?=[^/]+$)/, ''],
 ]
 
@@ -97,7 +97,7 @@ const RATE_NAMES: readonly RateName[] = [
   'outputAudio',
 ]
 
-/** Whose rate holds where there is none of its own. */
+/** The rate that applies if a rate is not set. */
 const FALLBACKS: Readonly<Record<RateName, RateName>> = {
   input: 'input',
   output: 'output',
@@ -112,12 +112,12 @@ type ExactRates = Partial<Record<RateName, bigint>>
 
 class Priced {
   readonly maxOutputTokens: number | undefined
-  /** With the highest bound first. */
+  /** Highest bound first. */
   readonly #tiers: readonly { readonly over: number; readonly rates: ExactRates }[]
 
   constructor({ rates = {}, tiers = [], maxOutputTokens }: CatalogModel) {
     this.maxOutputTokens = maxOutputTokens
-    // Rates of a tier lie over those of the one below it.
+    // Rates of a tier override those of the tier below it.
     let below = exact(rates)
     const all = [{ over: -1, rates: below }]
     for (const tier of tiers.toSorted((a, b) => a.contextOver - b.contextOver)) {
@@ -147,7 +147,7 @@ class Priced {
     }
     let total = 0n
     for (const cost of Object.values(costs)) {
-      // A part without a price: a sum of the others would be too low.
+      // One part has no price: the sum of the others would be too low.
       if (cost === undefined) return undefined
       total += cost
     }
@@ -172,13 +172,13 @@ function exact(rates: Rates): ExactRates {
   return parsed
 }
 
-/** Millionths of a dollar; the schema has seen to its form. */
+/** In millionths of a dollar; the schema has already validated the format. */
 function parseRate(text: string): bigint {
   const [whole = '0', fraction = ''] = text.split('.')
   return BigInt(whole + fraction.padEnd(6, '0'))
 }
 
-/** As decimal text, without zeros at the end: `0.0123`. */
+/** Formats a cost as a decimal string without trailing zeros: `0.0123`. */
 export function formatCost(cost: bigint): string {
   const digits = cost.toString().padStart(13, '0')
   const fraction = digits.slice(-12).replace(/0+$/, '')

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** US dollars for a million tokens, as decimal text: a double would not hold them. */
+/** US dollars per million tokens, as a decimal string: a double is not exact. */
 const rate = z
   .string()
   .regex(/^(0|[1-9]\d{0,8})(\.\d{1,6})?$/, 'must be a decimal number with up to six decimals')
@@ -40,7 +40,7 @@ const model = z.strictObject({
   tags: z.array(z.string().max(128)).max(64).optional().describe('Not used yet.'),
 })
 
-/** Prices of models by provider, as `config.modelCatalog` has them inline or in a file. */
+/** Model prices by provider, as in `config.modelCatalog`, inline or in a file. */
 export const modelCatalog = z.strictObject({
   providers: z
     .record(
@@ -52,7 +52,7 @@ export const modelCatalog = z.strictObject({
     .describe('Providers, by their name in the access log or by the name used in `provider`.'),
 })
 
-/** What is wrong with the text of a catalog, if anything. */
+/** Returns the first problem in the text of a catalog, if any. */
 export function checkCatalog(text: string): { message: string; hint: string } | undefined {
   let value: unknown
   try {

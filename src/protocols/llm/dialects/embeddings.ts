@@ -5,7 +5,7 @@ import { readUsage } from './completions/response.ts'
 import { writeStreamError } from './completions/write-stream.ts'
 import { writeOpenaiError } from './openai-errors.ts'
 
-/** OpenAI's embeddings: passed on, never translated, since vectors of two models never compare. */
+/** OpenAI's embeddings: passed through, never translated: vectors of two models do not compare. */
 export const embeddings: Dialect = defineDialect({
   name: 'embeddings',
   recognize(method, path) {

@@ -27,7 +27,7 @@ export function dialectOf(name: DialectName): Dialect {
   return dialect
 }
 
-/** The call that a client makes by its method and path, without the query; undefined: none. */
+/** Returns the call that a client makes with this method and path (without the query), if any. */
 export function recognizeEndpoint(method: string, path: string): Endpoint | undefined {
   for (const dialect of DIALECTS) {
     const endpoint = dialect.recognize(method, path)

@@ -24,7 +24,7 @@ const WORDS: Readonly<Record<LlmErrorType, string>> = {
   server: 'server_error',
 }
 
-/** The codes that stand where the error itself names none. */
+/** Codes used if the error itself has none. */
 const CODES: Partial<Record<LlmErrorType, string>> = {
   rateLimit: 'rate_limit_exceeded',
   overloaded: 'overloaded',
@@ -32,7 +32,7 @@ const CODES: Partial<Record<LlmErrorType, string>> = {
   tooLarge: 'request_too_large',
 }
 
-/** The member `error`, the same in bodies and in streams of chat completions. */
+/** The `error` member, the same in bodies and in streams of chat completions. */
 export function openaiError(error: LlmError): Fields {
   return {
     message: error.message,
@@ -61,7 +61,7 @@ export function readOpenaiError(status: number, header: HeaderLookup, bytes: Uin
   }
 }
 
-/** `status` is that of the response; 0 for an error inside a stream, which has none. */
+/** `status` is the status of the response, or 0 for an error inside a stream, which has none. */
 export function errorFrom(fields: Fields, status: number): LlmError {
   const word = str(fields['type'])
   const code = str(fields['code']) || undefined
@@ -82,7 +82,7 @@ function typeOfWord(word: string, code: string | undefined): LlmErrorType {
   return 'server'
 }
 
-/** What an error would have been, had it come before the first byte. */
+/** The status that an error would have had before the first byte. */
 export const STATUS_IN_STREAM: Readonly<Record<LlmErrorType, number>> = {
   invalidRequest: 400,
   authentication: 401,

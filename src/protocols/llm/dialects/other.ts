@@ -11,9 +11,9 @@ const PATH =
   /(?:\/deployments\/([^/]+))?(\/(?:completions|moderations|images\/(?:generations|edits|variations)|audio\/(?:speech|transcriptions|translations)|videos))$/
 
 /**
- * Other endpoints of OpenAI whose body is JSON or a form with a model in it: pictures, speech,
- * transcription, moderation, and the completions before those of chats. They are passed on and never
- * translated; what they respond with is often no text.
+ * Other OpenAI endpoints whose body is JSON or a form with a model in it: images, speech,
+ * transcription, moderation and legacy completions. They are passed through and never translated;
+ * their responses are often not text.
  */
 export const other: Dialect = defineDialect({
   name: 'other',

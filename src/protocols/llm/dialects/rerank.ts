@@ -6,7 +6,7 @@ import { count, type Usage, usageFrom } from '../usage.ts'
 import { writeStreamError } from './completions/write-stream.ts'
 import { writeOpenaiError } from './openai-errors.ts'
 
-/** Cohere's rerank, which others have too: passed on, never translated. */
+/** Cohere's rerank, which others offer too: passed through, never translated. */
 export const rerank: Dialect = defineDialect({
   name: 'rerank',
   recognize(method, path) {
@@ -28,7 +28,7 @@ export const rerank: Dialect = defineDialect({
   writeStreamError,
 })
 
-/** `meta.tokens` of Cohere, and `usage` of others, which tell one number. */
+/** Reads `meta.tokens` of Cohere, or `usage` of others, which report a single number. */
 function readUsage(value: unknown): Usage | undefined {
   const { input_tokens, output_tokens, total_tokens } = obj(value)
   const input = input_tokens ?? total_tokens

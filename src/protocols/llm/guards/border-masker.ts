@@ -2,7 +2,7 @@ import { runToCompletion } from '../../../model/steps.ts'
 import { CONTEXT, type Finding, findSteps, lastBreak } from './masker.ts'
 import { type Recognizer, searchEffort } from './recognizers.ts'
 
-/** Text of a block; the block has no more of it if `isEnd`. */
+/** Text of a block; if `isEnd`, the block has no more of it. */
 export interface BlockText {
   readonly block: number
   readonly text: string
@@ -10,21 +10,21 @@ export interface BlockText {
 }
 
 /**
- * Masks what goes over the borders of blocks that follow each other, each of which was searched by
- * itself before. The last letters of a block wait until it is known what they are a part of, as long
- * as a finding may be; within a block nothing does.
+ * Masks findings that cross the borders of consecutive blocks, each of which has already been
+ * searched separately. The last characters of a block, up to the max length of a finding, are held
+ * back until it is known what they are part of; within a block nothing is.
  */
 export class BorderMasker {
   readonly #recognizers: readonly Recognizer[]
   readonly #reach: number
   readonly #hasBreaks: boolean
   readonly #changed = new Set<number>()
-  /** What has not been let go, and before it what has and may be the beginning of a finding. */
+  /** Text that is held back, preceded by released text that may be the beginning of a finding. */
   #text = ''
   #from = 0
-  /** Where the blocks of the text begin in it, in order. */
+  /** Where each block begins in the text, in order. */
   #blocks: { readonly block: number; readonly at: number }[] = []
-  /** Blocks that have ended, but whose letters wait. */
+  /** Blocks that have ended, but whose last characters are held back. */
   #ended: number[] = []
   isFound = false
 
@@ -45,19 +45,19 @@ export class BorderMasker {
     }
     this.#text += text
     if (isEnd) this.#ended.push(block)
-    // Whoever searched the block keeps as much of it as the beginning of a finding may be.
+    // The search of the block already holds back as much as may be the beginning of a finding.
     if (!isEnd && this.#blocks.length < 2) return this.#release(this.#text.length)
     const reached = Math.max(0, this.#text.length - this.#reach)
     const settled = this.#hasBreaks ? lastBreak(this.#text, reached) : reached
     return this.#release(Math.max(settled, this.#from))
   }
 
-  /** All of it: of what is found later, only what comes later is masked. */
+  /** Releases everything: of a later finding, only the part that follows is masked. */
   flush(): readonly BlockText[] {
     return this.#release(this.#text.length)
   }
 
-  /** Findings that begin before `limit` are settled; all before it is let go. */
+  /** Settles findings that begin before `limit` and releases everything before it. */
   #release(limit: number): readonly BlockText[] {
     const out: BlockText[] = []
     let at = this.#from
@@ -78,7 +78,7 @@ export class BorderMasker {
     return this.#withEnds(out)
   }
 
-  /** What goes over a border and has not been let go as a whole. */
+  /** Returns findings that cross a border and have not been completely released. */
   #across(limit: number): readonly Finding[] {
     if (this.#blocks.length < 2) return []
     const borders = this.#blocks.slice(1).map(({ at }) => at)
@@ -99,7 +99,7 @@ export class BorderMasker {
     this.#blocks = blocks.filter((_, index) => (blocks[index + 1]?.at ?? 1) > 0)
   }
 
-  /** Each after its last letters, and in their order. */
+  /** Adds the end of each block after its last characters, in order. */
   #withEnds(released: readonly BlockText[]): readonly BlockText[] {
     if (this.#ended.length === 0) return released
     const held = new Set(this.#pieces(this.#from, this.#text.length).map(({ block }) => block))
@@ -113,7 +113,7 @@ export class BorderMasker {
     return out
   }
 
-  /** The text between these places, by block. */
+  /** Returns the text between two positions, by block. */
   #pieces(start: number, end: number): readonly BlockText[] {
     const out: BlockText[] = []
     for (const [index, { block, at }] of this.#blocks.entries()) {

@@ -1,13 +1,13 @@
 /*
- * Two automata that say where findings can be, made once of what a reader would remember between
- * two letters. A letter costs one look-up in each table, whatever the text is: what is nearly a
- * finding costs no more than a word.
+ * Two automata that find where findings can be, built once from the state that a reader would keep
+ * between two characters. A character costs one lookup in each table, whatever the text is: a near
+ * match costs no more than a word.
  */
 
-/** Letters that no automaton tells apart are one column. The first is what is nothing. */
+/** Characters that no automaton distinguishes share a column. The first is for irrelevant ones. */
 const COLUMN_SAMPLES = '\0 -._0AKIZskxoghlpatfburize'
 const COLUMNS = COLUMN_SAMPLES.length
-/** The column of each letter of one byte. */
+/** The column of each single-byte character. */
 export const COLUMN_OF = new Uint8Array(0x100)
 for (let code = 0; code < 128; code++) {
   const letter = String.fromCharCode(code)
@@ -22,23 +22,23 @@ for (let code = 0; code < 128; code++) {
   COLUMN_OF[code] = own >= 0 ? own : COLUMN_SAMPLES.indexOf(alike)
 }
 
-/** What is met with a letter, as bits above the row of the next state. */
+/** The events at a character, as bits above the row of the next state. */
 export const ROW = (1 << 18) - 1
-/** Something: in the tables of pairs it is not said what. */
+/** Any event: the tables of pairs do not say which. */
 const MET = 1 << 18
-/** The prefix of a key ends with this letter. */
+/** The prefix of a key ends with this character. */
 export const KEY = 1 << 19
-/** This is the second digit behind two capital letters. */
+/** This is the second digit after two capital letters. */
 export const ACCOUNT = 1 << 20
-/** Digits that are grouped as 3-2-4 or 3-3-3 end before this letter. */
+/** Digits grouped as 3-2-4 or 3-3-3 end before this character. */
 export const SOCIAL = 1 << 21
 export const INSURANCE = 1 << 22
-/** The last digits of a telephone number end before this letter, or one letter sooner. */
+/** The last digits of a telephone number end before this character, or one character earlier. */
 export const PHONE = 1 << 23
 export const PHONE_BEFORE = 1 << 24
 /** This is the thirteenth digit of a chain. */
 export const CHAIN = 1 << 25
-/** A chain with as many ends before this letter, or one letter sooner. */
+/** A chain of at least that length ends before this character, or one character earlier. */
 export const CHAIN_END = 1 << 26
 export const CHAIN_END_BEFORE = 1 << 27
 
@@ -51,25 +51,25 @@ const PREFIXES = [
 /** The digits before a separator. */
 interface Before {
   readonly separator: string
-  /** Three to eleven of them: the middle of a telephone number. */
+  /** Three to eleven digits: the middle of a telephone number. */
   readonly isMiddle: boolean
   readonly isThree: boolean
-  /** Two or three, and before them the same separator and three more; else 0. */
+  /** Two or three if the same separator and three more digits precede them, else 0. */
   readonly alike: number
 }
 
 interface State {
-  /** What was read of the prefix of a key; undefined: none can begin with the next letter. */
+  /** The part of a key prefix read so far; undefined if none can begin with the next character. */
   readonly prefix: string | undefined
-  /** Capital letters since the last that belongs to no word; -1: something else is among them. */
+  /** Capital letters since the last non-word character; -1 if there is anything else among them. */
   readonly capitals: number
-  /** Digits in a row, as far as it matters, and what stands before them. */
+  /** Consecutive digits, as far as relevant, and what precedes them. */
   readonly digits: number
   readonly before: Before | undefined
-  /** One separator behind digits, and whether they end a telephone number unless more follow. */
+  /** One separator after digits, and whether they end a telephone number unless more follow. */
   readonly after: Before | undefined
   readonly isPhone: boolean
-  /** Two capital letters stand before the digits, and no word before these. */
+  /** Two capital letters precede the digits, and no word precedes the letters. */
   readonly isAccount: boolean
 }
 
@@ -89,7 +89,7 @@ interface Step {
   readonly met: number
 }
 
-/** What one letter makes of a state. */
+/** Applies one character to a state. */
 function step(state: State, letter: string): Step {
   const prefix = nextPrefix(state.prefix, letter)
   const isKey = PREFIXES.includes(prefix ?? '')
@@ -148,13 +148,13 @@ function isSeparator(letter: string): boolean {
   return letter === ' ' || letter === '-' || letter === '.'
 }
 
-/** Digits with one space or hyphen between them at most, counted as far as a card has some. */
+/** Digits with at most one space or hyphen between them, counted up to the min length of a card. */
 interface Chain {
   readonly digits: number
   readonly isSeparated: boolean
 }
 
-/** The fewest digits of a card. */
+/** The min number of digits of a card number. */
 const CARD_DIGITS = 13
 
 function stepChain({ digits, isSeparated }: Chain, letter: string): { state: Chain; met: number } {
@@ -169,11 +169,11 @@ function stepChain({ digits, isSeparated }: Chain, letter: string): { state: Cha
   return { state: { digits: 0, isSeparated: false }, met }
 }
 
-/** An automaton as a table: a row of cells for each state, the first for the first state. */
+/** An automaton as a table: a row of cells for each state, the first for the initial state. */
 interface Table {
-  /** By letters: what is met, and where the next row begins. */
+  /** By character: the events, and where the next row begins. */
   readonly single: Int32Array
-  /** By pairs of letters, in rows that begin PAIR times as far on: the same for both. */
+  /** By pair of characters, in rows whose offsets are PAIR times those of `single`. */
   readonly pairs: Int32Array
 }
 
@@ -214,13 +214,13 @@ function pairsOf(single: Int32Array): Int32Array {
   return pairs
 }
 
-/** Rows of `pairs` are so much farther on than those of `single`. */
+/** Row offsets of `pairs` are those of `single` times this factor. */
 export const PAIR = COLUMNS
 
-/** The column of each pair of letters of one byte, as they stand in memory. */
+/** The column of each pair of single-byte characters, in memory order. */
 function pairColumns(): Uint16Array {
   const columns = new Uint16Array(0x1_0000)
-  // Whatever the order of bytes is here.
+  // Independent of the byte order of the platform.
   const pair = new Uint16Array(1)
   const letters = new Uint8Array(pair.buffer)
   for (let code = 0; code < columns.length; code++) {
@@ -235,13 +235,13 @@ interface Tables {
   readonly findings: Table
   readonly chains: Table
   readonly columnOfPair: Uint16Array
-  /** The row of `findings.single` behind a letter of a word, where no digit and no mark is near. */
+  /** The row of `findings.single` after a character of a word, with no digit or mark nearby. */
   readonly inWord: number
 }
 
 let tables: Tables | undefined
 
-/** Made when they are needed first: most gateways have no guards. */
+/** Built on first use: most gateways have no guards. */
 export function candidateTables(): Tables {
   if (tables === undefined) {
     const { table: findings, rowOf } = tableOf(START, step)
@@ -252,5 +252,5 @@ export function candidateTables(): Tables {
   return tables
 }
 
-/** Of both, behind what belongs to no word and is no digit or separator. */
+/** The row of both tables after a character that is not part of a word, a digit or a separator. */
 export const OUTSIDE = 0

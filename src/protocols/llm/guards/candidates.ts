@@ -17,54 +17,54 @@ import {
 } from './candidate-table.ts'
 
 /**
- * Where in a text recognizers have to look: one walk over it for all of them, in which a letter
- * costs two nanoseconds. Each list has every place where a finding of its kind can begin, and few
- * others, so that a long text of words, or a table of numbers, costs little more than the walk.
+ * Where recognizers have to search a text: one walk for all of them, which takes two nanoseconds
+ * per character. Each list has every position where a finding of its kind can begin, and few
+ * others, so a long text of words, or a table of numbers, costs little more than the walk.
  */
 export interface Candidates {
   /** Where the prefix of a key begins. */
   readonly keys: readonly number[]
-  /** Where two capital letters and two digits begin. */
+  /** Where two capital letters followed by two digits begin. */
   readonly accounts: readonly number[]
-  /** Where digits begin that are grouped as 3-2-4 and 3-3-3. */
+  /** Where digits grouped as 3-2-4 and 3-3-3 begin. */
   readonly socials: readonly number[]
   readonly insurances: readonly number[]
-  /** Start and end of each chain of digits that may be a card, one pair after the other. */
+  /** Start and end of each chain of digits that may be a card number, as consecutive pairs. */
   readonly chains: readonly number[]
   /** Where the last group of digits of a telephone number begins. */
   readonly phoneEnds: readonly number[]
 }
 
-/** Digits, and letters of the prefixes of keys that words seldom have: what all findings have. */
+/** Digits, and characters of key prefixes that are rare in words: every finding has one. */
 const DIGIT_OR_MARK = /[0-9A_-]/g
-/** The farthest that the beginning of a finding is before the first of those: `github_`. */
+/** The max distance from the start of a finding to the first of those: `github_`. */
 const BEFORE_MARK = 8
-/** Letters after which it is seen whether some can be skipped, and how many are worth it. */
+/** Characters between checks for a skippable range, and the min length worth skipping. */
 const BLOCK = 256
 const WORTH_SKIPPING = 64
 
-/** Letters of one step: some tenths of a millisecond. */
+/** Characters per step: some tenths of a millisecond. */
 export const STEP = 1 << 16
-/** Letters that are read into one array: longer ones are walked before the walk is compiled. */
+/** Characters per array: a longer one would be walked before the walk itself is compiled. */
 const SLICE = 1 << 12
-/** How far the walk looks around a letter: a chain that has just become long enough. */
+/** How far the walk reads around a character: a chain that has just become long enough. */
 const AROUND = 32
-/** What begins so long before the walk is known: a telephone number, a group of digits. */
+/** Anything that begins this far before the walk is known: a telephone number, digit groups. */
 const SETTLED = 64
 /**
- * The letters of a slice and those around it, zeros where the text is over or has a letter that
- * takes more than a byte, which is none that anything asks for: to read them here takes half the
- * time that it takes to ask a string for each. One for all texts, since no slice is walked in
- * several turns.
+ * The characters of a slice and those around it. Zeros fill positions outside the text and those of
+ * characters wider than a byte, which no automaton needs: reading them here takes half as long as
+ * reading each from the string. Shared by all texts, since the walk of a slice is never
+ * interrupted.
  */
 const LETTERS = new Uint8Array(SLICE + 2 * AROUND)
 const BYTES = Buffer.from(LETTERS.buffer)
-/** The same two by two. */
+/** The same in pairs. */
 const LETTER_PAIRS = new Uint16Array(LETTERS.buffer)
 
 const [HYPHEN, UNDERSCORE] = [45, 95] as const
 
-/** Goes on when it is told to; what it has met so far can be asked for at any time. */
+/** A resumable walk; the candidates found so far can be read at any time. */
 export class CandidateWalk implements Candidates {
   readonly keys: number[] = []
   readonly accounts: number[] = []
@@ -77,14 +77,14 @@ export class CandidateWalk implements Candidates {
   #isOver = false
   #findings = OUTSIDE
   #chain = OUTSIDE
-  /** Of a chain that is long enough; -1: there is none. */
+  /** The start of a chain that is long enough; -1 if there is none. */
   #chainStart = -1
 
   constructor(text: string) {
     this.#text = text
   }
 
-  /** Candidates before this are known. */
+  /** Candidates before this position are known. */
   get until(): number {
     return this.#isOver ? this.#text.length : Math.max(0, this.#at - SETTLED)
   }
@@ -93,18 +93,18 @@ export class CandidateWalk implements Candidates {
     return this.#isOver
   }
 
-  /** To the end, or for one step. */
+  /** Advances the walk by up to `letters` characters. */
   goOn(letters = STEP): void {
     const text = this.#text
     const limit = Math.min(text.length, this.#at + letters)
     while (this.#at < limit) this.#slice(limit)
     if (this.#chainStart >= 0 && this.#at > this.#chainStart) {
-      // What is met of it so far can be searched.
+      // The part read so far can be searched.
       this.chains.push(this.#chainStart, this.#at)
       this.#chainStart = this.#at
     }
     if (this.#at < text.length || this.#isOver) return
-    // The text ends like a word.
+    // The end of the text is treated like the end of a word.
     load(text, this.#at, 0)
     this.#single(AROUND, this.#at - AROUND)
     this.#isOver = true
@@ -117,7 +117,7 @@ export class CandidateWalk implements Candidates {
     const length = Math.min(SLICE, limit - from)
     load(text, from, length)
     const behind = AROUND + length
-    // Where a place in the array is in the text.
+    // The offset from positions in the array to positions in the text.
     const shift = from - AROUND
     let at = AROUND
     while (at < behind) {
@@ -141,7 +141,7 @@ export class CandidateWalk implements Candidates {
           this.#chain = (REACHED[1] as number) / PAIR
           continue
         }
-        // Something is met within the next two letters, or there is one alone.
+        // There is an event within the next two characters, or only one character is left.
         this.#single(at++, shift)
       }
     }
@@ -158,7 +158,7 @@ export class CandidateWalk implements Candidates {
     this.#chain = chain & ROW
   }
 
-  /** `at` is the place of the letter in the array. */
+  /** `at` is the position of the character in the array. */
   #meet(met: number, at: number, shift: number): void {
     const place = at + shift
     if (met & KEY) {
@@ -179,13 +179,13 @@ export class CandidateWalk implements Candidates {
   }
 }
 
-/** The rows of both tables where a walk begins, and where it ends. */
+/** The rows of both tables where a walk begins and where it ends. */
 const REACHED = new Int32Array(2)
 
 /**
- * Before the first pair of letters with which something is met, or to `stop`. A function of its
- * own, which is called often: V8 compiles it as it stays, where a loop that it is in the middle of
- * would be compiled for what it has seen so far.
+ * Walks to the first pair of characters with an event, or to `stop`. A separate function that is
+ * called often: V8 compiles it in its final form, while a loop that is already running would be
+ * compiled for what it has seen so far.
  */
 function walkPairs(
   findings: Int32Array,
@@ -210,9 +210,9 @@ function walkPairs(
   return pair
 }
 
-/** The next digit or mark at or after `from`; `limit` if there is none before. */
+/** Returns the next digit or mark at or after `from`, or `limit` if there is none before it. */
 function nextPlace(text: string, from: number, limit: number): number {
-  // Not beyond, where others may have their turn.
+  // Not beyond `limit`, where other requests may get their turn.
   const part = from === 0 && limit === text.length ? text : text.slice(from, limit)
   DIGIT_OR_MARK.lastIndex = 0
   return DIGIT_OR_MARK.test(part) ? from + DIGIT_OR_MARK.lastIndex - 1 : limit
@@ -227,26 +227,26 @@ function load(text: string, from: number, length: number): void {
   LETTERS.fill(0, offset + end - start, length + 2 * AROUND)
 }
 
-/** From the last letter of the prefix of a key to its first: no word stands before it. */
+/** Returns the start of a key prefix, given its last character: no word precedes it. */
 function keyStart(last: number): number {
   let at = last
   while (at > 0 && isWordOrHyphen(LETTERS[at - 1] as number)) at--
   return at
 }
 
-/** As many letters as the shortest key has; the rest is the recognizer's. */
+/** True for at least as many characters as the shortest key has; the recognizer checks the rest. */
 function isLongEnough(start: number): boolean {
   return (
     isWordOrHyphen(LETTERS[start + 6] as number) && isWordOrHyphen(LETTERS[start + 14] as number)
   )
 }
 
-/** From behind three or four digits to the first of them. */
+/** Returns the start of three or four digits, given the position after them. */
 function lastDigits(behind: number): number {
   return behind - (isDigit(LETTERS[behind - 4] as number) ? 4 : 3)
 }
 
-/** From the thirteenth digit of a chain to the first. */
+/** Returns the first digit of a chain, given its thirteenth. */
 function chainStart(last: number): number {
   let at = last
   for (let digits = 1; digits < 13; digits++) {
@@ -271,7 +271,7 @@ function isDigit(code: number): boolean {
   return code >= 48 && code <= 57
 }
 
-/** The index of the first number that is not below `from`; the list ascends. */
+/** Returns the index of the first number that is at least `from`; the list is ascending. */
 export function indexFrom(list: readonly number[], from: number): number {
   let [low, high] = [0, list.length]
   while (low < high) {

@@ -7,8 +7,9 @@ import { maskBorders } from './joined-texts.ts'
 import { type Effort, searchEffort } from './recognizers.ts'
 
 /**
- * The texts of a message after all guards, each of which sees what the one before left. Other
- * requests have their turn while services are waited for, and between steps of a long search.
+ * Returns the texts of a message after all guards, each of which sees the output of the one before.
+ * Other requests get their turn while the gateway waits for services, and between steps of a long
+ * search.
  */
 export async function guardMessages(
   messages: readonly GuardedMessage[],
@@ -31,7 +32,7 @@ export async function guardMessages(
   return texts
 }
 
-/** The same at once, of guards that need nobody else. */
+/** The synchronous version, for guards that need no service. */
 export function guardMessagesNow(
   messages: readonly GuardedMessage[],
   rules: readonly GuardRule[],
@@ -46,7 +47,7 @@ export function guardMessagesNow(
   return texts
 }
 
-/** Which texts are parts of one message, if it has several. */
+/** Groups texts that are parts of one message, if it has several. */
 function partsOf(messages: readonly GuardedMessage[]): readonly (readonly number[])[] {
   const parts = new Map<number, number[]>()
   for (const [at, { message }] of messages.entries()) {
@@ -58,7 +59,7 @@ function partsOf(messages: readonly GuardedMessage[]): readonly (readonly number
   return [...parts.values()].filter(({ length }) => length > 1)
 }
 
-/** What a text costs besides its letters, in letters. */
+/** The cost of a text in addition to its characters, in characters. */
 const EACH_TEXT = 64
 
 function* guardAll(

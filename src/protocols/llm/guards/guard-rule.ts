@@ -3,26 +3,26 @@ import { runToCompletion } from '../../../model/steps.ts'
 import type { LlmError } from '../error.ts'
 import { type Effort, type Recognizer, type Span, searchEffort } from './recognizers.ts'
 
-/** Texts of some form, and what becomes of them. */
+/** Texts that a guard looks for, and what happens to them. */
 export interface GuardRule {
   readonly recognizers: readonly Recognizer[]
-  /** Undefined: what is found is masked. */
+  /** If undefined, matches are masked. */
   readonly rejection: LlmError | undefined
-  /** Of one call; undefined: nobody counts. */
+  /** The check of one call; undefined if outcomes are not recorded. */
   readonly check?: GuardCheck | undefined
 }
 
 const OUTCOMES = ['passed', 'masked', 'rejected', 'error'] as const
 export type GuardOutcome = (typeof OUTCOMES)[number]
 
-/** What a guard came to in one call; undefined: it had no text to inspect. */
+/** The outcome of a guard in one call; undefined if it had no text to inspect. */
 export interface GuardCheck {
   readonly policy: string
   readonly phase: 'request' | 'response'
   outcome: GuardOutcome | undefined
 }
 
-/** Of all texts, the one that fared worst counts. */
+/** The worst outcome of all texts counts. */
 export function noteOutcome(check: GuardCheck | undefined, outcome: GuardOutcome): void {
   if (check === undefined) return
   const { outcome: known } = check
@@ -31,9 +31,9 @@ export function noteOutcome(check: GuardCheck | undefined, outcome: GuardOutcome
   }
 }
 
-/** Somebody else decides, who takes time. */
+/** A guard that waits for the decision of a service. */
 export interface RemoteGuard {
-  /** As many texts as there are, in their order; or why the call is rejected. Never throws. */
+  /** Returns one text per message, in order, or why the call is rejected. Never throws. */
   judge(messages: readonly GuardedMessage[]): Promise<readonly string[] | LlmError>
 }
 
@@ -50,10 +50,10 @@ export function isRemote(guard: Guard): guard is RemoteGuard {
   return 'judge' in guard
 }
 
-/** In a stream, so many letters are held back; a longer match is masked piece by piece. */
+/** In a stream, this many characters are held back; a longer match is masked piece by piece. */
 const MAX_LENGTH = 256
 
-/** Of a regular expression that somebody wrote. It may match anything, so no text is cut early. */
+/** For a user-defined regular expression. It may match anything, so no text is cut early. */
 export function patternRecognizer(pattern: string, name: string): Recognizer {
   const compiled = compilePattern(pattern)
   function* findSteps(
@@ -64,7 +64,7 @@ export function patternRecognizer(pattern: string, name: string): Recognizer {
     for (let at = from; at <= text.length; ) {
       const found = compiled === undefined ? 'spent' : yield* compiled.findSteps(text, at, effort)
       if (found === null) return undefined
-      // What cannot be searched is not known to be harmless.
+      // Text that cannot be searched is not known to be harmless.
       if (found === 'spent') return { start: from, end: text.length }
       if (found.end > found.start) return found
       at = found.end + 1

@@ -3,12 +3,15 @@ import { type GuardRule, noteOutcome } from './guard-rule.ts'
 import { maskSteps } from './masker.ts'
 import { type Effort, searchEffort } from './recognizers.ts'
 
-/** What rules say of a text. */
+/** The verdict of rules on a text. */
 export type GuardedText =
   | { readonly text: string; readonly rejection?: undefined }
   | { readonly text?: undefined; readonly rejection: LlmError }
 
-/** In order: each rule sees what the one before left. `effort` is shared by texts of one request. */
+/**
+ * Applies rules in order: each sees the output of the one before. Texts of one request share
+ * `effort`.
+ */
 export function* guardTextSteps(
   text: string,
   rules: readonly GuardRule[],
@@ -26,7 +29,7 @@ export function* guardTextSteps(
   return { text: own }
 }
 
-/** What a rule came to in one text. */
+/** Records the outcome of a rule for one text. */
 export function noteFound({ rejection, check }: GuardRule, found: number): void {
   if (check === undefined) return
   noteOutcome(check, found === 0 ? 'passed' : rejection === undefined ? 'masked' : 'rejected')

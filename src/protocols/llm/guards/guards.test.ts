@@ -77,7 +77,7 @@ describe('recognizers', () => {
   })
 })
 
-/** As they are written to be read; the gateway tries them only where they can begin. */
+/** The plain patterns; the gateway tries them only where they can begin. */
 const PLAIN: readonly (readonly [string, RegExp])[] = [
   [
     'apiKey',
@@ -109,12 +109,12 @@ describe('where recognizers look', () => {
   for (const [name, pattern] of PLAIN) {
     const recognizer = recognizerOf(name) as Recognizer
 
-    /** The first place where the pattern matches what passes the checks of the recognizer. */
+    /** The first position where the pattern matches and the recognizer's checks pass. */
     const plainly = (whole: string, from: number) => {
       pattern.lastIndex = from
       for (let match = pattern.exec(whole); match !== null; match = pattern.exec(whole)) {
         const [found] = match
-        // Alone, it is checked in the same way.
+        // The match alone is checked in the same way.
         const checked = recognizer.find(found, 0)
         if (checked?.start === 0 && checked.end === found.length) {
           return { start: match.index, end: match.index + found.length }
@@ -150,7 +150,7 @@ describe('where recognizers look', () => {
   })
 
   it('is the same wherever in a long text it is, and whatever stands around it', () => {
-    // Around the ends of what is walked at once, and of what is loaded for it.
+    // Around the ends of the parts that are walked, and loaded, at once.
     const ends = [1 << 12, 1 << 13, 1 << 16, (1 << 16) + (1 << 12), 1 << 17]
     const filler = fc.constantFrom('a', '1', '1 ', '12,', 'sk', '城', 'ä ', '. ')
     fc.assert(
@@ -160,7 +160,7 @@ describe('where recognizers look', () => {
         const effort = { left: 1 << 30 }
         const masked = runToCompletion(maskSteps(before + own + after, RECOGNIZERS, effort)).text
         const parts = [before, own, after].map((part) => maskText(part, RECOGNIZERS, effort).text)
-        // Both are cut off by commas, over which no finding goes.
+        // Both are delimited by commas, which no finding crosses.
         assert.equal(masked, parts.join(''))
       }),
       { numRuns: 60 },
@@ -202,7 +202,7 @@ describe('where recognizers look', () => {
 })
 
 describe('the cost of a text with many findings', () => {
-  /** Letters that recognizers are given to search, of a text with so many findings. */
+  /** The number of characters that recognizers search in a text with this many findings. */
   function searched(findings: number): number {
     let letters = 0
     const counting = (inner: Recognizer): Recognizer => ({
@@ -223,7 +223,7 @@ describe('the cost of a text with many findings', () => {
     assert.ok(many < 2 * few, `each letter is searched ${few} and ${many} times`)
   })
 
-  /** What is left of a long text of these: it is all harmless, but takes long to be sure of. */
+  /** The rest of a long text of these: all of it is harmless, but verifying that takes long. */
   for (const [what, unit, recognizers] of [
     ['numbers', '1 ', RECOGNIZERS],
     ['what is nearly an IBAN', 'AB12 ', RECOGNIZERS],

@@ -4,12 +4,12 @@ import type { Part, StreamEvent } from '../neutral.ts'
 import { guardMessages } from './guard-messages.ts'
 import type { Guard, GuardedMessage } from './guard-rule.ts'
 
-/* Responses that are not seen by anyone before services have judged the whole of them. */
+/* Holds responses back until services have checked them as a whole. */
 
-/** Characters of a stream that are held at most. */
+/** The max number of characters of a stream to hold. */
 const MAX_HELD = 16 * 1024 * 1024
 
-/** Of a whole response. */
+/** For a whole response. */
 export async function guardPartsLater(
   parts: readonly Part[],
   guards: readonly Guard[],
@@ -28,7 +28,7 @@ export async function guardPartsLater(
   })
 }
 
-/** What it reasons is another text than what it says. */
+/** Reasoning and output are separate texts. */
 function messageOf(kind: string, content: string): GuardedMessage {
   return { role: 'assistant', content, message: kind === 'reasoning' ? 1 : 0 }
 }
@@ -39,7 +39,7 @@ function textOf(part: Part | undefined): string {
   return kind === 'text' || kind === 'refusal' || kind === 'reasoning' ? part.text : ''
 }
 
-/** Of a stream: it is read to its end, and leaves as one piece. */
+/** For a stream: it is read to its end and sent as one piece. */
 export class HeldReader implements StreamReader {
   readonly #reader: StreamReader
   readonly #guards: readonly Guard[]
@@ -79,7 +79,7 @@ export class HeldReader implements StreamReader {
     return this.#events.slice(0, 1).filter(({ kind }) => kind === 'start')
   }
 
-  /** The body is over: all events, as the guards leave them. */
+  /** Called when the body is complete; returns all events with the changes that guards made. */
   async settle(): Promise<readonly StreamEvent[]> {
     const texts = textsOf(this.#events)
     const blocks = [...texts.keys()]
@@ -109,7 +109,7 @@ const TOO_LONG: LlmError = {
   message: 'The response is too long to be checked.',
 }
 
-/** By block, in the order in which they begin; blocks without any are left out. */
+/** Texts by block, in the order in which blocks begin; blocks without text are omitted. */
 function textsOf(events: readonly StreamEvent[]): ReadonlyMap<number, string> {
   const calls = new Set<number>()
   const pieces = new Map<number, string[]>()
@@ -123,7 +123,7 @@ function textsOf(events: readonly StreamEvent[]): ReadonlyMap<number, string> {
   return new Map([...pieces].map(([block, own]) => [block, own.join('')]))
 }
 
-/** A text that was changed is one piece, and has no signature. */
+/** A changed text is sent as one piece, without a signature. */
 function withTexts(
   events: readonly StreamEvent[],
   changed: ReadonlyMap<number, string>,

@@ -35,7 +35,7 @@ describe('parts of one message', () => {
       ['ssn <SSN>', '', '', ' and', ' more'],
     ],
     [[...'ann@example.com'], ['<EMAIL_ADDRESS>', ...Array(14).fill('')]],
-    // Each is searched by itself, too, and first.
+    // Each is also searched separately, and first.
     [
       ['call 12', '123-45-6789'],
       ['call 12', '<SSN>'],
@@ -162,7 +162,7 @@ function textsOf(events: readonly StreamEvent[]): Readonly<Record<number, string
   return texts
 }
 
-/** Blocks begin once, in order, and nothing is in them before or after. */
+/** Asserts that blocks begin once, in order, and that no event is outside its block. */
 function assertInOrder(events: readonly StreamEvent[]): void {
   const open = new Set<number>()
   let last = -1

@@ -4,8 +4,8 @@ import { CONTEXT, type Finding, findSteps } from './masker.ts'
 import type { Effort } from './recognizers.ts'
 
 /*
- * A model reads the parts of a message as one text, so that a match may begin in one and end in
- * another. Each part is searched by itself elsewhere; here only what goes over their borders is.
+ * A model reads the parts of a message as one text, so a match may begin in one part and end in
+ * another. Each part is searched separately elsewhere; this searches only across their borders.
  */
 
 interface Joined {
@@ -13,7 +13,7 @@ interface Joined {
   readonly isFound: boolean
 }
 
-/** With what goes over borders masked in the first of the texts that it is in. */
+/** Masks findings that cross borders, in the first of the texts that they are in. */
 export function* maskBorders(
   texts: readonly string[],
   rule: GuardRule,
@@ -46,7 +46,7 @@ function bordersOf(texts: readonly string[], length: number): readonly number[] 
   return [...borders]
 }
 
-/** The stretches that reach so far around borders. */
+/** Yields the ranges within `reach` of a border. */
 function* around(borders: readonly number[], reach: number, length: number) {
   let start = 0
   let end = -1
@@ -60,7 +60,7 @@ function* around(borders: readonly number[], reach: number, length: number) {
   if (end >= 0) yield { start, end }
 }
 
-/** Borders are in order. */
+/** Borders are in ascending order. */
 function isAcross({ start, end }: Finding, borders: readonly number[]): boolean {
   let low = 0
   let high = borders.length
@@ -72,7 +72,7 @@ function isAcross({ start, end }: Finding, borders: readonly number[]): boolean 
   return low < borders.length && (borders[low] as number) < end
 }
 
-/** `findings`: in order, and apart from each other. */
+/** `findings` are in order and do not overlap. */
 function masked(texts: readonly string[], findings: readonly Finding[]): readonly string[] {
   const out: string[] = []
   let begin = 0

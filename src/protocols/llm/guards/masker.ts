@@ -2,7 +2,7 @@ import { runToCompletion } from '../../../model/steps.ts'
 import { CandidateWalk, STEP } from './candidates.ts'
 import { type Effort, type Known, type Recognizer, type Span, searchEffort } from './recognizers.ts'
 
-/** How many letters before and after itself a finding depends on. */
+/** How many characters before and after itself a finding depends on. */
 export const CONTEXT = 2
 
 export interface MaskedText {
@@ -11,7 +11,7 @@ export interface MaskedText {
   readonly found: readonly string[]
 }
 
-/** At once. */
+/** Masks a text synchronously. */
 export function maskText(
   text: string,
   recognizers: readonly Recognizer[],
@@ -20,20 +20,20 @@ export function maskText(
   return runToCompletion(maskSteps(text, recognizers, effort))
 }
 
-/** In steps, between which others may have their turn, where it is long. */
+/** Masks a long text in steps, between which other requests get their turn. */
 export function* maskSteps(
   text: string,
   recognizers: readonly Recognizer[],
   effort: Effort,
 ): Generator<void, MaskedText> {
-  // A walk that others have to wait for goes on with the search, and ends where that does.
+  // In a long text, the walk advances with the search and ends where the search does.
   const known: Known = text.length > STEP ? { walk: new CandidateWalk(text) } : {}
   const found = new Set<string>()
   const { out } = yield* maskUntil(text, 0, text.length, { recognizers, effort, found, known })
   return { text: out, found: [...found] }
 }
 
-/** What is masked, and by what. */
+/** A range to mask, and its mask. */
 export interface Finding extends Span {
   readonly name: string
   readonly mask: string
@@ -44,11 +44,11 @@ interface Search {
   readonly effort: Effort
   readonly found: Set<string>
   readonly known?: Known
-  /** The findings in their order; absent: nobody wants to know where they are. */
+  /** The findings in order; if absent, their positions are not needed. */
   readonly findings?: Finding[]
 }
 
-/** Where a text would be masked. */
+/** Finds the ranges of a text that would be masked. */
 export function* findSteps(
   text: string,
   recognizers: readonly Recognizer[],
@@ -61,15 +61,15 @@ export function* findSteps(
   return findings
 }
 
-/** Findings of one step, and what is spent on what is none: a fifth of a millisecond each. */
+/** Findings per step, and the effort per step for near matches: a fifth of a millisecond each. */
 const STEP_FINDINGS = 256
 const STEP_EFFORT = 1 << 12
 
 /**
- * With the findings that begin from `from` on and before `limit` masked; `end`: behind all that. Of
- * several at one place the longest counts. Each recognizer is asked again only behind what it found
- * last: if all of them were searched for at each finding, a text with many would cost its length
- * as many times.
+ * Masks the findings that begin at or after `from` and before `limit`; `end` is the position after
+ * all that. Of several at one position, the longest counts. Each recognizer is called again only
+ * after its last finding: if all of them searched again at each finding, a text with many would
+ * cost its length as many times.
  */
 function* maskUntil(
   text: string,
@@ -78,10 +78,10 @@ function* maskUntil(
   { recognizers, effort, found, known = {}, findings: noted }: Search,
 ): Generator<void, { readonly out: string; readonly end: number }> {
   const count = recognizers.length
-  /** What each found last, or that nothing is left. */
+  /** The last finding of each recognizer, or that nothing is left. */
   const starts: number[] = new Array(count).fill(-1)
   const ends: number[] = new Array(count).fill(-1)
-  /** Not more is known than that it finds nothing before its start. */
+  /** All that is known is that it finds nothing before its start. */
   const isOpen: boolean[] = new Array(count).fill(false)
   const parts: string[] = []
   let at = from
@@ -92,7 +92,7 @@ function* maskUntil(
       if (last < at || (isOpen[index] && last < (known.walk?.until ?? limit))) {
         const own = recognizers[index] as Recognizer
         const begin = Math.max(at, isOpen[index] ? last : at)
-        // A text that others need not wait for is searched at once.
+        // A short text is searched at once: it does not block other requests.
         const next =
           text.length > STEP
             ? yield* findInSteps(own, text, begin, effort, known)
@@ -128,7 +128,7 @@ function* maskUntil(
 
 const NOTHING_LEFT = Number.MAX_SAFE_INTEGER
 
-/** With a part of the effort at a time: whoever has spent that says where it stopped. */
+/** Searches with part of the effort at a time: a recognizer that runs out reports its position. */
 function* findInSteps(
   recognizer: Recognizer,
   text: string,
@@ -150,23 +150,23 @@ function* findInSteps(
 }
 
 /**
- * Masks a text that comes in pieces. A piece is let go as soon as nothing that may still come can
- * make a finding of it, so that words flow and half a number waits. The result is the same for any
- * pieces.
+ * Masks a text that arrives in pieces. A piece is released as soon as no later piece can make it
+ * part of a finding, so words flow while half a number is held back. The result does not depend on
+ * how the text is split.
  */
 export class StreamMasker {
   readonly #recognizers: readonly Recognizer[]
-  /** The longest finding, and what it looks at after itself. */
+  /** The max length of a finding, plus the context after it. */
   readonly #reach: number
-  /** There are letters that no finding goes over. */
+  /** True if there are characters that no finding crosses. */
   readonly #hasBreaks: boolean
   readonly #found = new Set<string>()
   readonly #effort: Effort | undefined
-  /** What has not been let go, and before it the context that has. */
+  /** Text that is held back, preceded by released context. */
   #text = ''
   #from = 0
 
-  /** `effort`: what is left to search with; each piece of a stream has its own. */
+  /** `effort` is the remaining search effort; by default, each piece of a stream has its own. */
   constructor(recognizers: readonly Recognizer[], effort?: Effort) {
     this.#recognizers = recognizers
     this.#effort = effort
@@ -190,7 +190,7 @@ export class StreamMasker {
     return this.#release(this.#text.length)
   }
 
-  /** Findings that begin before `limit` are settled; all before it is let go. */
+  /** Settles findings that begin before `limit` and releases everything before it. */
   #release(limit: number): string {
     const effort = this.#effort ?? searchEffort()
     const search = { recognizers: this.#recognizers, effort, found: this.#found }
@@ -203,14 +203,14 @@ export class StreamMasker {
 }
 
 /**
- * Behind the last letter that no finding goes over: punctuation that none has, or a space beside a
- * small letter. `from`: there is none after it.
+ * Returns the position after the last character that no finding crosses: punctuation that none
+ * contains, or a space next to a lowercase letter. Returns `from` if there is none after it.
  */
 export function lastBreak(text: string, from: number): number {
   for (let at = text.length - 1; at >= from; at--) {
     const code = text.charCodeAt(at)
     if (BREAKS.has(code)) return at + 1
-    // What follows a space must be known, unless what stands before it is enough.
+    // The character after a space must be known, unless the one before it is enough.
     if (code === 32 && (isSmall(text.charCodeAt(at - 1)) || isSmall(text.charCodeAt(at + 1)))) {
       return at + 1
     }

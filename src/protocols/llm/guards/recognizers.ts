@@ -1,30 +1,30 @@
 import { candidateTables } from './candidate-table.ts'
 import { type Candidates, CandidateWalk, indexFrom, isWordOrHyphen } from './candidates.ts'
 
-/** Something in a text that must not be seen. */
+/** Finds text that must not be seen. */
 export interface Recognizer {
   readonly name: string
-  /** What stands in its place: `<EMAIL_ADDRESS>`. */
+  /** The replacement: `<EMAIL_ADDRESS>`. */
   readonly mask: string
-  /** The longest that it finds, in UTF-16 units. What it decides depends on no more than this. */
+  /** The max length of a finding, in UTF-16 units. Its decision depends on no more than this. */
   readonly maxLength: number
-  /** It may find what spans any letters, so that no text is let go before `maxLength`. */
+  /** It may match across any characters, so no text is released before `maxLength`. */
   readonly crossesBreaks?: boolean
-  /** It looks where the walk says (./candidates.ts), and finds nothing that begins behind that. */
+  /** It searches where the walk found candidates (./candidates.ts), and nothing beyond the walk. */
   readonly needsWalk?: boolean
   /**
-   * The first finding at or after `from`. It may look at the two letters before and after it.
-   * `effort` is what is left to search with; what cannot be searched is a finding. `known` is what
-   * recognizers share that search the same text.
+   * Returns the first finding at or after `from`. It may read the two characters before and after
+   * it. `effort` is the remaining search effort; text that cannot be searched is a finding. `known`
+   * is shared by recognizers that search the same text.
    */
   find(text: string, from: number, effort?: Effort, known?: Known): Span | undefined
-  /** The same in steps, of one that takes long before it has spent any effort. */
+  /** The same in steps, for a recognizer that takes long before it spends any effort. */
   findSteps?(text: string, from: number, effort: Effort): Generator<void, Span | undefined>
 }
 
-/** Of one text. */
+/** State of the search of one text. */
 export interface Known {
-  /** As far as it has come; absent: all of the text is walked when it is needed. */
+  /** The walk, as far as it has advanced; if absent, all of the text is walked when needed. */
   walk?: CandidateWalk
 }
 
@@ -36,29 +36,29 @@ function candidatesOf(text: string, known: Known | undefined): Candidates {
   return walk
 }
 
-/** What searches may still cost, in some 40 nanoseconds each. */
+/** The remaining cost of searches, in units of some 40 nanoseconds. */
 export interface Effort {
   left: number
 }
 
 /**
- * Some five milliseconds: what cannot be searched within is taken for a finding. Some thousands of
- * findings, or ten times as many places where one may begin. Words and tables of numbers have none
- * of those (./candidates.ts).
+ * Some five milliseconds: text that cannot be searched within this time is treated as a finding.
+ * Enough for some thousands of findings, or ten times as many positions where one may begin. Words
+ * and tables of numbers have none of those (./candidates.ts).
  */
 const MAX_EFFORT = 1 << 17
 
-/** Of all texts of one request. */
+/** The effort for all texts of one request. */
 export function searchEffort(): Effort {
   return { left: MAX_EFFORT }
 }
 
-/** To try a pattern where it may begin. */
+/** The cost of trying a pattern where it may begin. */
 const TRY = 2
-/** What is nearly a finding costs as much to be sure of, and so does a finding. */
+/** The cost of verifying a near match, which is also that of a finding. */
 const CANDIDATE = 16
 
-/** Undefined: there is enough left to look at one more. */
+/** Returns undefined if enough effort is left for one more candidate, else the rest of the text. */
 function outOf(
   effort: Effort | undefined,
   cost: number,
@@ -74,14 +74,14 @@ export interface Span {
   readonly end: number
 }
 
-/** Tried where the text may have it (./candidates.ts): to try everywhere takes ten times as long. */
+/** Tried only at candidates (./candidates.ts): trying everywhere takes ten times as long. */
 interface Definition {
   readonly name: string
   readonly mask: string
   readonly maxLength: number
-  /** Behind what begins at `at`; -1: nothing does. */
+  /** Returns the position after the match that begins at `at`, or -1 if there is none. */
   readonly endOf: (text: string, at: number) => number
-  /** The next place at or after `from` to try; -1: there is none. */
+  /** Returns the next position at or after `from` to try, or -1 if there is none. */
   readonly next: (candidates: Candidates, text: string, from: number) => number
   readonly isValid?: (text: string, start: number, end: number) => boolean
 }
@@ -108,7 +108,7 @@ function define({ name, mask, maxLength, endOf, next, isValid }: Definition): Re
   }
 }
 
-/** By a sticky pattern, which begins where it is tried. */
+/** Matches a sticky pattern, which begins at the given position. */
 function matching(pattern: RegExp): Definition['endOf'] {
   return (text, at) => {
     pattern.lastIndex = at
@@ -116,12 +116,12 @@ function matching(pattern: RegExp): Definition['endOf'] {
   }
 }
 
-/** One of a list of places. */
+/** Takes positions from a list of candidates. */
 function listed(kind: 'keys' | 'accounts' | 'socials' | 'insurances'): Definition['next'] {
   return ({ [kind]: list }, _, from) => list[indexFrom(list, from)] ?? -1
 }
 
-/** The beginning of a group of digits in a chain of them. */
+/** Returns the beginning of a group of digits in a chain. */
 function inChain({ chains }: Candidates, text: string, from: number): number {
   for (let index = indexFrom(chains, from) & ~1; index < chains.length; index += 2) {
     const end = chains[index + 1] as number
@@ -132,7 +132,7 @@ function inChain({ chains }: Candidates, text: string, from: number): number {
   return -1
 }
 
-/** `+44 (0000) 0000-`: the longest that stands before the last digits of a telephone number. */
+/** `+44 (0000) 0000-`: the longest text before the last digits of a telephone number. */
 const BEFORE_LAST = 17
 
 function beforeLast({ phoneEnds }: Candidates, text: string, from: number): number {
@@ -154,9 +154,9 @@ function isDigit(code: number): boolean {
 }
 
 /*
- * Repetitions are bounded, and bounds stand before and after each pattern, so that the cost of a
- * search is in proportion to the text whatever is in it. No pattern has a space beside a small
- * letter, and none of `,;!?"<>{}` or a line end: there a stream can be cut (./masker.ts).
+ * Repetitions are bounded, and each pattern checks what precedes and follows it, so the cost of a
+ * search is proportional to the text whatever it contains. No pattern contains a space next to a
+ * lowercase letter, or any of `,;!?"<>{}` or a line end: a stream can be cut there (./masker.ts).
  */
 
 export const RECOGNIZERS: readonly Recognizer[] = [
@@ -165,7 +165,7 @@ export const RECOGNIZERS: readonly Recognizer[] = [
     name: 'apiKey',
     mask: '<API_KEY>',
     maxLength: 200,
-    // A key that is too long is masked as far as it is looked at: better than not at all.
+    // A key that is too long is masked as far as it is read: better than not at all.
     endOf: matching(
       /(?<![\w-])(?:sk-[\w-]{20,180}|gh[pousr]_[a-zA-Z0-9]{36,100}|github_pat_\w{22,100}|xox[abprs]-[\w-]{10,100}|glpat-[\w-]{20,40}|hf_[a-zA-Z0-9]{30,40}|(?:AKIA[0-9A-Z]{16}|AIza[\w-]{35})(?![\w-]))/y,
     ),
@@ -217,10 +217,10 @@ export const RECOGNIZERS: readonly Recognizer[] = [
   }),
 ]
 
-/** For a guard that somebody configured. */
+/** Returns the recognizer of a configured guard. */
 export function recognizerOf(name: string): Recognizer | undefined {
   const found = RECOGNIZERS.find((recognizer) => recognizer.name === name)
-  // The first request need not wait for them.
+  // Build the tables now, so that the first request does not wait for them.
   if (found?.needsWalk) candidateTables()
   return found
 }
@@ -228,7 +228,7 @@ export function recognizerOf(name: string): Recognizer | undefined {
 const DOMAIN = /(?:[a-z0-9-]{1,40}\.){1,3}[a-z]{2,12}(?![\w-])/iy
 const MAX_LOCAL = 64
 
-/** Around each `@`, which few texts have: to try each word takes ten times as long. */
+/** Searches around each `@`, which few texts have: trying each word takes ten times as long. */
 function findEmail(text: string, from: number, effort?: Effort): Span | undefined {
   for (let at = text.indexOf('@', from); at >= 0; at = text.indexOf('@', at + 1)) {
     const rest = outOf(effort, CANDIDATE, text, Math.max(from, at - MAX_LOCAL))
@@ -248,8 +248,8 @@ function isLocal(code: number): boolean {
 }
 
 /**
- * `(?<![\w-])(?:\d[ -]?){12,18}\d(?![\w-])`: the longest that it matches. A text of digits has one
- * wherever it is tried, and V8 takes four times as long.
+ * Returns the end of the longest match of `(?<![\w-])(?:\d[ -]?){12,18}\d(?![\w-])`. A text of
+ * digits has one wherever it is tried, and V8 takes four times as long.
  */
 function cardEnd(text: string, start: number): number {
   if (start > 0 && isWordOrHyphen(text.charCodeAt(start - 1))) return -1
@@ -263,7 +263,7 @@ function cardEnd(text: string, start: number): number {
   return end
 }
 
-/** Not all digits are the same, and Luhn's sum is right. */
+/** True if not all digits are the same and the Luhn checksum is valid. */
 function isCard(text: string, start: number, end: number): boolean {
   const last = text.charCodeAt(end - 1)
   for (let at = start; at < end; at++) {
@@ -273,7 +273,7 @@ function isCard(text: string, start: number, end: number): boolean {
   return false
 }
 
-/** Of the digits among these letters, from the last. */
+/** Checks the digits among these characters, from the last. */
 function passesLuhn(text: string, start: number, end: number): boolean {
   let digits = 0
   let sum = 0
@@ -292,12 +292,12 @@ function digitsIn(text: string, start: number, end: number): number {
   return digits
 }
 
-/** ISO 13616: the first four letters go to the end, letters become numbers, and the rest is 1. */
+/** ISO 13616: the first four characters move to the end, letters become numbers, modulo 97 is 1. */
 function isIban(text: string, start: number, end: number): boolean {
   const found = text.slice(start, end)
   let length = 0
   let rest = 0
-  // Twice over: the second time only the four that go to the end.
+  // The index wraps around, but only for the four characters that move to the end.
   for (let at = 4; at < found.length + 4; at++) {
     const code = found.charCodeAt(at % found.length)
     if (code === 32) continue

@@ -6,18 +6,18 @@ import { noteFound } from './guard-text.ts'
 import { StreamMasker } from './masker.ts'
 
 /**
- * Of a stream, event by event: text is let go once nothing that may come can change it. Blocks of
- * one kind that follow each other are one text: the end of the first waits until it is known what
- * its last letters are a part of. What comes between is not held back; then the rest of a finding is
+ * Guards a stream, event by event: text is released once no later event can change it. Consecutive
+ * blocks of one kind are one text: the end of the first is held back until it is known what its
+ * last characters are part of. Events in between are not held back; the rest of a finding is then
  * masked, or the stream rejected, once it is known.
  */
 export class EventGuard {
   readonly #rules: readonly GuardRule[]
   /** Blocks that have begun and not ended. */
   readonly #blocks = new Map<number, GuardedBlocks>()
-  /** What further blocks of a kind go on with. */
+  /** The blocks that further blocks of a kind continue. */
   readonly #last = new Map<string, GuardedBlocks>()
-  /** Ends and beginnings of blocks that wait for letters. */
+  /** Ends and starts of blocks that are held back with characters. */
   #held: { readonly of: GuardedBlocks; readonly events: StreamEvent[] } | undefined
   #isOver = false
 
@@ -50,7 +50,7 @@ export class EventGuard {
         return
       }
       case 'signature': {
-        // It comes last: what it signs must be known to be unchanged.
+        // The signature comes last: the text that it signs must be known to be unchanged.
         const own = this.#blocks.get(event.block)
         this.#settle(out)
         if (own !== undefined) this.#write(own.flush(), out)
@@ -76,7 +76,7 @@ export class EventGuard {
     }
   }
 
-  /** Goes on with the text of the block before, unless that has not ended. */
+  /** Continues the text of the block before, unless that has not ended. */
   #begin(block: number, kind: string): GuardedBlocks {
     const last = this.#last.get(kind)
     const isFree = last !== undefined && ![...this.#blocks.values()].includes(last)
@@ -86,7 +86,7 @@ export class EventGuard {
     return own
   }
 
-  /** It comes after the letters that wait, if it is about the same blocks. */
+  /** Emits an event after the characters that are held back, if it concerns the same blocks. */
   #hold(event: StreamEvent, own: GuardedBlocks | undefined, out: StreamEvent[]): void {
     if (own !== undefined && this.#held?.of === own) {
       this.#held.events.push(event)
@@ -97,7 +97,7 @@ export class EventGuard {
     else this.#emit(event, out)
   }
 
-  /** Nothing waits any more. */
+  /** Releases everything that is held back. */
   #settle(out: StreamEvent[]): void {
     const held = this.#held
     if (held === undefined || this.#isOver) return
@@ -118,13 +118,13 @@ export class EventGuard {
     }
   }
 
-  /** What waits, up to this. */
+  /** Releases held events up to this one. */
   #reach(kind: 'blockStart' | 'blockEnd', block: number, out: StreamEvent[]): void {
     if (this.#held === undefined) return
     const { events } = this.#held
     const at = events.findIndex((one) => one.kind === kind && one.block === block)
     for (const event of events.splice(0, at + 1)) this.#emit(event, out)
-    // What begins after an end waits for nothing.
+    // A block that begins after an end need not wait.
     while (events[0]?.kind === 'blockStart') this.#emit(events.shift() as StreamEvent, out)
     if (events.length === 0) this.#held = undefined
   }
@@ -134,7 +134,7 @@ export class EventGuard {
   }
 }
 
-/** Blocks of one kind that follow each other, through one rule after the other. */
+/** Consecutive blocks of one kind, through one rule after the other. */
 class GuardedBlocks {
   readonly #stages: readonly Stage[]
 
@@ -150,12 +150,12 @@ class GuardedBlocks {
     return this.#run([text], () => [])
   }
 
-  /** What waits for a block that may follow. */
+  /** Releases text that is held back for a block that may follow. */
   settle(): readonly BlockText[] | LlmError {
     return this.#run([], (stage) => stage.settle())
   }
 
-  /** All of it. */
+  /** Releases all text. */
   flush(): readonly BlockText[] | LlmError {
     return this.#run([], (stage) => stage.flush())
   }
@@ -175,7 +175,7 @@ class GuardedBlocks {
   }
 }
 
-/** One rule: each block by itself, and then what goes over their borders. */
+/** One rule: each block separately, then across block borders. */
 class Stage {
   readonly rule: GuardRule
   readonly #borders: BorderMasker

@@ -2,20 +2,20 @@ import { editJson, type JsonPath } from '../../json-text.ts'
 import { isObject } from '../json.ts'
 import type { Fields } from '../reading.ts'
 
-/** What becomes of an id; undefined: it is left as it is. */
+/** Maps an ID; undefined if it is left as is. */
 export type MapId = (id: string, member: string) => string | undefined
 
-/** An id that a request names, and what it is called there. */
+/** An ID in a request, and the name of the parameter. */
 export interface NamedId {
   readonly id: string
   readonly param: string
-  /** The request says the same without it, so one that is not known can be left out. */
+  /** The request means the same without it, so an unknown ID can be removed. */
   readonly isOptional: boolean
 }
 
 const LISTS: readonly string[] = ['input', 'items']
 
-/** Every id in a request that names what the provider stores. */
+/** Returns every ID in a request that refers to something the provider stores. */
 export function stateIdsOf(body: Fields): readonly NamedId[] {
   const found: NamedId[] = []
   const add = (value: unknown, param: string, isOptional = false) => {
@@ -44,7 +44,7 @@ export function stateIdsOf(body: Fields): readonly NamedId[] {
   return found
 }
 
-/** Items that say all there is to say, so that nothing is looked up by their ids. */
+/** Items that are complete, so that the provider looks nothing up by their IDs. */
 const WHOLE: ReadonlySet<unknown> = new Set([
   'message',
   'function_call',
@@ -61,7 +61,7 @@ function isWhole(item: Fields): boolean {
   return WHOLE.has(type)
 }
 
-/** The request with the ids that the provider knows; an optional one that has none is left out. */
+/** Replaces the IDs in a request with the provider's; removes unknown optional ones. */
 export function editRequest(text: string, map: MapId): string {
   return editJson(text, (path, raw) => {
     const [first, second, third] = path
@@ -81,7 +81,7 @@ export function editRequest(text: string, map: MapId): string {
 
 const ITEM_IDS: ReadonlySet<string> = new Set(['id', 'approval_request_id', 'container_id'])
 
-/** Members that always have an id, wherever they are. */
+/** Members that always contain an ID, wherever they are. */
 const ID_MEMBERS: ReadonlySet<string | number | undefined> = new Set([
   'item_id',
   'previous_response_id',
@@ -90,7 +90,7 @@ const ID_MEMBERS: ReadonlySet<string | number | undefined> = new Set([
   'first_id',
   'last_id',
 ])
-/** Members that hold objects with ids; what a client wrote (metadata, schemas) is not looked into. */
+/** Members with objects that contain IDs; client data (metadata, schemas) is not entered. */
 const ENTERED: ReadonlySet<string | number | undefined> = new Set([
   'response',
   'item',
@@ -108,7 +108,7 @@ const WITH_ID: ReadonlySet<string | number | undefined> = new Set([
   'conversation',
 ])
 
-/** A response, an event, a list or a resource with the ids that the client knows. */
+/** Replaces the IDs in a response, an event, a list or a resource with the client's. */
 export function editResponse(text: string, map: MapId): string {
   return editJson(text, (path, raw) => {
     const last = path.at(-1)
@@ -132,7 +132,7 @@ function mapped(raw: string, path: JsonPath, map: MapId, isDropped = false) {
   return isDropped ? 'drop' : 'keep'
 }
 
-/** `id` of a response is told from that of an item by what it is a member of. */
+/** The parent member distinguishes the `id` of a response from that of an item. */
 function memberOf(path: JsonPath): string {
   const last = String(path.at(-1))
   if (last !== 'id') return last

@@ -1,33 +1,33 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Who made what an id names: nobody else may name it. */
+/** The owner of the object that an ID refers to: no other client may use the ID. */
 export interface StateOwner {
-  /** Of the provider, as the configuration calls it. */
+  /** The provider's name in the configuration. */
   readonly provider: string
-  /** Empty: clients that did not authenticate, who are one caller. */
+  /** Empty for clients that did not authenticate, which count as one caller. */
   readonly caller: string
 }
 
 export interface OpenedId {
-  /** As the provider calls it. */
+  /** The provider's ID. */
   readonly id: string
   readonly provider: string
-  /** What the client called the model that the response was made by; undefined: it is not known. */
+  /** The client's name for the model that made the response; undefined if it is not known. */
   readonly model: string | undefined
 }
 
-/** 132 bits, which nobody guesses. */
+/** 132 bits, which cannot be guessed. */
 const MAC_LENGTH = 22
 
 /**
- * Ids of what a provider stores for a client: a response, a conversation, an item, a container. All
- * clients of the gateway share one account there, so an id says by a code at its end whom it belongs
- * to. The same id has the same code every time, since clients compare them.
+ * IDs of objects that a provider stores for a client: a response, a conversation, an item, a
+ * container. All clients of the gateway share one account there, so an ID ends with a code that
+ * identifies its owner. The same ID always has the same code, since clients compare IDs.
  */
 export class StateIds {
   readonly #key: Uint8Array
 
-  /** The same in every process that is to open what another one sealed. */
+  /** The key must be the same in every process that opens the IDs of another one. */
   constructor(key: Uint8Array) {
     this.#key = key
   }
@@ -38,7 +38,7 @@ export class StateIds {
     return `${id}.${Buffer.from(model).toString('base64url')}.${end}`
   }
 
-  /** Undefined for what was changed, and for what belongs to another caller or to none of these. */
+  /** Returns undefined for an ID that was changed or belongs to another caller or provider. */
   open(sealed: string, caller: string, providers: Iterable<string>): OpenedId | undefined {
     const [, rest, mac] = SEALED.exec(sealed) ?? []
     if (rest === undefined || mac === undefined) return undefined

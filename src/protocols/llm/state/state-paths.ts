@@ -1,22 +1,22 @@
-/** What is named by a path below one of the collections that a provider keeps for its clients. */
+/** The object that a path below one of a provider's collections refers to. */
 export interface StatePath {
   readonly collection: string
-  /** As the client wrote them, in order: of the resource, and of an item inside of it. */
+  /** As the client wrote them, in order: the ID of the resource, and of an item inside it. */
   readonly ids: readonly string[]
-  /** The path below the provider's base path, with the ids as the provider calls them. */
+  /** Returns the path below the provider's base path, with the provider's IDs. */
   pathWith(ids: readonly string[]): string
 }
 
 const STATE_PATH = /^.*\/(responses|conversations|containers)(?:\/(.*))?$/i
 
-/** Words after an id; each but `files` of containers is followed by nothing or by another id. */
+/** Segments after an ID; all except `files` of containers end the path or precede another ID. */
 const ITEM_LISTS: ReadonlySet<string> = new Set(['items', 'files'])
 const ACTIONS: ReadonlySet<string> = new Set(['cancel', 'input_items', 'content'])
 
-/** Undefined: the path names nothing of the kind. 'unknown': it does, in a way that is not known. */
+/** Returns undefined if the path is not of this kind, 'unknown' if it is but cannot be parsed. */
 export function readStatePath(method: string, path: string): StatePath | 'unknown' | undefined {
   const [, name = '', rest = ''] = STATE_PATH.exec(path) ?? []
-  // A server may decode what separates the parts of a path.
+  // A server may decode encoded path separators.
   if (name === '') return STATE_PATH.test(decoded(path)) ? 'unknown' : undefined
   const collection = name.toLowerCase()
   const [id = '', list = '', item = '', action = '', ...more] = rest.split('/')
@@ -33,7 +33,7 @@ export function readStatePath(method: string, path: string): StatePath | 'unknow
   if (item === '' || !ITEM_LISTS.has(list)) return 'unknown'
   const end = action === '' ? '' : `/${action}`
   if (end !== '' && action !== 'content') return 'unknown'
-  // A file is no state of its own: whoever may name the container may name what is in it.
+  // A file is not separate state: a client with access to the container has access to its files.
   if (list === 'files') return pathOf(collection, [id], ([own]) => `/${own}/files/${item}${end}`)
   return end === ''
     ? pathOf(collection, [id, item], ([own, inner]) => `/${own}/items/${inner}`)

@@ -2,17 +2,17 @@ import { isTooMuch, MAX_READ_AT_ONCE } from '../../long-json.ts'
 import { joinBytes } from '../json.ts'
 import { editResponse, type MapId } from './state-edits.ts'
 
-/** A line that is longer passes as it is: its ids open nothing. */
+/** A longer line is passed through as is: its IDs cannot be opened. */
 const MAX_LINE = MAX_READ_AT_ONCE
 
 const LINE_FEED = 10
 const CARRIAGE_RETURN = 13
 const DATA = 'data:'
 const ITEM_ID = /("item_id"\s*:\s*)"([^"\\]+)"/
-/** Events with more than the id of an item. */
+/** Events that contain more than the ID of an item. */
 const HAS_OBJECT = /"(?:response|item|part|annotation)"\s*:\s*\{/
 
-/** Ids in a stream of server-sent events, changed line by line; all else passes byte for byte. */
+/** Replaces IDs in a stream of server-sent events, line by line; other bytes are unchanged. */
 export class StateStream {
   readonly #map: MapId
   #held: Uint8Array[] = []
@@ -42,7 +42,7 @@ export class StateStream {
     return rest
   }
 
-  /** What is read is read to a buffer that is used again. */
+  /** Copies the bytes, whose buffer is reused. */
   #hold(bytes: Uint8Array, out: Uint8Array[]): void {
     this.#held.push(new Uint8Array(bytes))
     this.#size += bytes.length
@@ -75,7 +75,7 @@ export class StateStream {
   }
 }
 
-/** Texts are edited without being read, so that they must be what they seem. */
+/** Texts are edited without being parsed, so they must first be known to be valid JSON. */
 export function isJson(text: string): boolean {
   if (isTooMuch(text)) return false
   try {

@@ -1,4 +1,4 @@
-/** One conversation with everything in it, as a client of each dialect would send it. */
+/** One conversation with all features, as a client of each dialect would send it. */
 
 const PNG = 'iVBORw0KGgo='
 const PDF = 'JVBERi0xLjQ='

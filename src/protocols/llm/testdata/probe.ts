@@ -3,9 +3,9 @@ import type { DialectName } from '../dialect.ts'
 import { translatorFor } from '../translate.ts'
 import type { TranslatedCall } from '../translator.ts'
 
-/* Short words for tests that send one body through one translator. */
+/* Helpers for tests that send one body through one translator. */
 
-// biome-ignore lint/suspicious/noExplicitAny: bodies of five vendors, looked into by hand
+// biome-ignore lint/suspicious/noExplicitAny: bodies of five vendors, checked by hand
 export type Body = any
 
 export const encode = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))

@@ -2,8 +2,8 @@ import { EventStreamCodec } from '@smithy/eventstream-codec'
 import { USAGE, WHOLE } from './whole-responses.ts'
 
 /*
- * The same as a stream, with comments, pings, unknown events and, where the dialect has it, mixed
- * pieces.
+ * The same as a stream, with comments, pings, unknown events and, if the dialect has them,
+ * interleaved deltas.
  */
 
 type Event = readonly [name: string | undefined, data: unknown]
@@ -50,7 +50,7 @@ const COMPLETIONS: readonly Event[] = [
 
 const named = (type: string, fields: object): Event => [type, { type, ...fields }]
 
-/** Each event has a number, and names its item. */
+/** Each event has a number and names its item. */
 function withPlaces(events: readonly Event[]): readonly Event[] {
   const ids = ['rs_1', 'msg_1', 'fc_1', 'fc_2']
   return events.map(([name, data], sequence_number) => {
@@ -287,7 +287,7 @@ export const EVENTS: Readonly<Record<string, readonly Event[]>> = {
   converse: CONVERSE,
 }
 
-/** The bytes of a stream; `lineEnd` and comments are what a reader must not mind. */
+/** The bytes of a stream; readers must accept any `lineEnd`, and comments. */
 export function streamOf(
   provider: string,
   events = EVENTS[provider] ?? [],
@@ -308,7 +308,7 @@ const CODEC = new EventStreamCodec(
   (text) => Buffer.from(text),
 )
 
-/** Written by AWS's own codec. */
+/** Encoded by AWS's own codec. */
 export function frame(type: string, data: unknown, kind = 'event'): Uint8Array {
   return CODEC.encode({
     headers: {

@@ -1,4 +1,4 @@
-/** What each provider says at once: reasoning, text and two calls of tools. */
+/** Each provider's response in one piece: reasoning, text and two tool calls. */
 
 export const USAGE = {
   prompt_tokens: 100,

@@ -4,11 +4,11 @@ import { type DocumentObject, isDocumentObject, readDocument } from './schema.ts
 export type DocumentSource = { readonly text: string } | { readonly url: string }
 
 const TIMEOUT = 10_000
-/** A document that could not be fetched is asked for again after this long, in milliseconds. */
+/** How long to wait before fetching a document again after a failure, in milliseconds. */
 const RETRY = 5_000
 const MAX_BYTES = 16 * 1024 * 1024
 
-/** The description of an API; fetched once, when it is needed for the first time. */
+/** The description of an API; fetched once, on first use. */
 export class ApiDocument {
   info: { readonly title: string; readonly version: string } = { title: 'api', version: '0' }
   readonly #source: DocumentSource

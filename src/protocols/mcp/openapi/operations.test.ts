@@ -10,7 +10,7 @@ const document = (paths: object) => ({
   paths,
 })
 
-/** As a call has them: integers that a double cannot hold are exact. */
+/** As in a call: integers that a double cannot represent are exact. */
 function argumentsOf(text: string): Arguments {
   const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${text}}`
   const message = readMessage(Buffer.from(call))

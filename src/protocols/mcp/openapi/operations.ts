@@ -3,14 +3,14 @@ import { decodeStep, definitionsFor, toJsonSchema } from './schemas.ts'
 
 /** How one argument becomes part of a request. */
 export interface Parameter {
-  /** As clients name it. */
+  /** The client's name for it. */
   readonly argument: string
   readonly name: string
   readonly in: 'path' | 'query' | 'header'
   readonly isRequired: boolean
   readonly style: string
   readonly explode: boolean
-  /** Its value is written as JSON. */
+  /** True if its value is written as JSON. */
   readonly isJson: boolean
 }
 
@@ -24,7 +24,7 @@ export interface RequestBody {
 export interface Operation {
   readonly tool: DocumentObject & { readonly name: string }
   readonly method: string
-  /** With the path of its server in front, and with `{name}` in it. */
+  /** Prefixed with the path of its server, and with `{name}` placeholders. */
   readonly path: string
   readonly parameters: readonly Parameter[]
   readonly body: RequestBody | undefined
@@ -34,7 +34,7 @@ const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'] as 
 const MAX_OPERATIONS = 2_000
 const MAX_NAME = 64
 
-/** What an operation must not be able to say; the gateway says these, or nobody. */
+/** Headers that an operation must not set; only the gateway may. */
 const NOT_ARGUMENTS: ReadonlySet<string> = new Set([
   'accept',
   'authorization',
@@ -52,7 +52,7 @@ const NOT_ARGUMENTS: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-/** The operations that can be carried; `base`: the path of the API, if it is configured. */
+/** Returns the supported operations; `base` is the path of the API, if configured. */
 export function operationsOf(
   document: DocumentObject,
   base: string | undefined,
@@ -84,7 +84,7 @@ interface Place {
   readonly operation: DocumentObject
 }
 
-/** Undefined: something that it needs cannot be carried, so it is not offered. */
+/** Returns undefined if it requires something unsupported, so it is not offered. */
 function operationOf(document: DocumentObject, place: Place): Operation | undefined {
   const { base, path, item, method, operation } = place
   const written = parametersOf(document, item, operation)
@@ -143,7 +143,7 @@ interface WrittenParameter extends Omit<Parameter, 'argument'> {
   readonly description: unknown
 }
 
-/** Those of the operation, and of its path where the operation does not say otherwise. */
+/** Returns the parameters of the operation, and those of its path that it does not override. */
 function parametersOf(
   document: DocumentObject,
   item: DocumentObject,
@@ -176,7 +176,7 @@ function parameterOf(own: DocumentObject): WrittenParameter | 'ignored' | 'unsup
   if (place === 'cookie') return isRequired ? 'unsupported' : 'ignored'
   if (place !== 'path' && place !== 'query' && place !== 'header') return 'unsupported'
   if (place === 'header') {
-    // The specification says that these are not parameters, however they are written.
+    // According to the specification, these are not parameters, in any spelling.
     if (NOT_ARGUMENTS.has(name.toLowerCase())) return isRequired ? 'unsupported' : 'ignored'
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return 'unsupported'
   }
@@ -228,7 +228,7 @@ export function isJsonType(type: string): boolean {
   return /^application\/(?:[\w.+-]+\+)?json$/i.test(essence.trim())
 }
 
-/** Only the path: where the API is, is configured. */
+/** Returns only the path: the location of the API is configured. */
 function serverPath(...objects: readonly DocumentObject[]): string {
   for (const { servers } of [...objects].reverse()) {
     const [first] = Array.isArray(servers) ? (servers as unknown[]) : []
@@ -244,7 +244,7 @@ function serverPath(...objects: readonly DocumentObject[]): string {
   return ''
 }
 
-/** What a reference within the document leads to. */
+/** Resolves a reference within the document. */
 function resolve(document: DocumentObject, written: unknown): DocumentObject | undefined {
   let at = written
   for (let step = 0; step < 32; step++) {

@@ -2,7 +2,7 @@ import type { Header } from '../../../exchange/header-edit.ts'
 import { exactJson } from '../exact-json.ts'
 import { isJsonType, type Operation, type Parameter } from './operations.ts'
 
-/** What is sent for a call. */
+/** The API request for a call. */
 export interface ApiRequest {
   readonly method: string
   readonly path: string
@@ -14,7 +14,7 @@ export type Arguments = Readonly<Record<string, unknown>>
 
 const NO_BODY = new Uint8Array()
 
-/** A string says which argument cannot be sent. */
+/** Returns a string if an argument cannot be sent. */
 export function requestFor(operation: Operation, given: Arguments): ApiRequest | string {
   const { parameters, body, method } = operation
   const known = new Set(parameters.map(({ argument }) => argument))
@@ -52,7 +52,7 @@ export function requestFor(operation: Operation, given: Arguments): ApiRequest |
       }
     }
   }
-  // An argument must not lead to another operation than the one that rules have allowed.
+  // An argument must not lead to an operation other than the one that rules allowed.
   if (path.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment))) {
     return 'invalid argument: it would change the path'
   }
@@ -63,7 +63,7 @@ export function requestFor(operation: Operation, given: Arguments): ApiRequest |
   return { method, path: `${path}${search}`, headers, body: content ?? NO_BODY }
 }
 
-/** Everything that means something in a path or a query. */
+/** Encodes every character with a meaning in a path or a query. */
 function encode(text: string): string {
   return encodeURIComponent(text).replaceAll(/[!'()*]/g, (own) => {
     return `%${own.charCodeAt(0).toString(16).toUpperCase()}`
@@ -78,7 +78,7 @@ function scalar(value: unknown): string | undefined {
   return undefined
 }
 
-/** RFC 6570 §3.2.2: `a,b` and `k,v`, or `k=v` where it explodes. */
+/** RFC 6570 §3.2.2: `a,b` and `k,v`, or `k=v` if it explodes. */
 function simple(
   { explode, isJson }: Parameter,
   value: unknown,
@@ -125,7 +125,7 @@ function queryPairs(parameter: Parameter, value: unknown): readonly string[] | u
   return [`${encode(name)}=${known.flat().map(encode).join(',')}`]
 }
 
-/** Undefined: none; a string: what is wrong. */
+/** Returns undefined if there is no body, or a string that describes the problem. */
 function bodyFor(operation: Operation, given: Arguments): Uint8Array | string | undefined {
   const { body } = operation
   if (body === undefined) return undefined

@@ -1,7 +1,7 @@
 import { isObject } from '../message.ts'
 import { isJsonType } from './operations.ts'
 
-/** What an API responded, as the result of a tool. */
+/** Converts the response of an API to the result of a tool. */
 export function resultOf(status: number, type: string, body: Buffer): object {
   const isError = status < 200 || status > 299
   const [essence = ''] = type.split(';')

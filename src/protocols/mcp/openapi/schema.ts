@@ -1,13 +1,13 @@
 import { parse as parseYaml } from 'yaml'
 
-/* A document of OpenAPI 3, as far as it is looked into when a configuration is read. */
+/* An OpenAPI 3 document, as far as it is read while a configuration is loaded. */
 
 export type DocumentObject = Readonly<Record<string, unknown>>
 
-/** More is no description of an API. */
+/** The max length of an API description. */
 const MAX_TEXT = 16 * 1024 * 1024
 
-/** The document; a string says what is wrong with it. */
+/** Returns the document, or a string that describes the problem. */
 export function readDocument(text: string): DocumentObject | string {
   if (text.length > MAX_TEXT) return 'it is too long'
   const document = parsed(text)

@@ -1,12 +1,12 @@
 import { unescapeStep } from '../../../model/json-pointer.ts'
 import { type DocumentObject, isDocumentObject as isObject } from './schema.ts'
 
-/* Schemas of OpenAPI as JSON Schema 2020-12, which clients of MCP read. */
+/* Converts OpenAPI schemas to JSON Schema 2020-12, which MCP clients read. */
 
 const PREFIX = '#/components/schemas/'
 const DEEPEST = 64
 
-/** References lead to `$defs` from here on. */
+/** References refer to `$defs` from here on. */
 export function toJsonSchema(schema: unknown, depth = 0): unknown {
   if (typeof schema === 'boolean') return schema
   if (!isObject(schema) || depth > DEEPEST) return {}
@@ -27,7 +27,7 @@ export function toJsonSchema(schema: unknown, depth = 0): unknown {
   return oldForms(schema, made)
 }
 
-/** Of OpenAPI 3.0: what JSON Schema says in other words. */
+/** Converts OpenAPI 3.0 forms that JSON Schema expresses differently. */
 function oldForms(schema: DocumentObject, made: Record<string, unknown>): unknown {
   for (const [flag, bound] of [
     ['exclusiveMinimum', 'minimum'],
@@ -73,7 +73,7 @@ function reference(value: unknown): unknown {
   return `#/$defs/${value.slice(PREFIX.length)}`
 }
 
-/** All that the schemas refer to; undefined: a reference leads nowhere. */
+/** Returns all schemas that these refer to; undefined if a reference is broken. */
 export function definitionsFor(
   document: DocumentObject,
   schemas: unknown,
@@ -95,7 +95,7 @@ export function definitionsFor(
   return Object.fromEntries(found)
 }
 
-/** One step of a pointer in a reference; undefined: it is not encoded as one. */
+/** Decodes one step of a pointer in a reference; undefined if it is not encoded as one. */
 export function decodeStep(step: string): string | undefined {
   try {
     return unescapeStep(decodeURIComponent(step))

@@ -20,17 +20,17 @@ import { resultOf } from './result.ts'
 
 export interface ApiServerOptions extends HttpServerOptions {
   readonly document: ApiDocument
-  /** The path of the API, if it is configured. */
+  /** The path of the API, if configured. */
   readonly basePath: string | undefined
 }
 
-/** What an API may say at once. */
+/** The max length of an API response. */
 const MAX_RESPONSE = 16 * 1024 * 1024
-/** Milliseconds that clients may keep the list. */
+/** How long clients may keep the list, in milliseconds. */
 const TTL = 300_000
 const encoder = new TextEncoder()
 
-/** An API that OpenAPI describes: each operation is a tool. */
+/** An API with an OpenAPI description: each operation is a tool. */
 export class ApiMcpServer<P> implements McpServer<P> {
   readonly name: string
   readonly #options: ApiServerOptions
@@ -137,7 +137,7 @@ export class ApiMcpServer<P> implements McpServer<P> {
     const { authority, credentialQuery } = prepared
     const joint = path.includes('?') ? '&' : '?'
     const whole = credentialQuery === '' ? path : `${path}${joint}${credentialQuery}`
-    // What policies set counts more than what a client says by an argument.
+    // Headers that policies set override those from a client's arguments.
     const set: readonly Header[] = [['accept', 'application/json, */*;q=0.5'], ...headers]
     const names = new Set(prepared.setHeaders)
     const said = set.filter(([name]) => !names.has(name))

@@ -1,7 +1,7 @@
 import type { Address } from '../../../model/settings.ts'
 import { parseHost, scalar } from '../../../policies/schema.ts'
 
-/** Where the process listens for those who run it. */
+/** The address of a listener for operators. */
 export const address = () =>
   scalar<Address>({
     what: 'a listen address',
@@ -11,7 +11,7 @@ export const address = () =>
       const found = parseHost(text)
       if (found === undefined || found.kind === 'unix') return found
       const { kind: _, scheme, ...rest } = found
-      // Any other name would have to be looked up, and the start would depend on the result.
+      // Any other name would have to be resolved, and startup would depend on DNS.
       const isHere = rest.host === 'localhost' || isAddress(rest.host)
       return scheme === undefined && isHere ? { kind: 'tcp', ...rest } : undefined
     },
@@ -23,7 +23,7 @@ function isAddress(host: string): boolean {
 
 const IPV4 = /^([0-9]{1,3}\.){3}[0-9]{1,3}$/
 
-/** An address, never a name: who would look that up? */
+/** An IP address, since a name could not be resolved. */
 export const nameServer = () =>
   scalar<string>({
     what: 'a DNS server address',

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { confidentialUrl, expression, issue, settingSecret } from '../../../policies/schema.ts'
 
-/** The path at which the admin API takes back browsers that come from the provider. */
+/** The path on the admin API to which the provider redirects browsers. */
 const CALLBACK = '/api/auth/callback'
 
 const role = (what: string) =>

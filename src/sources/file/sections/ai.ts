@@ -7,7 +7,7 @@ import { host, name, oneOfKeys } from '../../../policies/schema.ts'
 import {
   PROVIDERS,
   type Provider,
-  REFUSED_OF_PROVIDERS,
+  REJECTED_OF_PROVIDERS,
   WAITING_OF_PROVIDERS,
 } from '../../../protocols/llm/schema.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
@@ -91,7 +91,7 @@ type ReadAi =
   | ({ readonly kind: 'ai' } & Pick<AiBackend, 'groups' | 'allowEndpoints'>)
   | { readonly diagnostics: readonly Diagnostic[] }
 
-/** `ai:` of a backend: one provider, or groups. */
+/** Reads `ai` of a backend: one provider, or groups. */
 export function readAi(reading: Reading, node: SectionNode, backend: string): ReadAi {
   const problems: Diagnostic[] = []
   const { nodes, ...rest } = outlineOf(reading, node, problems)
@@ -110,7 +110,7 @@ export function readAi(reading: Reading, node: SectionNode, backend: string): Re
 }
 
 interface Outline extends Pick<AiBackend, 'allowEndpoints'> {
-  /** Where its providers are written, by group. */
+  /** The nodes of its providers, by group. */
   readonly nodes: readonly (readonly SectionNode[])[]
 }
 
@@ -192,7 +192,7 @@ function reportUnread(reading: Reading, at: SectionNode, kind: string): readonly
     [at.inner(key), at.inner('provider', kind, key)].filter(
       ({ value }) => value !== undefined && value !== false,
     )
-  const refused = REFUSED_OF_PROVIDERS.flatMap(written).map((node) => {
+  const rejected = REJECTED_OF_PROVIDERS.flatMap(written).map((node) => {
     const hint = 'it would not be sent to the provider, so it is rejected rather than ignored'
     const message = `\`${String(node.step)}\` is not supported for providers`
     return complain(reading, node, { code: 'PC0219', message, hint }, 'key')
@@ -202,7 +202,7 @@ function reportUnread(reading: Reading, at: SectionNode, kind: string): readonly
     const hint = 'remove it'
     complain(reading, node, { code: 'PC0220', severity: 'warning', message, hint }, 'key')
   }
-  return refused
+  return rejected
 }
 
 function complainOfName(reading: Reading, at: SectionNode, name: string): Diagnostic {

@@ -27,7 +27,7 @@ const dynamic = z.strictObject({
     .describe('A CEL expression that returns `host:port`. By default, the host of the request.'),
 })
 
-/** What a backend is; `ai` and `mcp` have parts with names, which are read one by one. */
+/** The kinds of backends; `ai` and `mcp` have named parts, which are read one by one. */
 const simpleKinds = {
   host: host().optional().describe('The address: host:port, a URL or unix:/path.'),
   hosts: z
@@ -107,12 +107,12 @@ const AT_BACKEND = ['backend'] as const
 const MAX_REFS = 64
 const refList = z.array(z.unknown()).max(MAX_REFS)
 
-/** As the schema has it, which takes longer. */
+/** Equals the check of the schema, which is slower. */
 function isRefList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value) && value.length <= MAX_REFS
 }
 
-/** One entry of `backends`. */
+/** Reads one entry of `backends`. */
 export function readBackend(reading: Reading, node: SectionNode, fallback: string): Backend {
   const head = parseAt(reading, backendHead, node, { stage: 'backend', except: ['policies'] })
   const named = parseAt(reading, nameHead, node).value?.name ?? fallback
@@ -126,13 +126,13 @@ export function readBackend(reading: Reading, node: SectionNode, fallback: strin
 
 interface Refs {
   readonly refs: readonly BackendRef[]
-  /** Those that are written in place. */
+  /** The backends defined in place. */
   readonly backends: readonly Placed<Backend>[]
-  /** Why the list could not be read. */
+  /** The reasons why the list could not be read. */
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** `backends` of a route. */
+/** Reads `backends` of a route. */
 export function readBackendRefs(reading: Reading, node: SectionNode, route: string): Refs {
   const { value } = node
   if (value === undefined) return { refs: [], backends: [], diagnostics: [] }

@@ -28,7 +28,7 @@ const mode = z.enum(['standard']).optional().describe('Only `standard` is suppor
 const innerRoute = z.strictObject(routeShape).meta({ id: 'inner-route' })
 const innerTcpRoute = z.strictObject(tcpRouteShape).meta({ id: 'inner-tcp-route' })
 
-/** The older form: everything under its port. */
+/** The older form, which groups everything by port. */
 export const bindSchema = z.strictObject({
   port: port().describe('The port to listen on.'),
   tunnelProtocol,
@@ -55,7 +55,7 @@ interface ReadBinds {
   readonly tcpRoutes: readonly ReadRoute<TcpRoute>[]
 }
 
-/** `binds`, as gateways with routes that are attached to their listeners. */
+/** Reads `binds` as gateways, with routes attached to their listeners. */
 export function readBinds(reading: Reading): ReadBinds {
   const gateways: Placed<Gateway>[] = []
   const routes: ReadRoute<Route>[] = []
@@ -83,12 +83,12 @@ export function readBinds(reading: Reading): ReadBinds {
   return { gateways, routes, tcpRoutes }
 }
 
-/** The items of a list; none where there is no list. */
+/** The items of a list; empty if there is no list. */
 function nodesOf(reading: Reading, node: SectionNode): readonly SectionNode[] {
   return Array.from({ length: lengthOf(reading, node) }, (_, index) => node.inner(index))
 }
 
-/** Of a list; 0 where there is none. */
+/** The length of a list; 0 if there is none. */
 export function lengthOf(reading: Reading, node: SectionNode): number {
   if (node.value === undefined) return 0
   return parseAt(reading, anyList, node).value?.length ?? 0

@@ -72,7 +72,7 @@ export const loggingSchema = z.strictObject({
     .describe('The minimum level of log messages. The access log has the level `info`.'),
 })
 
-/** A number in quotes, as whoever fills in variables writes it. */
+/** A number in quotes, which is common with variables. */
 const numberText = () =>
   scalar<number>({
     what: 'a number',
@@ -87,7 +87,7 @@ const attribute = () =>
     hint: "use the syntax of expressions: jwt.sub, request.headers['x-team']",
     maxLength: 256,
     pattern: /^[A-Za-z_]\w*(\.[A-Za-z_]\w*|\['[^'\\]{1,200}'\])*$/,
-    // Names of headers have no case, and the names of claims that are words need no brackets.
+    // Header names are case-insensitive, and claim names that are identifiers need no brackets.
     parse: (text) =>
       text
         .replace(/^request\.headers(\['|\.)[^']+/, (name) => name.toLowerCase())
@@ -308,7 +308,7 @@ export const configSchema = aliased(
 
 let defaults: Settings | undefined
 
-/** Made when they are asked for: most files have settings of their own. */
+/** Created on demand: most files have their own settings. */
 export function defaultSettings(): Settings {
   defaults ??= toSettings(z.strictObject(shape).parse({}))
   return defaults
@@ -346,7 +346,7 @@ function toSettings(value: z.output<z.ZodObject<typeof shape>>): Settings {
       ...(backend.poolMaxSize === undefined ? {} : { maxConnections: backend.poolMaxSize }),
       keepalive: backend.keepalives,
     },
-    // Names of the same two that other files use.
+    // Names of the same two modes that other files use.
     storage: { mode: isDatabase(storage.mode) ? 'database' : 'readonly' },
     ...(value.database === undefined ? {} : { database: omitUndefined(value.database) }),
     ...(value.session === undefined ? {} : { session: value.session }),

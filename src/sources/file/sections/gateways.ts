@@ -18,7 +18,7 @@ import { listenerTls } from './tls.ts'
 
 const TRAFFIC: readonly Section[] = ['traffic', 'backend']
 
-/** Policies that may be written right beside `port` and `tls`, without `policies:`. */
+/** Policies that can be set directly next to `port` and `tls`, without `policies:`. */
 const INLINE = POLICY_SCHEMAS.filter(({ isInline }) => isInline).map(({ kind }) => kind)
 const inlineShape = (level: 'gateway' | 'listener') => policyShape(['traffic'], level, INLINE)
 const INLINE_KEYS = Object.keys(inlineShape('gateway'))
@@ -73,7 +73,7 @@ const listenerHeadSchema = z.strictObject(namedHead)
 const listenerList = z.array(z.unknown()).min(1).max(64)
 const GATEWAY_KEYS = ['listeners', 'policies', 'frontendPolicies', ...INLINE_KEYS]
 
-/** One entry of `gateways`. */
+/** Reads one entry of `gateways`. */
 export function readGateway(reading: Reading, node: SectionNode, gateway: string): Gateway {
   const listenersAt = node.inner('listeners')
   const list = listenersAt.value
@@ -116,15 +116,15 @@ export function readGateway(reading: Reading, node: SectionNode, gateway: string
   return { name: gateway, origin, listeners: [none], policies }
 }
 
-/** What a listener has of its gateway. */
+/** The properties that a listener takes from its gateway. */
 interface AroundListener {
   readonly name: string
   readonly port: number | undefined
-  /** What is wrong with the gateway is wrong with each of its listeners. */
+  /** Errors of the gateway apply to each of its listeners. */
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** One entry of `listeners`. */
+/** Reads one entry of `listeners`. */
 export function readListener(
   reading: Reading,
   node: SectionNode,
@@ -134,16 +134,16 @@ export function readListener(
 ): Listener {
   const except = ['policies', ...INLINE_KEYS, ...furtherKeys]
   const head = parseAt(reading, listenerHeadSchema, node, { except })
-  // One that is invalid keeps the name by which routes call it.
+  // An invalid listener keeps its name, so that routes can refer to it.
   const written = node.inner('name').value
   const called = head.value?.name ?? (isName(written) ? written : `listener-${index}`)
   const known = head.value ?? extentOf(node)
-  // What is no mapping has no policies: as one of them its error would be confined to no hostname.
+  // If it is not a mapping, it has no policies: a policy error would be confined to no hostname.
   const isMapping = isPlainObject(node.value)
   const policies = isMapping
     ? readBoth(reading, node, 'listener', `listener:${around.name}/${called}`)
     : []
-  // Whose names it would have cannot be told: what is wrong is not its own matter alone.
+  // If its hostname is unknown, the error is not confined to this listener.
   const own = known === undefined ? [] : head.diagnostics
   const diagnostics = [...around.diagnostics, ...own]
   const isInvalid = head.value === undefined || hasErrors(diagnostics)
@@ -152,7 +152,7 @@ export function readListener(
   return toListener(reading, node, { value, diagnostics, extent }, { name: called, policies })
 }
 
-/** The names of a listener with errors. A key that is unknown may have been the one that has them. */
+/** The hostname of a listener with errors; undefined if an unknown key may be meant to set it. */
 function extentOf(node: SectionNode) {
   const written = node.value
   const { data } = anyListener.safeParse(written)
@@ -172,7 +172,7 @@ function isName(value: unknown): value is string {
   return name().safeParse(value).success
 }
 
-/** What stands under `policies` and what stands beside it are one policy. */
+/** Policies under `policies` and next to it form one policy. */
 function readBoth(
   reading: Reading,
   node: SectionNode,
@@ -181,14 +181,14 @@ function readBoth(
 ): Gateway['policies'] {
   const place = { sections: TRAFFIC, level, policy }
   return [
-    // Of two at one level the first holds.
+    // Of two at the same level, the first wins.
     ...readTwins(reading, node, place),
     ...readPolicies(reading, node, { ...place, keys: INLINE_KEYS }),
     ...readPolicies(reading, node.inner('policies'), place),
   ]
 }
 
-/** The same kind beside `policies` and under it: nobody can say which is meant. */
+/** Reports a kind that is set both next to `policies` and under it: the intent is ambiguous. */
 function readTwins(reading: Reading, node: SectionNode, place: PolicyPlace): readonly Attached[] {
   const beside = Object.keys(node.value ?? {})
   const inline = beside.filter((key) => INLINE_KEYS.includes(key))
@@ -214,7 +214,7 @@ interface Head {
       }
     | undefined
   readonly diagnostics: readonly Diagnostic[]
-  /** What is known of it though it is invalid. */
+  /** The known extent of an invalid listener. */
   readonly extent?: { readonly port: number | undefined; readonly hostname: string | undefined }
 }
 
@@ -237,12 +237,12 @@ export function toListener(
   })
   if (head.value === undefined || port === undefined) return invalid(head.diagnostics)
   const protocol = named ?? (tls === undefined ? 'HTTP' : 'HTTPS')
-  const refuse = (key: string, message: string, hint: string) =>
+  const reject = (key: string, message: string, hint: string) =>
     invalid([complain(reading, node.inner(key), { code: 'PC0308', message, hint })])
   if (protocol === 'HTTP' || protocol === 'TCP') {
     if (tls === undefined) return { ...identity, protocol, port }
     const other = protocol === 'HTTP' ? 'HTTPS' : 'TLS'
-    return refuse(
+    return reject(
       'tls',
       `${protocol} listeners do not support TLS`,
       `set \`protocol\` to ${other}, or remove \`tls\``,
@@ -253,12 +253,12 @@ export function toListener(
   }
   if (tls?.mode === 'Terminate') return { ...identity, protocol, port, tls }
   const hint = 'set `tls.cert` and `tls.key`, or use `protocol: TLS` for passthrough'
-  return refuse('protocol', 'HTTPS requires a certificate', hint)
+  return reject('protocol', 'HTTPS requires a certificate', hint)
 }
 
 /**
- * The port of a section that may have one of its own. A file that defines no gateways, as files
- * written for others may, has the one that is usual.
+ * The port of a section that can set its own. If a file defines no gateways, as in files written
+ * for other gateways, the usual port is the default.
  */
 export function portOf(
   { root }: Reading,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { issue } from '../../../policies/schema.ts'
 
-/** Labels that metrics of requests have by themselves, and those of the format. */
+/** The built-in labels of request metrics, and the labels that the format reserves. */
 const OWN_LABELS: ReadonlySet<string> = new Set([
   'le',
   'listener',

@@ -20,7 +20,7 @@ import {
   UNSERVED_KEYS,
 } from './llm-schema.ts'
 
-/* Who serves a model of `llm`: a provider of its own, or one that several share. */
+/* Resolves the provider of a model in `llm`: its own, or a shared one. */
 
 type Params = z.output<typeof params>
 type Who = z.output<typeof provider>
@@ -36,7 +36,7 @@ interface Written {
 }
 
 interface Named extends Written {
-  /** Where its policies are: the entry itself, or its `defaults`. */
+  /** The node with its policies: the entry itself, or its `defaults`. */
   readonly policies: SectionNode
 }
 
@@ -44,7 +44,7 @@ export type NamedProviders = ReadonlyMap<string, Named>
 
 const list = z.array(z.unknown()).max(256)
 
-/** The entries of `llm.providers`, by name. */
+/** Reads the entries of `llm.providers`, by name. */
 export function readNamedProviders(
   reading: Reading,
   at: SectionNode,
@@ -69,8 +69,8 @@ export function readNamedProviders(
 }
 
 /**
- * Its `defaults` are fields of requests; files written for others keep there what models have in
- * common, each under its own name.
+ * `defaults` are request fields; files written for other gateways use them for settings that models
+ * share, each under its own name.
  */
 function readNamed(reading: Reading, node: SectionNode, problems: Diagnostic[]): Named | undefined {
   const grouped = node.inner('defaults')
@@ -93,7 +93,7 @@ function isPolicyKey(key: string): boolean {
   return PROVIDER_POLICIES.includes(key)
 }
 
-/** Undefined after an error, which is among the problems. */
+/** Undefined after an error, which is added to `problems`. */
 export function readModelProvider(
   reading: Reading,
   node: SectionNode,
@@ -131,12 +131,12 @@ export function readModelProvider(
   const origin = node.origin
   const options = { ...found.options, ...pathsOf(own), ...bodyOf(shared, model) } as JsonObject
   const at = { ...place, origin }
-  // The most general comes first: what the model says in its own `ai` counts.
+  // The most general comes first: the model's own `ai` overrides it.
   const all = [...changesPolicy(shared, model, at), ...policies, ...keyPolicy(own, policies, at)]
   return { name, origin, provider: found.kind, endpoint, options, policies: all }
 }
 
-/** Of `{reference}`; undefined: it is a provider itself. */
+/** Resolves `{reference}`; undefined if the entry is itself a provider. */
 function referred(
   reading: Reading,
   node: SectionNode,
@@ -167,7 +167,7 @@ function isReference(who: Who): boolean {
 }
 
 interface Kind {
-  /** A name of PROVIDERS. */
+  /** A name in PROVIDERS. */
   readonly kind: string
   readonly options: JsonObject
   readonly endpoint?: Endpoint
@@ -215,7 +215,7 @@ function endpointOf({ kind, options, endpoint }: Kind, own: Params): Endpoint | 
   return host === undefined ? undefined : { host: host.toLowerCase(), port: 443, scheme: 'https' }
 }
 
-/** The base path of `baseUrl` is where the API is; without one, it is where the provider has it. */
+/** The base path of `baseUrl` is the path of the API; by default, the path of the provider. */
 function pathsOf({ model, baseUrl, pathOverride, pathPrefix }: Params): object {
   const base = baseUrl === undefined ? undefined : parseBaseUrl(baseUrl)?.pathPrefix
   return definedOf({ model, pathOverride, pathPrefix: pathPrefix ?? base })
@@ -231,7 +231,7 @@ function bodyOf(shared: Written | undefined, model: Written): object {
   }
 }
 
-/** `transformation` and `promptCaching` are short for the policy `ai`; what the model says wins. */
+/** `transformation` and `promptCaching` are shorthand for the policy `ai`; the model wins. */
 function changesPolicy(
   shared: Written | undefined,
   model: Written,
@@ -249,7 +249,7 @@ function changesPolicy(
 
 const BEARER = { kind: 'header', name: 'authorization', prefix: 'Bearer ' } as const
 
-/** `apiKey` is short for the credential; `auth` says more. */
+/** `apiKey` is shorthand for the credential; `auth` takes precedence. */
 function keyPolicy(
   { apiKey }: Params,
   policies: readonly Attached[],
@@ -261,7 +261,7 @@ function keyPolicy(
   return [{ state: 'valid', kind: 'backendAuth', section: 'backend', level, policy, origin, value }]
 }
 
-/** What would change or restrict what is sent: to pass it over would be to do something else. */
+/** Rejects keys that would modify or restrict what is sent: ignoring them would change behavior. */
 function reportUnserved(reading: Reading, node: SectionNode): readonly Diagnostic[] {
   return UNSERVED_KEYS.flatMap((key) => {
     if (node.inner(key).value === undefined) return []

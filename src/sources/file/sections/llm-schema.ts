@@ -17,7 +17,7 @@ import { policiesSchema } from '../policies.ts'
 import { valueMatch } from './matches.ts'
 import { listenerTls } from './tls.ts'
 
-/* `llm`: models by name, and who serves them. */
+/* The schema of `llm`: models by name, and their providers. */
 
 const text = (what: string) => z.string().min(1).max(2048).optional().describe(what)
 const json = (what: string) => z.record(z.string(), anything).optional().describe(what)
@@ -79,7 +79,7 @@ export const provider = z
   ])
   .describe('The provider: openAI, anthropic, …, `{custom}` or `{reference: name}`.')
 
-/** What is read as policies of the provider. */
+/** The keys that are read as policies of the provider. */
 const policies = {
   requestHeaders: policySchema('requestHeaders').optional().describe('Modifies request headers.'),
   responseHeaders: policySchema('responseHeaders')
@@ -110,7 +110,7 @@ const change = {
   promptCaching: promptCaching.optional(),
 }
 
-/** Keys that would do something, and do not. */
+/** Keys that are not supported but would change behavior. */
 export const UNSERVED_KEYS = ['finalTransformation', 'backendTunnel'] as const
 
 const modelHead = {
@@ -151,7 +151,7 @@ const providerHead = {
   ...change,
 }
 
-/** `defaults` of a provider as files written for others have it. */
+/** `defaults` of a provider in files written for other gateways. */
 export const providerDefaults = z.strictObject(change)
 
 export const modelSchema = z.strictObject(modelHead)

@@ -15,7 +15,7 @@ import { type NamedProviders, readModelProvider, readNamedProviders } from './ll
 import { llmHead, MODEL_POLICIES, modelSchema, SECTIONS } from './llm-schema.ts'
 import { readVirtualModels } from './virtual-models.ts'
 
-/** `llm` as what it is short for: a route to a backend of models, and a port if it has one. */
+/** Expands `llm` into a route to a backend of models, and a port if it has one. */
 export interface ReadLlm {
   readonly gateways: readonly Placed<Gateway>[]
   readonly routes: readonly Placed<Route>[]
@@ -26,7 +26,7 @@ const NO_MODELS: ReadLlm = { gateways: [], routes: [], backends: [] }
 const NAME = 'llm'
 
 const head = z.strictObject(llmHead)
-/** Of a file that defines no gateways. */
+/** The default port if a file defines no gateways. */
 const DEFAULT_PORT = 4000
 
 const modelList = z.array(z.unknown()).min(1).max(1000)
@@ -85,7 +85,7 @@ export function readLlm(reading: Reading): ReadLlm {
   return { gateways, routes: [placed(route)], backends: [placed(backend)] }
 }
 
-/** Each vendor's SDKs have a header of their own for keys: by default all of them count. */
+/** Each vendor's SDK sends keys in its own header: by default, all of them are accepted. */
 function withKeyHeaders(node: SectionNode, policy: Attached): Attached {
   if (policy.kind !== 'apiKey' || policy.state !== 'valid') return policy
   const keys = ['apiKey', 'apiKeyAuthentication']
@@ -152,7 +152,7 @@ function readModel(
   return { model: matches === undefined ? model : { ...model, matches }, provider, node }
 }
 
-/** Rules, metrics and virtual models must be able to tell them apart. */
+/** Rules, metrics and virtual models must be able to distinguish models. */
 function distinguish(reading: Reading, models: readonly ReadModel[], problems: Diagnostic[]): void {
   const known = new Set<string>()
   for (const { provider, node } of models) {

@@ -13,12 +13,12 @@ export const pathMatch = () =>
   ).transform(({ exact, pathPrefix, regex }): PathMatch => {
     if (exact !== undefined) return { kind: 'exact', value: exact }
     if (regex !== undefined) return { kind: 'regex', value: regex }
-    // `/a/` and `/a` have the same paths below them.
+    // `/a/` and `/a` match the same paths below them.
     const prefix = (pathPrefix as string).replace(/(?<=.)\/+$/, '')
     return { kind: 'prefix', value: prefix }
   })
 
-/** A header or a parameter: `value` is text, `{exact}` or `{regex}`. */
+/** A match for a header or parameter: `value` is a string, `{exact}` or `{regex}`. */
 export const valueMatch = (name: z.ZodType<string>) =>
   z
     .strictObject({

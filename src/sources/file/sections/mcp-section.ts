@@ -11,7 +11,7 @@ import type { SectionNode } from '../section-node.ts'
 import { portOf, toListener } from './gateways.ts'
 import { mcpOptions, mcpTargets, readMcpTargets } from './mcp.ts'
 
-/** `mcp` as what it is short for: a route to a backend of MCP servers, and a port if it has one. */
+/** Expands `mcp` into a route to a backend of MCP servers, and a port if it has one. */
 export interface ReadMcpSection {
   readonly gateways: readonly Placed<Gateway>[]
   readonly routes: readonly Placed<Route>[]
@@ -22,11 +22,11 @@ const NO_SECTION: ReadMcpSection = { gateways: [], routes: [], backends: [] }
 const NAME = 'mcp'
 const SECTIONS: readonly Section[] = ['traffic', 'backend']
 
-/** Of a file that defines no gateways. */
+/** The default port if a file defines no gateways. */
 const DEFAULT_PORT = 3000
-/** Paths that clients of MCP ask at, on a gateway that others use too. */
+/** The paths that MCP clients use on a gateway shared with other routes. */
 const SHARED_PATHS = ['/mcp']
-/** Where they look for the authorization server, if there is one. */
+/** The paths at which MCP clients look for the authorization server, if there is one. */
 const METADATA_PATHS = [
   '/.well-known/oauth-protected-resource',
   '/.well-known/oauth-authorization-server',

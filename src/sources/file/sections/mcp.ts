@@ -94,7 +94,7 @@ const pins = z.strictObject({
 const TRANSPORTS = ['mcp', 'sse', 'stdio', 'openapi'] as const
 
 const head = {
-  // What ends the name of a server in the names that clients see.
+  // These characters terminate the server name in the tool names that clients see.
   name: name()
     .check(({ value, issues }) => {
       if (!/[_+]/.test(value)) return
@@ -155,7 +155,7 @@ type ReadMcp =
   | { readonly kind: 'mcp'; readonly targets: readonly McpTarget[]; readonly options: JsonObject }
   | { readonly diagnostics: readonly Diagnostic[] }
 
-/** `mcp:` of a backend. */
+/** Reads `mcp` of a backend. */
 export function readMcpTargets(
   reading: Reading,
   node: SectionNode,

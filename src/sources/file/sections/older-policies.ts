@@ -3,8 +3,8 @@ import { complain, type Reading } from '../reading.ts'
 import { OLDER_SPELLINGS, type OlderPolicies } from './older-spellings.ts'
 
 /**
- * Policies that are written below `config`, as `frontendPolicies` has them. Which of two counts
- * is not guessed: a policy that is written in both places is an error.
+ * Reads policies set below `config` as if they were in `frontendPolicies`. There is no precedence:
+ * setting a policy in both places is an error.
  */
 export function readOlderPolicies(reading: Reading, policies: OlderPolicies): readonly Attached[] {
   const config = reading.root.inner('config')
@@ -31,7 +31,7 @@ export function readOlderPolicies(reading: Reading, policies: OlderPolicies): re
   return [...found.values()]
 }
 
-/** The keys of `frontendPolicies` that the kind has. */
+/** The keys of `frontendPolicies` for the kind. */
 const NAMES: Readonly<Record<keyof OlderPolicies, readonly string[]>> = {
   tracing: ['tracing'],
   accessLog: ['accessLog', 'logging'],

@@ -4,13 +4,13 @@ import type { AccessLog } from '../../../policies/access-log/schema.ts'
 import { choice, expression, parseHost, scalar } from '../../../policies/schema.ts'
 import { collectorHeaders, type Tracing } from '../../../policies/tracing/schema.ts'
 
-/** Policies that files written for others set below `config`. */
+/** Policies that files written for other gateways set below `config`. */
 export interface OlderPolicies {
   readonly tracing?: Tracing
   readonly accessLog?: AccessLog
 }
 
-/** The key below `config`, and the policy of `frontendPolicies` that it stands for. */
+/** The key below `config`, and the equivalent policy of `frontendPolicies`. */
 export const OLDER_SPELLINGS = [
   { path: ['tracing'], kind: 'tracing' },
   { path: ['logging', 'filter'], kind: 'accessLog' },
@@ -65,7 +65,7 @@ export const olderTracing = z
   .optional()
   .describe('The older form of `frontendPolicies.tracing`.')
 
-/** What of `config.logging` is about the access log. */
+/** The keys of `config.logging` that configure the access log. */
 export const olderAccessLog = {
   filter: expression('bool', 'log')
     .optional()

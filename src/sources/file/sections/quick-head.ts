@@ -1,6 +1,6 @@
 import type { Match } from '../../../model/route.ts'
 
-/** What a route says of itself, beside its policies and backends. */
+/** The fields of a route, without its policies and backends. */
 export interface RouteHead {
   readonly name?: string | undefined
   readonly namespace?: string | undefined
@@ -11,9 +11,9 @@ export interface RouteHead {
 }
 
 /**
- * What nearly all routes of a long file look like, understood without the schema, which takes some
- * ten times as long. Undefined where there is anything else or anything wrong: then the schema has
- * the word. Of what this accepts, both make the same: test/fuzz/quick-head.test.ts.
+ * Reads the most common form of routes in a long file without the schema, which is about ten times
+ * slower. Returns undefined for anything else and for any error; then the schema decides. For
+ * accepted values, both return the same: test/fuzz/quick-head.test.ts.
  */
 export function readQuickHead(value: unknown): RouteHead | undefined {
   if (!isMapping(value)) return undefined
@@ -32,7 +32,7 @@ export function readQuickHead(value: unknown): RouteHead | undefined {
 
 const MAX_ENTRIES = 64
 const LONGEST_PATH = 2_048
-/** Each narrower than what the schema takes. */
+/** Each is stricter than the schema. */
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,200}[A-Za-z0-9])?$/
 const HOSTNAME = /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,29}[a-z0-9])?\.){0,5}[a-z0-9]{1,30}$/
 const PATH = /^\/(?:[\w~-][\w.~-]*(?:\/[\w~-][\w.~-]*)*)?$/
@@ -59,7 +59,7 @@ function isMatch(value: unknown): value is PlainMatch {
   return isPath(onlyMember(path, 'pathPrefix')) || isPath(onlyMember(path, 'exact'))
 }
 
-/** Undefined where there are others. */
+/** Undefined if there are other members. */
 function onlyMember(value: unknown, key: string): unknown {
   if (!isMapping(value)) return undefined
   const keys = Object.keys(value)

@@ -11,7 +11,7 @@ import type { SectionNode } from '../section-node.ts'
 import { readBackendRefs } from './backends.ts'
 import { AT_ROUTE, actionOf, EVERYTHING, matches, routeShape } from './route-parts.ts'
 
-/* Routes that others delegate to: each becomes a rule of the route that does. */
+/* Routes of route groups: each becomes a rule of the route that delegates to the group. */
 
 const { name: childName, policies, backends } = routeShape
 const childHead = z.strictObject({ name: childName, matches: matches() })
@@ -29,17 +29,17 @@ export const routeGroupSchema = z.strictObject({
 
 const groupHead = z.strictObject({ name: name(), routes: z.array(z.unknown()).min(1).max(1024) })
 
-/** Whether requests go to a group of routes. */
+/** Whether the backends refer to a route group. */
 export function isDelegating({ value }: SectionNode): boolean {
   if (!Array.isArray(value)) return false
   return value.some((one) => typeof one === 'object' && one !== null && 'routeGroup' in one)
 }
 
-/** The route that delegates, as far as it is read. */
+/** The delegating route, as far as it is read. */
 interface Delegating {
   readonly name: string
   readonly matches: readonly Match[]
-  /** `backends` of it. */
+  /** The `backends` of the route. */
   readonly backends: SectionNode
 }
 
@@ -49,13 +49,13 @@ interface Delegated {
 }
 
 export function readDelegated(reading: Reading, route: Delegating): Delegated {
-  // What the groups say is not part of its own text.
+  // The route depends on the groups, which are not part of its text.
   reading.dependsOnMore()
   const found = readGroup(reading, route, [], [])
   return { ...found, rules: [...found.rules, unmatched(route)] }
 }
 
-/** What no route of the group matches has been delegated all the same: nobody else serves it. */
+/** Requests that match no route of the group are still delegated: no other route serves them. */
 function unmatched({ name, matches, backends }: Delegating): RouteRule {
   const { origin } = backends
   const notFound: Attached = {
@@ -143,7 +143,7 @@ function readChild(
   }
   const read = readBackendRefs(reading, refs, name)
   const action = actionOf(reading, read.refs, [...diagnostics, ...read.diagnostics])
-  // One policy of all of them: rules see the claims that those around them verified.
+  // The policies of all levels are merged, so that rules see the claims verified at outer levels.
   const policies = around.flatMap((at) =>
     readPolicies(reading, at, {
       sections: AT_ROUTE,
@@ -159,7 +159,7 @@ function invalidRule({ name, matches, backends }: Delegating, action: RouteActio
   return { name, origin: backends.origin, matches, policies: [], action }
 }
 
-/** What both match; undefined: nothing. */
+/** The intersection of both matches; undefined if it is empty. */
 function bothOf(outer: Match, inner: Match): Match | undefined {
   const path = bothPaths(outer.path, inner.path)
   if (path === undefined) return undefined
@@ -196,7 +196,7 @@ function unknown(reading: Reading, called: string): Message {
   return { code: 'PC0320', message: `unknown route group \`${called}\``, hint }
 }
 
-/** Of the groups themselves; what their routes say is read with whoever delegates to them. */
+/** Checks the groups themselves; their routes are read with the routes that delegate to them. */
 export function checkRouteGroups(reading: Reading): void {
   const list = reading.root.inner('routeGroups')
   if (list.value === undefined) return

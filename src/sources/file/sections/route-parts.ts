@@ -8,7 +8,7 @@ import type { Reading } from '../reading.ts'
 import { httpBackendRefSchema } from './backends.ts'
 import { pathMatch, valueMatch } from './matches.ts'
 
-/* What routes have in common, wherever they are written. */
+/* The parts that all kinds of routes share. */
 
 export const AT_ROUTE: readonly Section[] = ['traffic', 'backend']
 
@@ -36,7 +36,7 @@ const METHODS: ReadonlySet<string> = new Set([
   'TRACE',
 ])
 
-/** RFC 9110 §9.1: methods have a case, and nobody means one called `get`. */
+/** RFC 9110 §9.1: methods are case-sensitive, but `get` always means `GET`. */
 function methodOf(written: string): string {
   const upper = written.toUpperCase()
   return METHODS.has(upper) ? upper : written
@@ -99,7 +99,7 @@ export const routeShape = {
 
 export const EVERYTHING: Match = { path: { kind: 'prefix', value: '/' }, headers: [], query: [] }
 
-/** Thousands of routes may lead to one backend: they do the same. */
+/** Thousands of routes may lead to one backend; they share one action. */
 export function actionOf(
   { repeated }: Reading,
   backends: readonly BackendRef[],

@@ -51,7 +51,7 @@ const insideHead = z.strictObject(httpHead)
 const tcpAttachedHead = z.strictObject({ ...identity, ...attachment })
 const tcpInsideHead = z.strictObject(identity)
 
-/** `parents` are given where the route stands inside of its listener. */
+/** `parents` is given if the route is defined inside its listener. */
 export function readRoute(
   reading: Reading,
   node: SectionNode,
@@ -147,12 +147,12 @@ function placedRoute<T>(
 
 const NO_POLICIES: readonly Attached[] = []
 
-/** Of a route that may match anything: what is wrong with it is not its own matter alone. */
+/** For a route that may match anything: its error is not confined to the route. */
 const UNBOUNDED: RouteAction = { kind: 'invalid', diagnostics: [] }
 
 /**
- * What a route with errors matches, if that can be told: only its names are wrong. A key that is
- * unknown may have been one that says what it matches.
+ * The match fields of a route with errors; undefined unless only its names are wrong, since an
+ * unknown key may have been meant as a match.
  */
 function extentOf<S extends z.ZodType>(node: SectionNode, schema: S) {
   const written = node.value
@@ -169,7 +169,7 @@ const BESIDE_EXTENT: ReadonlySet<string> = new Set([
   'backends',
 ])
 
-/** Of a route that is wrong elsewhere: policies that name it find it, and have nothing to add. */
+/** The names of a route with other errors, so that policies can target it without an error. */
 function writtenNames(node: SectionNode) {
   const named = (key: string) => aName.safeParse(node.inner(key).value).data
   return { name: named('name'), namespace: named('namespace'), ruleName: named('ruleName') }
@@ -186,12 +186,12 @@ function nameOf(
   return ruleName === undefined ? inside : `${inside}/${ruleName}`
 }
 
-/** `*` names every name, and so does none. */
+/** `*` matches every name, as does an empty list. */
 function namesOf(hostnames: readonly string[] = []): readonly string[] {
   return hostnames.includes('*') ? [] : hostnames
 }
 
-/** The listener is told apart from the gateway when all gateways are known. */
+/** Listeners are distinguished from gateways when all gateways are known. */
 function parentsOf(
   { repeated }: Reading,
   gateways: string | readonly string[] = 'default',

@@ -7,7 +7,7 @@ import { policiesSchema, readPolicies } from '../policies.ts'
 import { complain, parseAt, type Reading } from '../reading.ts'
 import { UNSUPPORTED_POLICIES } from '../unsupported-keys.ts'
 
-/** A section that is checked and kept, and served by a part of its own. */
+/** The section `ui`: validated and kept, but not served on a gateway by this version. */
 
 const gateways = z
   .union([name(), z.array(name()).min(1).max(64)])
@@ -30,7 +30,7 @@ export const uiSchema = z.strictObject({ gateways, policies: policies('the Admin
 
 const outline = z.strictObject({ gateways })
 
-/** `ui`. */
+/** Reads `ui`. */
 export function readUi(reading: Reading): SpecialSection | undefined {
   const key = 'ui'
   const node = reading.root.inner(key)

@@ -104,7 +104,7 @@ const SECTIONS: Readonly<Record<string, readonly Section[]>> = {
   policy: ['traffic', 'backend'],
 }
 
-/** One entry of `policies`. */
+/** Reads one entry of `policies`. */
 export function readTargeted(reading: Reading, node: SectionNode): readonly Targeted[] {
   const head = parseAt(reading, outline, node, { except: Object.keys(SECTIONS) })
   const value = head.value ?? targetsOf(node)
@@ -136,7 +136,7 @@ export function readTargeted(reading: Reading, node: SectionNode): readonly Targ
         policy: name,
       }),
     )
-    // Which of its sections is wrong is not known, so all that it could guard is denied.
+    // The invalid section is unknown, so everything that the policy could guard is denied.
     const widest = { sections: [WIDEST[noun]], level, policy: name }
     const policies =
       head.value === undefined
@@ -146,7 +146,7 @@ export function readTargeted(reading: Reading, node: SectionNode): readonly Targ
   })
 }
 
-/** Where an invalid policy denies all that a policy of such a target can guard. */
+/** The section in which an invalid policy denies everything that it could guard, by target. */
 const WIDEST: Readonly<Record<Targeted['noun'], Section>> = {
   gateway: 'frontend',
   listener: 'traffic',
@@ -154,7 +154,7 @@ const WIDEST: Readonly<Record<Targeted['noun'], Section>> = {
   backend: 'backend',
 }
 
-/** Of a policy with errors, the targets if they can be read: there it denies. */
+/** The targets of a policy with errors, if they can be read: the policy denies there. */
 function targetsOf(node: SectionNode) {
   const { data } = targetsOnly.safeParse(node.value)
   if (data === undefined) return undefined

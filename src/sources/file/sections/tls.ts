@@ -17,7 +17,7 @@ const certificate = z.strictObject({
 
 const list = () => z.array(z.string().min(1).max(255)).min(1).max(64).optional()
 
-/** `tls:` of a listener. Without a certificate it is passed through. */
+/** The schema of `tls` of a listener. Without a certificate, TLS is passed through. */
 export const listenerTls = aliased(
   {
     mode: choice('Terminate', 'Passthrough', 'Static')
@@ -54,17 +54,17 @@ export const listenerTls = aliased(
 )
   .check(({ value, issues }) => {
     const { mode, cert, key, certificates } = value
-    const refuse = (rule: 'missing' | 'excludes', message: string, hint: string) =>
+    const reject = (rule: 'missing' | 'excludes', message: string, hint: string) =>
       issues.push(issue(value, message, { rule, hint }))
     if (cert === undefined && key !== undefined) {
-      refuse(
+      reject(
         'missing',
         '`key` is set, but `cert` is missing',
         'set both the certificate and its key',
       )
     }
     if (cert !== undefined && key === undefined) {
-      refuse(
+      reject(
         'missing',
         '`cert` is set, but `key` is missing',
         'set both the certificate and its key',
@@ -73,10 +73,10 @@ export const listenerTls = aliased(
     const hasAny = cert !== undefined || certificates !== undefined
     if (mode === 'Passthrough' && hasAny) {
       const hint = 'remove the certificate, or set `mode` to Terminate'
-      refuse('excludes', 'certificates are not allowed with mode Passthrough', hint)
+      reject('excludes', 'certificates are not allowed with mode Passthrough', hint)
     }
     if ((mode === 'Terminate' || mode === 'Static') && !hasAny) {
-      refuse('missing', 'a certificate is missing', 'set `cert` and `key`, or `certificates`')
+      reject('missing', 'a certificate is missing', 'set `cert` and `key`, or `certificates`')
     }
   })
   .transform((value): TerminatedTls | PassedTls => {

@@ -1,4 +1,4 @@
-/** Settings of others that do no harm when they do nothing; whoever sets one is told so. */
+/** Settings of other gateways that are harmless to ignore; setting one is reported. */
 export const SETTINGS_WITHOUT_EFFECT = [
   'additionalTrustDomains',
   'caAddress',
@@ -18,10 +18,10 @@ export const SETTINGS_WITHOUT_EFFECT = [
   'xdsAuthToken',
 ]
 
-/** Settings of parts that this version does not have; whoever sets one is told so. */
+/** Settings of features that this version does not have; setting one is reported. */
 export const SETTINGS_THAT_WAIT: readonly (readonly string[])[] = [['standardAttributes']]
 
-/** `hybrid` is the name in files written for others. */
+/** `hybrid` is the name in files written for other gateways. */
 export function isDatabase(mode: unknown): mode is string {
   return mode === 'database' || mode === 'hybrid'
 }

@@ -17,7 +17,7 @@ interface WrittenTarget {
 
 const KINDS = ['weighted', 'failover', 'conditional'] as const
 
-/** Names for choices among models; each target must be one of them. */
+/** Reads the names that select among models; each target must be one of the models. */
 export function readVirtualModels(
   reading: Reading,
   llm: SectionNode,
@@ -45,7 +45,7 @@ export function readVirtualModels(
         problems.push(complainOfTarget(reading, place, model, models))
         return []
       }
-      // By its id, it is asked for by its name.
+      // A model found by its id is requested by its name.
       const asked = found === undefined || found.name.includes('*') ? model : found.name
       return [omitUndefined({ provider, model: asked, ...rest }) as VirtualTarget]
     })

@@ -248,7 +248,7 @@ export interface Explained {
   readonly listener: string
   readonly route: string
   /** Why authentication rejects the request. */
-  readonly refused?: string
+  readonly rejected?: string
   readonly notes: readonly string[]
   readonly stages: readonly {
     readonly stage: string

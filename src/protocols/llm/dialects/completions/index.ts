@@ -9,7 +9,7 @@ import { contentText, readResponse, readUsage, writeResponse } from './response.
 import { writeRequest } from './write-request.ts'
 import { writeStream, writeStreamError } from './write-stream.ts'
 
-/** OpenAI's chat completions, and the many that are compatible with them. */
+/** OpenAI's Chat Completions, and the many compatible APIs. */
 export const completions: Dialect = defineDialect({
   name: 'completions',
   recognize(method, path) {
@@ -48,7 +48,7 @@ function choiceText(choice: unknown): string {
   return contentText(message['content']) || str(message['refusal'])
 }
 
-/** OpenAI says in every chunk that there is no usage yet. */
+/** OpenAI sends `"usage": null` in every chunk until the usage is known. */
 const MAY_INTEREST = /"usage"(?!\s*:\s*null)|"error"(?!\s*:\s*null)|\[DONE\]/
 
 const TAP: TapReader = {

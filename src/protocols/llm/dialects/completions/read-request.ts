@@ -24,7 +24,7 @@ import {
   requiredString,
 } from '../../reading.ts'
 
-/** Fields that are read below; any other is dropped by its name. */
+/** Fields that are read below; any other field is dropped by name. */
 const READ: ReadonlySet<string> = new Set(
   `model messages stream stream_options max_completion_tokens max_tokens temperature top_p n stop
   presence_penalty frequency_penalty seed response_format tools tool_choice parallel_tool_calls
@@ -32,7 +32,7 @@ const READ: ReadonlySet<string> = new Set(
   metadata`.split(/\s+/),
 )
 
-/** The same inside of messages and tools. */
+/** The same for members of messages and tools. */
 const MESSAGE = members(
   'role',
   'content',
@@ -47,7 +47,7 @@ const PART = members('type', 'text', 'refusal', 'image_url', 'input_audio', 'fil
 const FUNCTION = members('name', 'description', 'parameters', 'strict')
 const CUSTOM = members('name', 'description')
 
-/** Fields that change nothing where they have this value, which SDKs like to send. */
+/** Fields that have no effect with this value, which SDKs often send. */
 const NEUTRAL_VALUES: Readonly<Record<string, unknown>> = { logprobs: false, store: false }
 
 export function readRequest(bytes: Uint8Array, context: ReadContext): NeutralRequest {
@@ -65,7 +65,7 @@ export function readRequest(bytes: Uint8Array, context: ReadContext): NeutralReq
   const format = readFormat(body)
   const effort = optionalString(body, 'reasoning_effort')
   const streamOptions = optionalObject(body, 'stream_options')
-  // One choice is what every dialect can give.
+  // Every dialect supports one choice.
   if ((optionalNumber(body, 'n') ?? 1) !== 1) dropped.add('n')
   return {
     model: requiredString(body, 'model'),
@@ -149,7 +149,7 @@ function readTool(value: unknown, path: string, dropped: Dropped): Tool {
   }
 }
 
-/** A tool that takes any text, which is what becomes of each. */
+/** True if a custom tool accepts any text; translation turns every custom tool into such a tool. */
 export function isFreeText(format: unknown): boolean {
   return typeof format === 'object' && (format as Fields | null)?.['type'] === 'text'
 }
@@ -165,7 +165,7 @@ function readToolChoice(body: Fields, dropped: Dropped): ToolChoice | undefined 
     const name = requiredString(object(named, 'tool_choice'), 'name', 'tool_choice.name')
     return { kind: 'tool', name }
   }
-  // A choice among some of the tools: no other dialect has it, and the tools are all there.
+  // A choice among some of the tools: no other dialect has it, and all tools are sent.
   if (fields['type'] === 'allowed_tools') {
     dropped.add('tool_choice.allowed_tools')
     const mode = object(fields['allowed_tools'], 'tool_choice.allowed_tools')['mode']
@@ -284,7 +284,7 @@ function readAssistant(message: Fields, path: string, dropped: Dropped): readonl
   }
   const refusal = optionalString(message, 'refusal', `${path}.refusal`)
   if (refusal !== undefined) parts.push({ kind: 'refusal', text: refusal })
-  // It bears no signature, so that no provider would take it back.
+  // It has no signature, so no provider would accept it back.
   if (typeof message['reasoning_content'] === 'string') dropped.add('messages.reasoning_content')
   if (message['audio'] !== undefined && message['audio'] !== null) dropped.add('messages.audio')
   if (message['function_call'] !== undefined && message['function_call'] !== null) {

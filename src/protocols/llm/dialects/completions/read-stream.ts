@@ -64,7 +64,7 @@ class ChunkHandler implements EventHandler {
     sink.delta(this.#text.block, text)
   }
 
-  /** Pieces of several calls may be mixed, and only the first of each has its id and name. */
+  /** Deltas of several calls may be interleaved, and only the first of each has its ID and name. */
   #call(call: Fields, sink: EventSink): void {
     const called = obj(call['function'])
     const id = str(call['id'])
@@ -80,7 +80,7 @@ class ChunkHandler implements EventHandler {
     sink.delta(open.block, str(called['arguments']))
   }
 
-  /** Gemini's shim leaves the index out: another id is another call. */
+  /** Gemini's compatibility layer omits the index: a different ID means a different call. */
   #indexOf(id: string): number {
     for (const [index, call] of this.#calls) if (call.id === id) return index
     return id === '' ? Math.max(0, this.#calls.size - 1) : this.#calls.size

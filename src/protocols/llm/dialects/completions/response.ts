@@ -14,7 +14,7 @@ import {
 import { serverError } from '../../sse-stream.ts'
 import { type Usage, usageFrom } from '../../usage.ts'
 
-/** Cached tokens are inside of `prompt_tokens`, reasoning inside of `completion_tokens`. */
+/** `prompt_tokens` includes cached tokens, `completion_tokens` includes reasoning. */
 export function readUsage(value: unknown): Usage | undefined {
   const usage = obj(value)
   if (typeof usage['prompt_tokens'] !== 'number') return undefined
@@ -45,7 +45,7 @@ export function writeUsage(usage: Usage): Fields {
   }
 }
 
-/** Compatible providers add words of their own: Mistral's `model_length`, DeepSeek's. */
+/** Compatible providers add finish reasons: Mistral's `model_length`, DeepSeek's. */
 export function readFinish(word: string): FinishReason {
   if (word === 'length' || word === 'model_length') return 'length'
   if (word === 'tool_calls' || word === 'function_call') return 'toolCalls'
@@ -92,27 +92,27 @@ export function readResponse(bytes: Uint8Array): NeutralResponse {
     id: str(body['id']),
     model: str(body['model']),
     parts,
-    // Some compatible providers say `stop` where they call tools.
+    // Some compatible providers send `stop` when the model calls tools.
     finish: finish === 'stop' && hasCalls ? 'toolCalls' : finish,
     usage: readUsage(body['usage']),
     dropped: dropped.names,
   }
 }
 
-/** What no other dialect can say of a message, or of a piece of one. */
+/** Records the fields of a message, or of a delta, that no other dialect can express. */
 export function noteLost(choice: Fields, message: Fields, dropped: Dropped): void {
   if (list(message['annotations']).length > 0) dropped.add('annotations')
   dropped.addIfSet('logprobs', choice['logprobs'])
   dropped.addIfSet('audio', message['audio'])
 }
 
-/** Mistral has a list of parts where others have a string. */
+/** Mistral sends a list of parts where others send a string. */
 export function contentText(content: unknown): string {
   if (!Array.isArray(content)) return str(content)
   return content.map((part) => str(obj(part)['text'])).join('')
 }
 
-/** Not OpenAI's, but what DeepSeek and those after it, and what vLLM and OpenRouter call it. */
+/** Not in OpenAI's API: the names that DeepSeek and its followers, and vLLM and OpenRouter, use. */
 export function reasoningText(message: Fields): string {
   return str(message['reasoning_content']) || str(message['reasoning'])
 }
@@ -173,7 +173,7 @@ export function isCustom(request: NeutralRequest, name: string): boolean {
   return request.tools.some((tool) => tool.isCustom === true && tool.name === name)
 }
 
-/** What the model wrote as the one string of the function that stood for the tool. */
+/** Returns the input of a custom tool: the one string argument of its replacement function. */
 export function customInput(text: string): string {
   const { input } = argumentsObject(text)
   return typeof input === 'string' ? input : text

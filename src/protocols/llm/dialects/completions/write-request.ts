@@ -14,7 +14,7 @@ import type {
 import { argumentsText, Dropped, dataUrl, fitCallId, textOf } from '../../parts.ts'
 import { defined, reject } from '../../reading.ts'
 
-/** OpenAI's longest. */
+/** OpenAI's max length. */
 const MAX_CALL_ID = 40
 
 export function writeRequest(request: NeutralRequest, options: WriteOptions): WireRequest {
@@ -26,7 +26,7 @@ export function writeRequest(request: NeutralRequest, options: WriteOptions): Wi
     model: options.model,
     messages: writeMessages(request, dropped),
     stream: options.stream ? true : undefined,
-    // Without it a stream does not tell what it cost.
+    // Without it, a stream does not report its usage.
     stream_options: options.stream ? { include_usage: true } : undefined,
     max_completion_tokens: request.maxTokens,
     temperature: request.temperature,
@@ -72,7 +72,7 @@ function writeStop(stop: readonly string[], dropped: Dropped): readonly string[]
   return stop.slice(0, 4)
 }
 
-/** A budget of tokens as one of the words; bounds as the vendors suggest them. */
+/** Maps a token budget to an effort level, with the bounds that vendors suggest. */
 export function effortOf(reasoning: Reasoning | undefined): string | undefined {
   if (reasoning === undefined) return undefined
   if (reasoning.effort !== undefined) return reasoning.effort
@@ -81,7 +81,7 @@ export function effortOf(reasoning: Reasoning | undefined): string | undefined {
   return reasoning.budget < 16_384 ? 'medium' : 'high'
 }
 
-/** The schema of a function's arguments that takes free text. */
+/** The argument schema of a function that accepts free text. */
 export const CUSTOM_SCHEMA = {
   type: 'object',
   properties: { input: { type: 'string' } },
@@ -121,7 +121,7 @@ function writeMessages({ system, messages }: NeutralRequest, dropped: Dropped): 
   return written
 }
 
-/** One message for each result, which must follow the call at once, and then what was said. */
+/** Writes one message per tool result, which must directly follow the call, then other parts. */
 function writeOther({ role, parts }: Message, written: unknown[], dropped: Dropped): void {
   const others: (TextPart | MediaPart)[] = []
   for (const part of parts) {
@@ -151,7 +151,7 @@ function writeToolResult(
   const media = result.parts.filter((part) => part.kind !== 'text')
   const message = { role: 'tool', tool_call_id: id, content: textOf(result.parts, '\n') }
   if (media.length === 0) return { message, media }
-  // Results are text here: what a tool shows comes after them, as if the user showed it.
+  // Results are text here: media that a tool returns follows them, as if sent by the user.
   const caption: TextPart = { kind: 'text', text: `Returned by tool call ${id}:` }
   return { message, media: [caption, ...media] }
 }

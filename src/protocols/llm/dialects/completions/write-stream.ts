@@ -126,7 +126,7 @@ class ChunkWriter implements StreamWriter {
       const custom = { name, input: customInput(call.arguments) }
       return this.#chunk({ tool_calls: [{ index, id, type: 'custom', custom }] })
     }
-    // A client parses what it has put together, and nothing is no JSON.
+    // Clients parse the joined arguments, and an empty string is not JSON.
     if (call.arguments !== '') return ''
     return this.#chunk({ tool_calls: [{ index, function: { arguments: argumentsText('') } }] })
   }
@@ -136,7 +136,7 @@ class ChunkWriter implements StreamWriter {
     return this.#event({ choices: [choice], ...(this.#request.streamUsage && { usage: null }) })
   }
 
-  /** Only for those who asked for it: others would not expect an event without a choice. */
+  /** Only for clients that requested it: others do not expect an event without a choice. */
   #usageChunk(): string {
     if (!this.#request.streamUsage || this.#usage === undefined) return ''
     return this.#event({ choices: [], usage: writeUsage(this.#usage) })

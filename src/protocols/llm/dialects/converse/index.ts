@@ -9,14 +9,14 @@ import { TapState } from '../../stream-tap.ts'
 import { errorFrom, readError, readResponse, readStream, readUsage } from './response.ts'
 import { writeRequest } from './write-request.ts'
 
-/** Amazon Bedrock's Converse. */
+/** Amazon Bedrock's Converse API. */
 export const converse: Dialect = defineDialect({
   name: 'converse',
   recognize(method, path) {
     const [, id, call] = /\/model\/([^/]+)\/(converse|converse-stream)$/.exec(path) ?? []
     if (method !== 'POST' || id === undefined) return undefined
     const model = decodeModel(id)
-    // Dots alone would lead to another path once they are written again.
+    // A name of dots alone would lead to another path when it is written again.
     if (/^\.+$/.test(model)) return undefined
     return { dialect: 'converse', operation: 'generate', model, stream: call === 'converse-stream' }
   },
@@ -36,7 +36,7 @@ export const converse: Dialect = defineDialect({
   },
 })
 
-/** As it is written where it cannot be decoded: rules then compare what the provider gets. */
+/** Returns the text as is if it cannot be decoded: rules then see the same as the provider. */
 function decodeModel(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -66,7 +66,7 @@ function writeError(error: LlmError): WireError {
   return { status: error.status, headers, body: encodeJson({ message: error.message }) }
 }
 
-/** The exceptions that a stream knows. */
+/** The exceptions that a stream can carry. */
 const STREAM_WORDS: Partial<Record<LlmErrorType, string>> = {
   invalidRequest: 'validationException',
   rateLimit: 'throttlingException',

@@ -9,7 +9,7 @@ import { EventSink, serverError, TRUNCATED } from '../../sse-stream.ts'
 import { count, type Usage, usageFrom } from '../../usage.ts'
 import { STATUS_IN_STREAM } from '../openai-errors.ts'
 
-/** Like Anthropic's: `inputTokens` leaves out what came from the cache or went to it. */
+/** As with Anthropic, `inputTokens` excludes tokens read from or written to the cache. */
 export function readUsage(value: unknown): Usage | undefined {
   const usage = obj(value)
   if (typeof usage['inputTokens'] !== 'number') return undefined
@@ -165,7 +165,7 @@ class ConverseHandler {
     sink.finish(readStop(this.#stop))
   }
 
-  /** Blocks of text and reasoning begin with their first piece. */
+  /** Blocks of text and reasoning begin with their first delta. */
   #delta(index: unknown, delta: Fields, sink: EventSink): void {
     if (typeof delta['text'] === 'string') {
       const block = this.#blocks.get(index) ?? sink.open({ kind: 'text' })
@@ -207,7 +207,7 @@ const TYPES: Readonly<Record<string, LlmErrorType | undefined>> = {
 
 export function readError(status: number, header: HeaderLookup, bytes: Uint8Array): LlmError {
   const body = readProviderBody(bytes)
-  // `ThrottlingException:http://…` is seen too.
+  // `ThrottlingException:http://…` also occurs.
   const name = (header('x-amzn-errortype') ?? str(body?.['__type'])).replace(/:.*$/, '')
   const message = str(body?.['message']) || str(body?.['Message'])
   return {
@@ -224,7 +224,7 @@ export function errorFrom(name: string, message: string, status: number): LlmErr
     .toLowerCase()
   const type = TYPES[word] ?? (status === 0 ? 'server' : typeOfStatus(status))
   return {
-    // 424: the model failed, which is nothing that the client could mend.
+    // 424: the model failed, which the client cannot fix.
     status: status === 0 ? STATUS_IN_STREAM[type] : status === 424 ? 502 : status,
     type: status === 424 ? 'server' : type,
     message: message || `The provider failed with status ${status || 'unknown'}.`,

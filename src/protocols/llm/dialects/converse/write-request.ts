@@ -45,7 +45,7 @@ export function writeRequest(request: NeutralRequest, options: WriteOptions): Wi
     outputConfig: writeOutput(request.format, extra.effort),
     serviceTier: writeTier(request.serviceTier, dropped),
   })
-  // Dots alone would lead to another path, encoded or not.
+  // A name of dots alone would lead to another path, encoded or not.
   if (/^\.*$/.test(options.model))
     reject('`model` contains characters that are not allowed in a path.', 'model')
   const call = options.stream ? 'converse-stream' : 'converse'
@@ -65,7 +65,7 @@ interface ModelFields {
   readonly isAnthropic: boolean
 }
 
-/** What one vendor's models take beside the fields of all: thinking and top_k of Anthropic's. */
+/** Fields for one vendor's models in addition to common ones: Anthropic's thinking and top_k. */
 function writeModelFields(
   request: NeutralRequest,
   options: WriteOptions,
@@ -100,7 +100,7 @@ function writeInference(
     if (temperature !== undefined && temperature !== 1) dropped.add('temperature')
     if (topP !== undefined && topP !== 1) dropped.add('top_p')
   } else if (temperature !== undefined && temperature > 1) dropped.add('temperature above 1')
-  // Newer models of Anthropic take one of the two.
+  // Newer Anthropic models accept only one of the two.
   const isSecond = isAnthropic && temperature !== undefined
   if (isSecond && topP !== undefined && topP !== 1) dropped.add('top_p')
   const config = defined({
@@ -130,7 +130,7 @@ function writeCache(cache: CacheMark | undefined): readonly unknown[] {
   return cache === undefined ? [] : [{ cachePoint: defined({ type: 'default', ttl: cache.ttl }) }]
 }
 
-/** Tools must be described wherever calls of them are in the conversation, or it is rejected. */
+/** A conversation with tool calls is rejected unless the tools are described. */
 function writeTools(request: NeutralRequest, dropped: Dropped): unknown {
   const used = namesOfCalls(request)
   const { toolChoice } = request
@@ -214,7 +214,7 @@ const DOCUMENT_FORMATS: Readonly<Record<string, string | undefined>> = {
   'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
 }
 
-/** Bytes or S3 alone: to fetch an address for a client would be to ask in its place. */
+/** Bytes or S3 only: fetching a URL would mean sending a request on the client's behalf. */
 function writeMedia({ kind, source, name }: MediaPart, names: DocumentNames): unknown {
   if (kind === 'audio') reject('Audio cannot be translated for this model.')
   if (source.kind === 'text') {
@@ -234,7 +234,7 @@ function writeMedia({ kind, source, name }: MediaPart, names: DocumentNames): un
   return { document: { format, name: names.fit(name), source: { bytes: data } } }
 }
 
-/** Letters, digits, spaces, hyphens, round and square brackets; no name twice in a conversation. */
+/** Letters, digits, spaces, hyphens, parentheses, brackets; names are unique in a conversation. */
 class DocumentNames {
   readonly #taken = new Set<string>()
 

@@ -73,7 +73,7 @@ function writeError(error: LlmError): WireError {
 }
 
 const TAP: TapReader = {
-  // Usage is in each event and the last one counts, which nobody knows before it is over.
+  // Each event has usage and the last one counts, which is known only when the stream ends.
   isOfInterest: () => true,
   read(data, state) {
     if (data['error'] !== undefined) state.error = errorFrom(obj(data['error']), 0)
@@ -87,7 +87,7 @@ const TAP: TapReader = {
   },
 }
 
-/** Without `alt=sse` a stream is one list of JSON, which is read when it is whole. */
+/** Without `alt=sse`, a stream is one JSON list, which is read when it is complete. */
 const MAX_LIST = 8 * 1024 * 1024
 const OPEN_LIST = 91
 
@@ -97,7 +97,7 @@ function readList(bytes: Uint8Array, state: TapState): TapState {
   return state
 }
 
-/** Of a list that is too long to be read at once: its last item, which tells what all of it cost. */
+/** The last item of a list that is too long to read at once; it has the usage of the whole list. */
 function lastOf(bytes: Uint8Array): unknown {
   const text = new TextDecoder().decode(bytes.subarray(-MAX_LAST))
   const start = text.lastIndexOf('\n,')

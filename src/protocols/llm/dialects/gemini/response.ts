@@ -20,7 +20,7 @@ import {
 } from '../../sse-stream.ts'
 import { count, type Usage, usageFrom } from '../../usage.ts'
 
-/** Cached tokens are inside of the prompt; thoughts are counted beside the candidates. */
+/** The prompt count includes cached tokens; thoughts are counted separately from the candidates. */
 export function readUsage(value: unknown): Usage | undefined {
   const usage = obj(value)
   if (typeof usage['promptTokenCount'] !== 'number') return undefined
@@ -46,7 +46,7 @@ const MALFORMED = new Set([
   'MISSING_THOUGHT_SIGNATURE',
 ])
 
-/** A call of a tool ends with STOP here. */
+/** Tool calls end with STOP here. */
 function readFinish(word: string, hasCalls: boolean): FinishReason | LlmError {
   if (MALFORMED.has(word)) return serverError(`The model failed: ${word}.`)
   if (word === 'MAX_TOKENS') return 'length'
@@ -87,7 +87,7 @@ function noteMetadata(candidate: Fields, dropped: Dropped): void {
   if (candidate['citationMetadata'] !== undefined) dropped.add('citations')
 }
 
-/** Of a part that is neither text nor a call. */
+/** Records a part that is neither text nor a call. */
 function noteOther(part: Fields, dropped: Dropped): void {
   const kind = Object.keys(part).find((name) => name !== 'thoughtSignature')
   if (kind !== undefined) dropped.add(`parts: ${kind}`)
@@ -99,7 +99,7 @@ interface PartReading {
   readonly dropped: Dropped
 }
 
-/** A signature stands at the part after the thought, or at one without any; see write-request.ts. */
+/** A signature is on the part after the thought, or on a part without one; see write-request.ts. */
 function addPart(part: Fields, parts: Part[], { id, maker, dropped }: PartReading): void {
   const sealed = str(part['thoughtSignature'])
   const last = parts.at(-1)
@@ -133,7 +133,7 @@ function addPart(part: Fields, parts: Part[], { id, maker, dropped }: PartReadin
   } else noteOther(part, dropped)
 }
 
-/** Calls may have no id there. It must be unique in a conversation, so it has the response's. */
+/** Calls may have no ID here. IDs must be unique in a conversation: the response's makes it so. */
 function inventCallId(responseId: string, index: number): string {
   const base = responseId.replace(/[^a-zA-Z0-9]/g, '').slice(0, 24)
   return `call_${base === '' ? crypto.randomUUID().replaceAll('-', '').slice(0, 24) : base}_${index}`
@@ -164,7 +164,7 @@ class CandidateHandler implements EventHandler {
       this.#id = str(data['responseId'])
       sink.emit({ kind: 'start', id: this.#id, model: str(data['modelVersion']) })
     }
-    // It is in each event, and the last counts.
+    // Each event has usage, and the last one counts.
     const usage = readUsage(data['usageMetadata'])
     if (usage !== undefined) sink.emit({ kind: 'usage', usage })
     if (str(obj(data['promptFeedback'])['blockReason']) !== '') this.#isBlocked = true
@@ -174,7 +174,7 @@ class CandidateHandler implements EventHandler {
     this.#finish = str(candidate['finishReason']) || this.#finish
   }
 
-  /** Nothing marks the end but the body's. */
+  /** Nothing marks the end of the stream except the end of the body. */
   finish(sink: EventSink): void {
     if (this.#finish === '' && !this.#isBlocked) return
     const reason = this.#isBlocked ? 'contentFilter' : readFinish(this.#finish, this.#calls > 0)
@@ -225,7 +225,7 @@ class CandidateHandler implements EventHandler {
 
 export function readError(status: number, header: HeaderLookup, bytes: Uint8Array): LlmError {
   const value = readProviderValue(bytes)
-  // A stream that fails at once is a list with one error.
+  // A stream that fails immediately is a list with one error.
   const body = obj(Array.isArray(value) ? value[0] : value)
   const error = errorFrom(obj(body['error']), status)
   return { ...error, retryAfterMs: retryAfterOf(header) ?? error.retryAfterMs }

@@ -45,7 +45,7 @@ export function writeRequest(request: NeutralRequest, options: WriteOptions): Wi
   }
 }
 
-/** The model is a part of the path, where a client's name for it must not lead elsewhere. */
+/** The model is part of the path: a client's name for it must not lead to another path. */
 function pathSegment(model: string): string {
   const name = model.replace(/^models\//, '')
   if (!/^[\w.@-]+$/.test(name) || /^\.+$/.test(name)) {
@@ -56,7 +56,7 @@ function pathSegment(model: string): string {
 
 function writeConfig(request: NeutralRequest, model: string, dropped: Dropped): unknown {
   const { stop } = request
-  // Before version 3 a form of the output cannot be had together with tools.
+  // Before version 3, structured output cannot be combined with tools.
   const isRejected = request.tools.length > 0 && versionOf(model) < 3
   const format = isRejected ? undefined : request.format
   if (isRejected && request.format !== undefined) dropped.add('response_format')
@@ -87,7 +87,7 @@ const BUDGETS: Readonly<Record<string, number | undefined>> = {
   max: 24_576,
 }
 
-/** Models from 3 on take a level, 2.5 a budget of tokens, and older ones do not think. */
+/** Gemini 3 and later accept a level, 2.5 accepts a token budget, and older models do not think. */
 function writeThinking(
   reasoning: Reasoning | undefined,
   model: string,
@@ -108,7 +108,7 @@ function writeThinking(
     return defined({ thinkingLevel, includeThoughts })
   }
   if (mode === 'disabled') {
-    // Pro cannot do without.
+    // Pro models cannot disable thinking.
     return /pro/.test(model) ? undefined : { thinkingBudget: 0 }
   }
   const thinkingBudget = reasoning.budget ?? (effort === undefined ? undefined : BUDGETS[effort])
@@ -124,7 +124,7 @@ function versionOf(model: string): number {
   return version === null ? Number.POSITIVE_INFINITY : Number(version[1])
 }
 
-/** `parameters` takes a part of OpenAPI alone; this takes JSON Schema as it is. */
+/** `parameters` supports only a subset of OpenAPI; this member accepts JSON Schema as is. */
 function writeTool(tool: Tool, dropped: Dropped): unknown {
   if (tool.cache !== undefined) dropped.add('cache_control')
   if (tool.strict === true) dropped.add('tools.strict')
@@ -162,7 +162,7 @@ function writeTurns(
   return { system: system.map(({ text }) => ({ text })), contents }
 }
 
-/** Stands for a signature that is lost; newer models reject calls that have none. */
+/** Replaces a lost signature; newer models reject calls without one. */
 const LOST_SIGNATURE = 'skip_thought_signature_validator'
 
 /** A signature belongs to the part that follows the reasoning. */
@@ -192,7 +192,7 @@ function writeParts(
         sign({ text: part.text })
         break
       case 'toolCall':
-        // Only the first of several calls at once bears one.
+        // Only the first of several parallel calls carries one.
         if (isFirstCall && versionOf(model) >= 3) signature ??= LOST_SIGNATURE
         isFirstCall = false
         sign({ functionCall: { name: part.name, args: argumentsObject(part.arguments) } })

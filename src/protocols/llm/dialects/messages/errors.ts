@@ -53,7 +53,7 @@ export function anthropicErrorFrom(fields: Fields, status: number): LlmError {
   const named = (Object.keys(WORDS) as LlmErrorType[]).find((type) => WORDS[type] === word)
   const type = named ?? (status === 0 ? 'server' : typeOfStatus(status))
   return {
-    // Only Anthropic says 529.
+    // Only Anthropic uses 529.
     status: status === 0 ? STATUS_IN_STREAM[type] : status === 529 ? 503 : status,
     type,
     message: str(fields['message']) || `The provider failed with status ${status || 'unknown'}.`,

@@ -9,11 +9,11 @@ import { mergeUsage, readResponse, readUsage, writeResponse } from './response.t
 import { writeRequest } from './write-request.ts'
 import { writeStream, writeStreamError } from './write-stream.ts'
 
-/** Anthropic's messages. */
+/** Anthropic's Messages API. */
 export const messages: Dialect = defineDialect({
   name: 'messages',
   recognize(method, path) {
-    // OpenAI's threads have messages too, which are something else.
+    // OpenAI's threads also have messages, which are something else.
     if (method !== 'POST' || /\/threads\//.test(path)) return undefined
     if (/\/messages\/count_tokens$/.test(path)) {
       return { dialect: 'messages', operation: 'countTokens', stream: false }

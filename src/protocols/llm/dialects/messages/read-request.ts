@@ -27,13 +27,13 @@ import {
 } from '../../reading.ts'
 import { readSignature } from '../../signatures.ts'
 
-/** Fields that are read below; any other is dropped by its name. */
+/** Fields that are read below; any other field is dropped by name. */
 const READ: ReadonlySet<string> = new Set(
   `model messages max_tokens system stop_sequences stream temperature top_p top_k tools tool_choice
   thinking output_config metadata service_tier`.split(/\s+/),
 )
 
-/** The same inside of tools, messages and blocks. */
+/** The same for members of tools, messages and blocks. */
 const TOOL = members('type', 'name', 'description', 'input_schema', 'strict', 'cache_control')
 const MESSAGE = members('role', 'content')
 const BLOCK = members(
@@ -55,7 +55,7 @@ const BLOCK = members(
   'cache_control',
 )
 
-/** What belongs to one provider's account and cannot be had from another. */
+/** Fields that belong to one provider's account and are not available from another. */
 const STATE: readonly string[] = ['container', 'mcp_servers', 'user_profile_id', 'workspace_id']
 
 interface Reading {
@@ -130,7 +130,7 @@ function readThinking(
   }
 }
 
-/** Tools that run at the provider have a type; they are dropped, and so can nobody choose them. */
+/** Tools that run at the provider have a type; they are dropped and so cannot be chosen. */
 function readTools(body: Fields, dropped: Dropped): readonly Tool[] {
   const tools: Tool[] = []
   const items = optionalList(body, 'tools') ?? []
@@ -207,7 +207,7 @@ function readContent(content: unknown, path: string, reading: Reading): readonly
 function readBlock(block: Fields, path: string, reading: Reading): Part | undefined {
   const { dropped } = reading
   const part = readKnown(block, path, reading)
-  // What a block of another kind has is lost with it.
+  // A block of an unknown kind is dropped with all its members.
   if (part === undefined) dropped.add(`content: ${String(block['type'])}`)
   else dropped.addOthers('content', block, BLOCK)
   return part

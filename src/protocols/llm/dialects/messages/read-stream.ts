@@ -12,7 +12,7 @@ export function readStream(maker: string): StreamReader {
 class MessageHandler implements EventHandler {
   readonly #maker: string
   readonly #blocks = new Map<unknown, number>()
-  /** Arguments that came with the start of a call, and count if no pieces follow. */
+  /** Arguments sent with the start of a call; they count if no deltas follow. */
   readonly #inputs = new Map<number, string>()
   #usage: Usage | undefined
 
@@ -52,7 +52,7 @@ class MessageHandler implements EventHandler {
         sink.fail(anthropicErrorFrom(obj(data['error']), 0))
         return
       default:
-        // Pings, and what comes with later versions.
+        // Pings, and events added by later versions.
         sink.emit({ kind: 'ping' })
         return
     }

@@ -7,7 +7,7 @@ import { markSignature } from '../../signatures.ts'
 import { serverError } from '../../sse-stream.ts'
 import { count, type Usage, usageFrom } from '../../usage.ts'
 
-/** `input_tokens` leaves out what came from the cache or went to it. */
+/** `input_tokens` excludes tokens read from or written to the cache. */
 export function readUsage(value: unknown): Usage | undefined {
   const usage = obj(value)
   if (typeof usage['output_tokens'] !== 'number' && typeof usage['input_tokens'] !== 'number') {
@@ -24,7 +24,7 @@ export function readUsage(value: unknown): Usage | undefined {
   })
 }
 
-/** The last event has the whole of the output, and may leave out what was said of the input. */
+/** The last event has the total output and may omit the input usage. */
 export function mergeUsage(start: Usage | undefined, last: Usage): Usage {
   if (start === undefined) return last
   const cacheRead = last.cacheRead || start.cacheRead
@@ -48,7 +48,7 @@ export function writeUsage(usage: Usage): Fields {
   }
 }
 
-/** Undefined for a turn that the provider interrupts and wants to be continued by the client. */
+/** Returns undefined for a turn that the provider pauses for the client to continue. */
 export function readStop(word: string): FinishReason | undefined {
   if (word === 'pause_turn') return undefined
   if (word === 'max_tokens' || word === 'model_context_window_exceeded') return 'length'
@@ -109,7 +109,7 @@ function readBlock(block: Fields, maker: string, dropped: Dropped): Part | undef
   }
 }
 
-/** The signature of reasoning that has none: it goes back to nobody. */
+/** The signature of reasoning that has none: it is not sent back to any provider. */
 export const UNSIGNED = markSignature({ maker: '', value: '' })
 
 export function writeResponse(response: NeutralResponse, request: NeutralRequest): WireResponse {

@@ -13,7 +13,7 @@ const BUDGETS: Readonly<Record<string, number | undefined>> = {
   max: 32_768,
 }
 
-/** The words of `output_config.effort`. */
+/** Values of `output_config.effort`. */
 const EFFORTS: Readonly<Record<string, string | undefined>> = {
   minimal: 'low',
   low: 'low',
@@ -34,7 +34,7 @@ export interface Thinking {
   readonly budget_tokens?: number
 }
 
-/** Whether and how the model thinks, and the limit on its tokens, which must leave room for it. */
+/** Plans whether and how the model thinks, and the token limit, which must leave room for it. */
 export function planThinking(
   request: NeutralRequest,
   options: WriteOptions,
@@ -56,7 +56,7 @@ export function planThinking(
   if (thinksAdaptively(options.model)) return { maxTokens, thinking: ADAPTIVE, effort }
   const wanted = reasoning.budget ?? BUDGETS[reasoning.effort ?? 'medium'] ?? MIN_BUDGET
   if (request.maxTokens === undefined) {
-    // Nobody set a limit: it leaves room for the response beside the thinking.
+    // The client set no limit: leave room for the response in addition to the thinking.
     const budget = Math.max(MIN_BUDGET, Math.min(wanted, Math.floor(most / 2)))
     return budget < most ? { maxTokens, thinking: enabled(budget) } : { maxTokens }
   }
@@ -73,8 +73,8 @@ function enabled(budget: number): Thinking {
 }
 
 /**
- * Thinking cannot be had together with a forced tool, nor in the middle of a turn with tools whose
- * thinking is not there any more: both are rejected.
+ * Thinking cannot be combined with a forced tool, nor enabled in the middle of a tool-use turn
+ * whose thinking is missing: both are rejected.
  */
 function obstacleToThinking(request: NeutralRequest, maker: string): string | undefined {
   const { toolChoice, tools, messages } = request
@@ -89,7 +89,7 @@ function obstacleToThinking(request: NeutralRequest, maker: string): string | un
   return isSigned ? undefined : 'the reasoning before the tool calls is not there'
 }
 
-/** From version 4.6 on models choose their budget themselves; names without a version are newer. */
+/** Models from version 4.6 on choose their own budget; names without a version are newer. */
 function thinksAdaptively(model: string): boolean {
   const version = /claude-(?:[a-z]+-)?(\d)(?:[-.](\d{1,2}))?(?!\d)/.exec(model)
   if (version === null) return true
@@ -97,7 +97,7 @@ function thinksAdaptively(model: string): boolean {
   return major > 4 || (major === 4 && Number(version[2] ?? 0) >= 6)
 }
 
-/** What every model of a family can write; the catalog may know more. */
+/** The output limit of every model of a family; the catalog may have a more exact one. */
 function defaultMaxTokens(model: string): number {
   if (/claude-(instant|2|3-(opus|sonnet|haiku))/.test(model)) return 4096
   return /claude-3-5/.test(model) ? 8192 : 32_000

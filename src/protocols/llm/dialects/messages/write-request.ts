@@ -16,7 +16,7 @@ import { arrangeTurns } from '../../turns.ts'
 import { CUSTOM_SCHEMA } from '../completions/write-request.ts'
 import { planThinking } from './thinking.ts'
 
-/** The last version whose requests may say how to sample, and the first that must not. */
+/** The last version that accepts sampling parameters, and the first that rejects them. */
 const WITH_SAMPLING = '2023-06-01'
 const CURRENT = '2026-10-21'
 
@@ -61,8 +61,8 @@ export function writeRequest(request: NeutralRequest, options: WriteOptions): Wi
 }
 
 /**
- * Temperatures reach from 0 to 1 here and to 2 elsewhere. Nothing of this may be set beside
- * thinking, and newer models take one of the two, not both.
+ * Temperatures range from 0 to 1 here and to 2 elsewhere. No sampling parameter may be set together
+ * with thinking, and newer models accept temperature or top_p, not both.
  */
 function writeSampling(
   request: NeutralRequest,

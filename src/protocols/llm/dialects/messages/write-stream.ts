@@ -25,7 +25,7 @@ function render(event: Fields): string {
   return renderSse(JSON.stringify(event), String(event['type']))
 }
 
-/** One block is open at a time: the pieces of others wait until it has ended. */
+/** Only one block is open at a time: deltas of other blocks wait until it ends. */
 class MessageWriter implements StreamWriter {
   readonly headers = SSE_HEADERS
   readonly dropped: readonly string[] = []
@@ -113,7 +113,7 @@ class MessageWriter implements StreamWriter {
       }
       case 'blockEnd': {
         const isBare = this.#open?.part.kind === 'reasoning' && !this.#isSigned
-        // Each block of reasoning needs a signature, whoever made it.
+        // Every reasoning block needs a signature, regardless of its maker.
         const signed = isBare ? this.#unsigned() : ''
         this.#open = undefined
         return signed + render({ type: 'content_block_stop', index: this.#index })
@@ -138,7 +138,7 @@ class MessageWriter implements StreamWriter {
       return this.#startWith({ type: 'tool_use', id: fitCallId(part.id), name, input: {} })
     }
     if (part.kind !== 'reasoning') return this.#startWith({ type: 'text', text: '' })
-    // What is encrypted is all in the start, so that it waits for the signature.
+    // Encrypted content is sent in the start event only, which therefore waits for the signature.
     if (part.isRedacted) return ''
     return this.#startWith({ type: 'thinking', thinking: '', signature: '' })
   }

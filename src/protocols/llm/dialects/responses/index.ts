@@ -10,7 +10,7 @@ import { readFailure, readResponse, readUsage, writeResponse } from './response.
 import { writeRequest } from './write-request.ts'
 import { writeStream, writeStreamError } from './write-stream.ts'
 
-/** OpenAI's responses. */
+/** OpenAI's Responses API. */
 export const responses: Dialect = defineDialect({
   name: 'responses',
   recognize(method, path) {

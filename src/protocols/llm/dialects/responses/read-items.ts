@@ -15,7 +15,7 @@ export interface ItemReading {
   readonly maker: string
 }
 
-/** What is read below, or says nothing to another provider; any other member is dropped by its name. */
+/** Members that are read below or mean nothing to another provider; others are dropped by name. */
 const ITEM = members(
   'type',
   'id',
@@ -45,7 +45,7 @@ const PART = members(
   'input_audio',
 )
 
-/** One item of `input`; undefined where it was dropped. */
+/** Reads one item of `input`; returns undefined if it was dropped. */
 export function readItem(item: Fields, path: string, reading: ItemReading): Message | undefined {
   const type = optionalString(item, 'type', `${path}.type`) ?? 'message'
   const read = readKnown(item, type, path, reading)

@@ -25,17 +25,17 @@ import {
 import { isFreeText } from '../completions/read-request.ts'
 import { type ItemReading, readItem } from './read-items.ts'
 
-/** Fields that are read below; any other is dropped by its name. */
+/** Fields that are read below; any other field is dropped by name. */
 const READ: ReadonlySet<string> = new Set(
   `model input instructions stream stream_options max_output_tokens temperature top_p tools
   tool_choice parallel_tool_calls text reasoning user safety_identifier service_tier
   prompt_cache_key metadata include`.split(/\s+/),
 )
 
-/** What is kept by one provider, under ids that mean nothing to another. */
+/** Fields that refer to state stored by one provider, under IDs that mean nothing to another. */
 const STATE: readonly string[] = ['previous_response_id', 'conversation', 'prompt', 'background']
 
-/** Fields that change nothing where they have this value, which SDKs like to send. */
+/** Fields that have no effect with this value, which SDKs often send. */
 const NEUTRAL_VALUES: Readonly<Record<string, unknown>> = {
   store: false,
   background: false,
@@ -180,7 +180,7 @@ function readInput(
     }
     const isResults = parts.some(({ kind }) => kind === 'toolResult')
     const last = messages.at(-1)
-    // A turn of the assistant, and the results of its calls, are many items here.
+    // Here, an assistant turn, and the results of its calls, consist of many items.
     const isSameTurn = role === 'assistant' || (isResults && last?.isResults === true)
     if (last !== undefined && last.role === role && isSameTurn) last.parts.push(...parts)
     else messages.push({ role, parts: [...parts], isResults })

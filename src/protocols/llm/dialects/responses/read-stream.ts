@@ -11,13 +11,13 @@ export function readStream(maker: string): StreamReader {
 
 interface OpenItem {
   readonly block: number
-  /** Something of it has come in pieces. */
+  /** True once a delta has been received. */
   hasText: boolean
 }
 
 class ResponseHandler implements EventHandler {
   readonly #maker: string
-  /** Items by their place, and parts of messages by theirs in the item. */
+  /** Items by position, and message parts by position within the item. */
   readonly #open = new Map<string, OpenItem>()
   #hasCalls = false
 
@@ -75,7 +75,7 @@ class ResponseHandler implements EventHandler {
         sink.fail(readFailure(obj(data['response'])) ?? errorFrom({}, 0))
         return
       case 'error':
-        // Both forms are seen: the fields at the top, and in a member.
+        // Both forms occur: the fields at the top level, and in a member.
         sink.fail(errorFrom('error' in data ? obj(data['error']) : data, 0))
         return
       default:

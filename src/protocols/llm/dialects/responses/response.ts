@@ -18,7 +18,7 @@ import { customInput, isCustom } from '../completions/response.ts'
 import { errorFrom } from '../openai-errors.ts'
 import { joinSeal } from './write-request.ts'
 
-/** Inclusive, as in chat completions. */
+/** Totals include cached and reasoning tokens, as in chat completions. */
 export function readUsage(value: unknown): Usage | undefined {
   const usage = obj(value)
   if (typeof usage['input_tokens'] !== 'number') return undefined
@@ -43,7 +43,7 @@ function writeUsage(usage: Usage): Fields {
   }
 }
 
-/** How a response ended, by its status, its reason and what is in it. */
+/** Derives the finish reason of a response from its status, reason and content. */
 export function readFinish(response: Fields, hasCalls: boolean): FinishReason {
   if (response['status'] === 'incomplete') {
     const reason = obj(response['incomplete_details'])['reason']
@@ -127,7 +127,7 @@ export function writeResponse(response: NeutralResponse, request: NeutralRequest
   }
 }
 
-/** `base` makes the ids of items, which clients only keep apart. */
+/** `base` is the prefix of item IDs, which clients only use to tell items apart. */
 export function writeItem(
   part: Part,
   request: NeutralRequest,
@@ -175,7 +175,7 @@ export interface ResponseState {
   readonly id: string
   readonly model: string
   readonly output: readonly unknown[]
-  /** Absent while the response goes on. */
+  /** Absent while the response is in progress. */
   readonly finish?: FinishReason | undefined
   readonly usage?: Usage | undefined
 }
@@ -185,7 +185,7 @@ const INCOMPLETE: Partial<Record<FinishReason, string>> = {
   contentFilter: 'content_filter',
 }
 
-/** The object around the output, which tells the client what it asked for. */
+/** The object around the output, which repeats the parameters of the request. */
 export function responseObject(request: NeutralRequest, state: ResponseState): Fields {
   const { finish } = state
   const reason = finish === undefined ? undefined : INCOMPLETE[finish]
@@ -207,7 +207,7 @@ export function responseObject(request: NeutralRequest, state: ResponseState): F
     parallel_tool_calls: request.parallelTools ?? true,
     previous_response_id: null,
     reasoning: { effort: request.reasoning?.effort ?? null, summary: null },
-    // Nothing is kept, whatever was asked for.
+    // Nothing is stored, regardless of the request.
     store: false,
     temperature: request.temperature ?? 1,
     text: { format: { type: 'text' } },

@@ -13,7 +13,7 @@ import { argumentsText, Dropped, dataUrl, fitCallId, textOf } from '../../parts.
 import { defined, reject } from '../../reading.ts'
 import { CUSTOM_SCHEMA, effortOf } from '../completions/write-request.ts'
 
-/** Below it a limit is rejected. */
+/** The provider rejects a lower limit. */
 const MIN_OUTPUT_TOKENS = 16
 
 export function writeRequest(request: NeutralRequest, options: WriteOptions): WireRequest {
@@ -34,7 +34,7 @@ export function writeRequest(request: NeutralRequest, options: WriteOptions): Wi
     instructions: system.length > 0 ? textOf(system, '\n\n') : undefined,
     input: writeInput(request, options.maker, dropped),
     stream: options.stream ? true : undefined,
-    // Nothing may stay there under an id that nobody here remembers.
+    // The provider must store nothing under an ID that the gateway does not keep.
     store: false,
     include: reasons ? ['reasoning.encrypted_content'] : undefined,
     max_output_tokens: maxTokens === undefined ? undefined : Math.max(MIN_OUTPUT_TOKENS, maxTokens),
@@ -84,7 +84,7 @@ function writeTool(tool: Tool, dropped: Dropped): unknown {
     name: tool.name,
     description: tool.description,
     parameters: tool.isCustom ? CUSTOM_SCHEMA : (tool.schema ?? EMPTY_SCHEMA),
-    // Strict by default here and nowhere else, and it rejects most schemas.
+    // Only this API is strict by default, and strict mode rejects most schemas.
     strict: tool.strict ?? false,
   })
 }
@@ -100,7 +100,7 @@ function writeToolChoice(choice: ToolChoice | undefined): unknown {
 function writeInput(request: NeutralRequest, maker: string, dropped: Dropped): readonly unknown[] {
   const items: unknown[] = []
   for (const { role, parts } of request.messages) {
-    // What was said stays together; calls, results and reasoning are items of their own.
+    // Text and media stay together; calls, results and reasoning are separate items.
     let said: (TextPart | MediaPart)[] = []
     const flush = (): void => {
       if (said.length > 0) items.push({ role, content: writeContent(role, said, dropped) })
@@ -165,7 +165,7 @@ function writeItem(
   return defined({ type: 'reasoning', id, summary, encrypted_content: sealed })
 }
 
-/** An item of reasoning goes back with its id, which is kept before what is encrypted. */
+/** A reasoning item is sent back with its ID, which is stored before the encrypted content. */
 export function joinSeal(id: string, sealed: string): string {
   return `${id}|${sealed}`
 }

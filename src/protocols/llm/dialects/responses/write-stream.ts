@@ -48,7 +48,7 @@ interface Item {
   done: Fields | undefined
 }
 
-/** Each block is an item of its own, and items may be mixed: every event names its place. */
+/** Each block is a separate item, and items may be interleaved: every event has a position. */
 class ResponseWriter implements StreamWriter {
   readonly headers = SSE_HEADERS
   readonly dropped: readonly string[] = []
@@ -162,7 +162,7 @@ class ResponseWriter implements StreamWriter {
         return opened + this.#event(type, { ...summaryPlace(item), delta })
       }
       case 'toolCall':
-        // Its text is inside of what the model writes, and known when all of that is.
+        // The input is inside the arguments that the model writes, and known only when these end.
         if (item.isCustom) return ''
         return this.#event('response.function_call_arguments.delta', { ...itemPlace(item), delta })
     }
@@ -227,7 +227,7 @@ class ResponseWriter implements StreamWriter {
   }
 }
 
-/** What an item has before its first piece. */
+/** The members of an item before its first delta. */
 const EMPTY: Readonly<Record<BlockStart['kind'], Fields>> = {
   text: { content: [] },
   refusal: { content: [] },

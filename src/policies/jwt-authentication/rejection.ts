@@ -1,6 +1,6 @@
 import type { KeySource } from './keys.ts'
 
-/** Why a token is not accepted: one word for metrics and decision records, never for the client. */
+/** Why a token is rejected: a word for metrics and decision records, never for the client. */
 export const TOKEN_FAULTS = [
   'missing',
   'repeated',
@@ -23,26 +23,28 @@ export const TOKEN_FAULTS = [
 
 export type TokenFault = (typeof TOKEN_FAULTS)[number]
 
-export interface Refusal {
+export interface Rejection {
   readonly fault: TokenFault
-  /** For the log alone: it may quote the token. */
+  /** For the log only: it may quote the token. */
   readonly detail: string
-  /** Newer keys of it may change the verdict. */
+  /** Newer keys from it may change the verdict. */
   readonly source: KeySource | undefined
 }
 
-export function refuse(fault: TokenFault, detail: string, source?: KeySource): Refusal {
+export function reject(fault: TokenFault, detail: string, source?: KeySource): Rejection {
   return { fault, detail, source }
 }
 
-/** Not for claims: theirs are the names that an issuer chose. */
-export function isRefusal<T extends object>(value: T | Refusal): value is Refusal {
+/** Not for claims, whose names the issuer chooses. */
+export function isRejection<T extends object>(value: T | Rejection): value is Rejection {
   return 'fault' in value
 }
 
 const LONGEST_QUOTE = 80
 
-/** What a token says, for a log line: short, and without characters that break one. */
+/**
+ * Quotes a value from a token for a log line: short, and without characters that could break it.
+ */
 export function quote(value: unknown): string {
   const text = JSON.stringify(value, plain) ?? String(value)
   return text.length <= LONGEST_QUOTE ? text : `${text.slice(0, LONGEST_QUOTE)}…`
