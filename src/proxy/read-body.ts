@@ -80,7 +80,8 @@ export function readBody(
   const counted = (outcome: Reply | undefined): Reply | undefined => {
     const { request, codedBody } = state.exchange
     const decoded = request.body === codedBody ? undefined : request.body
-    if (outcome !== undefined || decoded === undefined || body.retain(decoded.length)) return outcome
+    if (outcome !== undefined || decoded === undefined || body.retain(decoded.length))
+      return outcome
     request.body = undefined
     // A log can do without it.
     return needs.decoded ? CROWDED : undefined

@@ -115,8 +115,7 @@ routes:
     isSlow = false
     for (let round = 0; round < 2; round++) {
       const responses = Array.from({ length: room / 2 }, () => exchange(port, request, 'ok'))
-      for (const response of await Promise.all(responses))
-        assert.match(response, /^HTTP\/1.1 200 /)
+      for (const response of await Promise.all(responses)) assert.match(response, /^HTTP\/1.1 200 /)
     }
   })
 })
