@@ -1,6 +1,6 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import type { Exchange } from '../src/exchange/exchange.ts'
-import { type Asked, grpcQuestion, readGrpcResponse } from '../src/policies/ext-authz/grpc.ts'
+import { type CheckInput, grpcQuestion, readGrpcResponse } from '../src/policies/ext-authz/grpc.ts'
 import { decode } from '../src/protobuf/decode.ts'
 import {
   CheckResponseSchema,
@@ -173,7 +173,7 @@ const EXCHANGE = {
   },
 } as unknown as Exchange
 
-const ASKED: Asked = {
+const ASKED: CheckInput = {
   headers: [
     [':method', 'GET'],
     [':path', '/orders/7?x=1'],

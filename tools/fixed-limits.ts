@@ -1,6 +1,6 @@
 import { MAX_BODIES } from '../src/proxy/body-room.ts'
 import { MAX_WAITING } from '../src/proxy/mirror.ts'
-import { LONGEST_TARGET, STREAM_IDLE } from '../src/proxy/port-plan.ts'
+import { MAX_TARGET, STREAM_IDLE } from '../src/proxy/port-plan.ts'
 import { BODY_LIMITS } from '../src/wire/http1/chunked.ts'
 import { HALF_CLOSED } from '../src/wire/http1/close-grace.ts'
 import { MAX_INTERIM } from '../src/wire/http1/response-head.ts'
@@ -11,7 +11,7 @@ import { MAX_EXTENDED } from '../src/wire/http2/receive-window.ts'
 
 /** What cannot be set: of what, how much, and what happens at the limit. */
 export const FIXED_LIMITS: readonly (readonly [string, string, string])[] = [
-  ['bytes of the request target', number(LONGEST_TARGET), `The client gets 414.`],
+  ['bytes of the request target', number(MAX_TARGET), `The client gets 414.`],
   ['bytes of chunk extensions in a body', number(BODY_LIMITS.extensions), `The client gets 400.`],
   ['bytes of a trailer section', number(BODY_LIMITS.trailers), `The client gets 431.`],
   ['fields of a trailer section', number(BODY_LIMITS.trailerFields), `The client gets 431.`],

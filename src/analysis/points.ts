@@ -49,7 +49,7 @@ export interface Point {
   /** The gateway's own responses to requests that the rules here admit. */
   readonly replies: Replies
   /** If the replies are `untold`, a hash that covers the errors; empty if there are none. */
-  readonly untoldErrors: string
+  readonly unknownErrors: string
 }
 
 /**
@@ -113,7 +113,7 @@ function pointAt(reached: ReachedPoint, read: RuleReader): Point {
     reading: readingOf(reached.effective),
     effective: reached.effective.byKind,
     replies,
-    untoldErrors: replies === 'untold' ? errorReplies(reached) : '',
+    unknownErrors: replies === 'untold' ? errorReplies(reached) : '',
   }
 }
 

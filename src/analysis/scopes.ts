@@ -81,7 +81,7 @@ function withoutMode({ value }: ValidPolicy): unknown {
 
 /** Whether a single variable shows if credentials were found. */
 export function isSingle({ kind }: ValidPolicy): boolean {
-  return IDENTIFYING.get(kind)?.length === 1 && recordOf(kind)?.asksService !== true
+  return IDENTIFYING.get(kind)?.length === 1 && recordOf(kind)?.callsService !== true
 }
 
 /** It treats bad credentials like absent ones, and admits requests without credentials. */

@@ -6,7 +6,7 @@ import type { Change } from '../sources/database/configuration.ts'
 import { RESOURCE_KINDS } from '../sources/database/resource-kinds.ts'
 import { type ResourceKey, resourcesOf } from '../sources/database/resources.ts'
 import { readDocument } from '../sources/file/read.ts'
-import { askAnalysis } from './admin-client.ts'
+import { fetchAnalysis } from './admin-client.ts'
 import { type Terminal, UsageError } from './define.ts'
 import { isManifests } from './load-configuration.ts'
 import { readText } from './read-text.ts'
@@ -34,7 +34,7 @@ export async function changesTowards(
   const wanted = wholeOf(file, terminal)
   if (wanted === undefined) return undefined
   const path = '/api/config/effective'
-  const served = await askAnalysis<Whole>(admin, path, terminal.environment)
+  const served = await fetchAnalysis<Whole>(admin, path, terminal.environment)
   if (typeof served === 'string') {
     terminal.err(`portcullis ${command}: ${served}\n`)
     return undefined
@@ -63,7 +63,7 @@ export async function analyseTowards<T extends object>(
   if (towards === undefined) return undefined
   const { changes, hasOtherSettings } = towards
   const path = `/api/policies/${command}`
-  const found = await askAnalysis<T>(admin, path, terminal.environment, { changes })
+  const found = await fetchAnalysis<T>(admin, path, terminal.environment, { changes })
   if (typeof found !== 'string') return { found, hasOtherSettings }
   terminal.err(`portcullis ${command}: ${found}\n`)
   return undefined

@@ -12,7 +12,7 @@ const TIMEOUT_MS = 10_000
 const ANALYSIS_TIMEOUT_MS = 150_000
 
 /** Returns the decisions of a running gateway, or the reason why they are not available. */
-export async function askDecisions(
+export async function fetchDecisions(
   admin: string,
   path: string,
   environment: Environment,
@@ -26,7 +26,7 @@ export async function askDecisions(
  * Returns an analysis of the gateway's configuration, or the reason why it is not available.
  * `body`: sent as JSON by POST.
  */
-export async function askAnalysis<T extends object>(
+export async function fetchAnalysis<T extends object>(
   admin: string,
   path: string,
   environment: Environment,

@@ -12,7 +12,7 @@ import {
   effectivePolicies,
 } from '../program/effective.ts'
 import type { Guard } from '../program/protection.ts'
-import { askAnalysis } from './admin-client.ts'
+import { fetchAnalysis } from './admin-client.ts'
 import { defineCommand } from './define.ts'
 import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { type Paint, painter } from './paint.ts'
@@ -66,7 +66,7 @@ is unprotected; 2 for a usage error.`,
     }
     if (options.admin !== undefined) {
       const path = '/api/policies/effective'
-      const found = await askAnalysis<Effective>(options.admin, path, environment)
+      const found = await fetchAnalysis<Effective>(options.admin, path, environment)
       if (typeof found !== 'string') return show(found)
       err(`portcullis effective: ${found}\n`)
       return 1

@@ -1,5 +1,5 @@
 import type { Environment } from '../sources/file/expand.ts'
-import { askAnalysis } from './admin-client.ts'
+import { fetchAnalysis } from './admin-client.ts'
 import { UsageError } from './define.ts'
 import type { Explained } from './explanation.ts'
 import { bodyFrom, type HypotheticalOptions } from './hypothetical-request.ts'
@@ -22,7 +22,7 @@ export async function explainServed(
   const { decision } = options
   if (decision !== undefined) {
     const path = `/api/decisions/${encodeURIComponent(decision)}/explain`
-    return askAnalysis<Explained>(admin, path, environment)
+    return fetchAnalysis<Explained>(admin, path, environment)
   }
   const { request, header: headers, user, source, sni, identity } = options
   const { listener, backend, provider } = options
@@ -33,7 +33,7 @@ export async function explainServed(
     certificate: objectIn('certificate', options.certificate),
     body: textOf(bodyFrom(options)),
   }
-  return askAnalysis<Explained>(admin, '/api/policies/explain', environment, sent)
+  return fetchAnalysis<Explained>(admin, '/api/policies/explain', environment, sent)
 }
 
 function objectIn(option: string, text: string | undefined): object | undefined {

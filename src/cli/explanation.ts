@@ -9,7 +9,7 @@ import {
   isDenied,
 } from '../program/explain.ts'
 import type { ExplainedTool } from '../program/explain-mcp.ts'
-import { readsService, type Unasked } from '../program/explain-services.ts'
+import { readsService, type UncalledService } from '../program/explain-services.ts'
 import { isOwnResponse } from '../program/explain-steps.ts'
 import { recordOf } from '../reach/kinds.ts'
 import { missingHint } from './missing.ts'
@@ -120,7 +120,7 @@ function outcomeOf(
   rejected: string | undefined,
   unverified: Attached | undefined,
 ): Pick<Explained, 'outcome' | 'status' | 'reason' | 'message' | 'models'> {
-  const { stages, closed, early, signInPage, late, unknown, unasked = [] } = explained
+  const { stages, closed, early, signInPage, late, unknown, uncalled = [] } = explained
   const [connection, ...others] = stages
   if (connection !== undefined && isDenied(connection)) return { outcome: 'closed' }
   if (closed !== undefined) return { outcome: 'closed', reason: closed }
@@ -130,18 +130,18 @@ function outcomeOf(
   if (signInPage !== undefined) return { outcome: 'not-known', reason: signInPage }
   if (rejected !== undefined) return { outcome: 'denied', status: 401, reason: 'authentication' }
   if (unverified !== undefined) return { outcome: 'not-known', reason: verifiedBy(unverified) }
-  const open = { outcome: 'not-known', reason: dependsOn(unasked) } as const
+  const open = { outcome: 'not-known', reason: dependsOn(uncalled) } as const
   // The response of a service may provide what a rule needs to admit the request.
-  const isOpen = unasked.some(({ kind }) => kind === 'extAuthz')
+  const isOpen = uncalled.some(({ kind }) => kind === 'extAuthz')
   if (isOpen && others.some((one) => isDenied(one) && readsService(one))) return open
-  const isTaken = unasked.some(({ mayRespond }) => mayRespond)
+  const isTaken = uncalled.some(({ mayRespond }) => mayRespond)
   if (isTaken && !others.some((one) => one.stage === 'traffic' && isDenied(one))) return open
   const certain = others.filter(({ provider }) => unknown === undefined || provider === undefined)
   if (denialOf(certain) !== undefined) {
     const status = others.find(isDenied)?.deniedStatus ?? 403
     return { outcome: 'denied', status, reason: 'authorization' }
   }
-  if (unasked.length > 0 && !isCertain(late)) return open
+  if (uncalled.length > 0 && !isCertain(late)) return open
   if (late?.reason === 'authorization') return { outcome: 'denied', ...responseOf(late) }
   if (unknown !== undefined) return { outcome: 'not-known', reason: unknown }
   if (late === undefined) return { outcome: 'forwarded' }
@@ -155,8 +155,8 @@ function verifiedBy({ kind, policy }: Attached): string {
   return `it depends on the credentials, which \`${kind}\` of \`${policy}\` verifies: ${options}`
 }
 
-function dependsOn(unasked: readonly Unasked[]): string {
-  const named = new Set(unasked.map(({ kind, policy }) => `\`${kind}\` of \`${policy}\``))
+function dependsOn(uncalled: readonly UncalledService[]): string {
+  const named = new Set(uncalled.map(({ kind, policy }) => `\`${kind}\` of \`${policy}\``))
   return `it depends on the service of ${[...named].join(' and ')}`
 }
 
@@ -302,7 +302,7 @@ export function renderExplained(explained: Explained, paint: Paint): string {
   if (stages.length === 0) return `${[outcomeLine(explained, paint), ...said].join('\n')}\n`
   const where = `gateway ${gateway}, listener ${listener}, ${route === '' ? 'no route' : `route ${route}`}`
   const before = authentications.map(({ policy, kind, isRequired }) => {
-    const rest = recordOf(kind)?.asksService === true ? ASKED : isRequired ? REQUIRED : OPTIONAL
+    const rest = recordOf(kind)?.callsService === true ? ASKED : isRequired ? REQUIRED : OPTIONAL
     return `  ${paint('name', kind)} of ${paint('name', policy)} ${rest}`
   })
   if (rejected !== undefined) {
@@ -310,7 +310,7 @@ export function renderExplained(explained: Explained, paint: Paint): string {
     before.push('  Their results, had they been evaluated:')
   }
   const lines = stages.flatMap((one) => ['', ...stageLines(one, paint)])
-  const outcome = isTold(explained) ? [outcomeLine(explained, paint)] : []
+  const outcome = showsOutcome(explained) ? [outcomeLine(explained, paint)] : []
   if (explained.models !== undefined) outcome.push(`  models: ${explained.models.join(', ')}`)
   const listed = toolLines(explained.tools, paint)
   return `${[paint('plain', where), ...outcome, ...before, ...said, ...lines, ...listed].join('\n')}\n`
@@ -325,11 +325,11 @@ function toolLines(tools: Explained['tools'], paint: Paint): readonly string[] {
 }
 
 /** Whether to print the outcome: no rule or backend determines it, or there is a message. */
-function isTold({ outcome, message }: Explained): boolean {
-  return TOLD.has(outcome) || (outcome === 'denied' && message !== undefined)
+function showsOutcome({ outcome, message }: Explained): boolean {
+  return SHOWN_OUTCOMES.has(outcome) || (outcome === 'denied' && message !== undefined)
 }
 
-const TOLD: ReadonlySet<Outcome> = new Set([
+const SHOWN_OUTCOMES: ReadonlySet<Outcome> = new Set([
   'answered',
   'rejected',
   'no-route',

@@ -2,7 +2,7 @@ import { unreadable } from '../diagnostics/system-error.ts'
 import type { Environment } from '../sources/file/expand.ts'
 import { findInFiles } from '../telemetry/decision-chain.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
-import { askDecisions, DEFAULT_ADMIN } from './admin-client.ts'
+import { DEFAULT_ADMIN, fetchDecisions } from './admin-client.ts'
 
 /** Finds the records of an id: in files if any are named, otherwise in a running gateway. */
 export async function findDecision(
@@ -13,7 +13,7 @@ export async function findDecision(
 ): Promise<readonly DecisionRecord[] | string> {
   if (files === undefined) {
     const path = `/api/decisions/${encodeURIComponent(id)}`
-    return askDecisions(admin ?? DEFAULT_ADMIN, path, environment)
+    return fetchDecisions(admin ?? DEFAULT_ADMIN, path, environment)
   }
   try {
     return await findInFiles(files, id)

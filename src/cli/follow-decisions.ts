@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { askDecisions } from './admin-client.ts'
+import { fetchDecisions } from './admin-client.ts'
 import type { Terminal } from './define.ts'
 import { painter } from './paint.ts'
 import { renderDecisionLine } from './render-decision.ts'
@@ -27,7 +27,7 @@ export async function followDecisions(
   const shown = new Map<string, string>()
   let isAway = false
   for (let first = true; ; first = false) {
-    const found = await askDecisions(admin, `/api/decisions?${query}`, environment)
+    const found = await fetchDecisions(admin, `/api/decisions?${query}`, environment)
     if (typeof found === 'string') {
       // Waits for a gateway that restarts, but not for one that was never reachable.
       if (first) {

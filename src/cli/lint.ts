@@ -18,7 +18,7 @@ import { hasErrors, type Result } from '../diagnostics/result.ts'
 import { withoutRepeated } from '../diagnostics/without-repeated.ts'
 import type { Model } from '../model/model.ts'
 import { loadFile, loadText } from '../sources/file/load.ts'
-import { askAnalysis } from './admin-client.ts'
+import { fetchAnalysis } from './admin-client.ts'
 import { checkModel } from './check-model.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { fixFile } from './lint-fix.ts'
@@ -71,7 +71,7 @@ Exit code: 0 without errors, 1 with errors or too many warnings, 2 for a usage e
     await prepareFor(...files)
     const all: Diagnostic[] = []
     if (admin !== undefined) {
-      const found = await askAnalysis<Findings>(
+      const found = await fetchAnalysis<Findings>(
         admin,
         '/api/policies/lint',
         terminal.environment,

@@ -55,8 +55,8 @@ function routed(
   }
   const place = { listener: `${listener.gateway}/${listener.listener.name}` }
   if (servesStreams(listener.listener)) {
-    const isTold = !isUnread || listener.listener.protocol === 'TCP'
-    const isTaken = !isTold
+    const isDetermined = !isUnread || listener.listener.protocol === 'TCP'
+    const isTaken = !isDetermined
       ? streamsOn(reach, listener).some(({ stream }) => leadsToBackend(stream))
       : isForwarded(streamFor(streamsOn(reach, listener), sni))
     return isTaken ? { ...place, routes: [], unknown: [] } : 'no route matches'

@@ -61,7 +61,7 @@ import { RUN_HELP, runOptionsOf } from './run-options.ts'
 import { countRejected, logErrors, logFindings, logRejection, withWorkers } from './run-report.ts'
 import { sessionKeyProblems, withSessionKey } from './session-key.ts'
 import { optimizeForTraffic, withoutOptimization } from './startup-memory.ts'
-import { stopAsked } from './stop-asked.ts'
+import { stopRequested } from './stop-requested.ts'
 import { loadStored, openStorage, storedForLint, withStorage } from './storage.ts'
 import { openStores } from './stores.ts'
 import { openTools } from './tool-runs.ts'
@@ -267,7 +267,7 @@ async function serveUntilStopped(
   else report(first, [...warnings, ...withoutRepeated(warnings, applied.diagnostics)])
   const digests: Digests = { served: firstDigest, rejected: undefined }
   // Once readiness is visible, a stop may be requested.
-  const stopped = stopAsked(() => reload())
+  const stopped = stopRequested(() => reload())
   const at = (field: string) => ({ kind: 'object', object: file, field }) as const
   const secrets = secretsOf(terminal.environment)
   // Loaded with the first call: a gateway whose API is never used does not need it.
@@ -311,13 +311,13 @@ async function serveUntilStopped(
     ),
   ])
   const servers = opened.filter(isListening)
-  const unheard = opened.flatMap((one) => (one === undefined || isListening(one) ? [] : one))
-  if (unheard.length > 0) {
+  const listenErrors = opened.flatMap((one) => (one === undefined || isListening(one) ? [] : one))
+  if (listenErrors.length > 0) {
     for (const server of servers) server.close()
     await fleet.drain()
     await records?.close()
     sink.close()
-    return reject(unheard, terminal)
+    return reject(listenErrors, terminal)
   }
 
   const reloads = metrics.counter(configReloads)

@@ -3,7 +3,7 @@ import { type Suggestions, suggest as suggestRules } from '../analysis/suggest/s
 import { visible } from '../diagnostics/text-cells.ts'
 import type { Model } from '../model/model.ts'
 import { Reach } from '../reach/reach.ts'
-import { askAnalysis } from './admin-client.ts'
+import { fetchAnalysis } from './admin-client.ts'
 import { defineCommand, UsageError } from './define.ts'
 import { compare, exampleLines, loadModel } from './diff.ts'
 import { toExactJson } from './exact-json.ts'
@@ -47,7 +47,7 @@ usage error.`,
     if (admin !== undefined) {
       const query = route === undefined ? '' : `?${new URLSearchParams({ route })}`
       const path = `/api/policies/suggest${query}`
-      const found = await askAnalysis<Suggestions>(admin, path, terminal.environment)
+      const found = await fetchAnalysis<Suggestions>(admin, path, terminal.environment)
       if (typeof found !== 'string') return show(found)
       terminal.err(`portcullis suggest: ${found}\n`)
       return 1

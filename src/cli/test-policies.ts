@@ -1,6 +1,6 @@
 import type { Environment } from '../sources/file/expand.ts'
 import { readDocument } from '../sources/file/read.ts'
-import { askAnalysis } from './admin-client.ts'
+import { fetchAnalysis } from './admin-client.ts'
 import { defineCommand } from './define.ts'
 import { ADMIN, FILES, FORMAT, filesOf, formatOf, readArgs } from './read-args.ts'
 import { readText } from './read-text.ts'
@@ -76,7 +76,7 @@ async function runServed(
   const path = '/api/policies/test'
   type Results = { readonly suites: readonly SuiteResult[] }
   const sent = { suite, allowsNotKnown }
-  const found = await askAnalysis<Results>(admin, path, environment, sent)
+  const found = await fetchAnalysis<Results>(admin, path, environment, sent)
   if (typeof found === 'string') return found
   const [result] = found.suites
   return result === undefined ? 'the gateway did not run the cases' : { ...result, file }

@@ -4,7 +4,7 @@ import { collector } from '../diagnostics/report.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { withoutRepeated } from '../diagnostics/without-repeated.ts'
 import { loadText, readText } from '../sources/file/load.ts'
-import { askAnalysis } from './admin-client.ts'
+import { fetchAnalysis } from './admin-client.ts'
 import { checkModel } from './check-model.ts'
 import { cookieSecretProblems } from './cookie-secret.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
@@ -78,13 +78,13 @@ async function servedDiagnostics(
 ): Promise<readonly Diagnostic[] | undefined> {
   const { environment } = terminal
   let reply: { readonly diagnostics: readonly Diagnostic[] } | string
-  if (file === undefined) reply = await askAnalysis(admin, '/api/diagnostics', environment)
+  if (file === undefined) reply = await fetchAnalysis(admin, '/api/diagnostics', environment)
   else {
     const { changesTowards } = await import('./admin-changes.ts')
     const towards = await changesTowards(admin, file, 'validate', terminal)
     if (towards === undefined) return undefined
     const { changes } = towards
-    reply = await askAnalysis(admin, '/api/config/validate', environment, { changes })
+    reply = await fetchAnalysis(admin, '/api/config/validate', environment, { changes })
   }
   if (typeof reply !== 'string') return reply.diagnostics
   terminal.err(`portcullis validate: ${reply}\n`)

@@ -137,7 +137,7 @@ export function rejectionBy(
   if (policy.kind === 'oidc') {
     return isThere || mode !== 'Strict' ? undefined : '401: oidc requires a session'
   }
-  if (recordOf(policy.kind)?.asksService === true) return undefined
+  if (recordOf(policy.kind)?.callsService === true) return undefined
   if (!isThere && mode !== 'Permissive' && isBad(policy.value, hypothetical)) {
     return `401: ${policy.kind} rejects the credentials`
   }

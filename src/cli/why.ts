@@ -1,4 +1,4 @@
-import { askDecisions, DEFAULT_ADMIN } from './admin-client.ts'
+import { DEFAULT_ADMIN, fetchDecisions } from './admin-client.ts'
 import { defineCommand, UsageError } from './define.ts'
 import { findDecision } from './find-decision.ts'
 import { followDecisions } from './follow-decisions.ts'
@@ -45,7 +45,7 @@ empty list is not an error); 2 for a usage error.`,
     if (id === undefined && values.decisions !== undefined) throw new UsageError('specify an ID')
     const found =
       id === undefined
-        ? await askDecisions(admin, `/api/decisions?${filters(values)}`, terminal.environment)
+        ? await fetchDecisions(admin, `/api/decisions?${filters(values)}`, terminal.environment)
         : await findDecision(id, admin, values.decisions, terminal.environment)
     if (typeof found === 'string') {
       err(`portcullis why: ${found}\n`)

@@ -117,7 +117,7 @@ export class Controller {
         if (outcome === 'failed') log.warn('status', { kind, object: key, error: message })
         else log.debug('status', { kind, object: key, outcome })
       },
-      onWritten: (live, status) => void events.tell(live, status),
+      onWritten: (live, status) => void events.record(live, status),
     })
     this.#leader = new LeaderElection({
       client,

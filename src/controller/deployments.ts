@@ -21,14 +21,14 @@ export function deploymentOf(snapshot: Snapshot, gateway: string): Omit<Deployme
     return readyReplicas + numberReady > 0
   })
   const addresses = own('Service').flatMap(addressesOf)
-  const missing = addressesAskedFor(snapshot, gateway).filter(
+  const missing = requestedAddresses(snapshot, gateway).filter(
     (one) => !addresses.some(({ value }) => value === one),
   )
   return { isReady, addresses, missing }
 }
 
 /** An address without a value leaves the choice to the load balancer. */
-function addressesAskedFor(snapshot: Snapshot, gateway: string): readonly string[] {
+function requestedAddresses(snapshot: Snapshot, gateway: string): readonly string[] {
   const { addresses = [] } = (objectsOf(snapshot, 'Gateway').get(gateway)?.spec ?? {}) as {
     readonly addresses?: readonly { readonly value?: string }[]
   }

@@ -11,7 +11,7 @@ const LINES_SHOWN = 6
 /** More of a line than any window shows; text further from the span is not examined. */
 const LOOK_BACK = 256
 const LOOK_AHEAD = 1024
-const WIDEST_WINDOW = 240
+const MAX_WINDOW = 240
 
 /**
  * The lines that the span touches, each at most `width` columns wide. Offsets outside the text are
@@ -65,7 +65,7 @@ function drawLine(text: string, line: Range, span: Range, width: number): Excerp
     isPoint: span.start === span.end,
     isContinued: span.start < line.start,
   }
-  const { first, last } = chooseWindow(cells, mark, Math.min(width, WIDEST_WINDOW))
+  const { first, last } = chooseWindow(cells, mark, Math.min(width, MAX_WINDOW))
   const window = cells.slice(first, last)
   const before = near > line.start || first > 0 ? '…' : ''
   const behind = far < line.end || last < cells.length ? '…' : ''

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { anyText } from '../../test/fuzz/any-text.ts'
 import type { Diagnostic } from './diagnostic.ts'
-import { LONGEST_CONDITION, LONGEST_STATUS, renderStatus } from './render-status.ts'
+import { MAX_CONDITION, MAX_STATUS, renderStatus } from './render-status.ts'
 
 const POLICY = 'ProxyPolicy default/allow-alice'
 const rule = (message: string, more: Partial<Diagnostic> = {}): Diagnostic => ({
@@ -55,11 +55,11 @@ describe('the Kubernetes status form', () => {
     assert.match(line, /^spec\.rules\[0\]: mistake 0 \(PC0107\); .*; and \d+ more$/)
     const shown = line.match(/mistake/g)?.length ?? 0
     assert.ok(line.endsWith(`; and ${500 - shown} more`))
-    assert.ok(line.length > LONGEST_CONDITION - 60)
+    assert.ok(line.length > MAX_CONDITION - 60)
   })
 
   it('cuts a message that alone is too long, between characters', () => {
-    const line = renderStatus([rule('😀'.repeat(9_000)), rule('b')], { limit: LONGEST_STATUS })
+    const line = renderStatus([rule('😀'.repeat(9_000)), rule('b')], { limit: MAX_STATUS })
     assert.match(line, /😀…; and 1 more$/u)
     assert.ok(line.isWellFormed())
   })

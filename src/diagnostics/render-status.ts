@@ -3,9 +3,9 @@ import { renderOrigin } from './render.ts'
 import { visible } from './text-cells.ts'
 
 /** The largest `message` of a Kubernetes condition that an API server accepts: 32 KiB. */
-export const LONGEST_STATUS = 32 * 1024
+export const MAX_STATUS = 32 * 1024
 /** Max size of a condition that we write: enough for the first mistakes, readable in a table. */
-export const LONGEST_CONDITION = 1024
+export const MAX_CONDITION = 1024
 
 export interface StatusOptions {
   /** The object whose status it is; its name is not repeated before each field. */
@@ -20,7 +20,7 @@ export interface StatusOptions {
  */
 export function renderStatus(
   diagnostics: readonly Diagnostic[],
-  { object, limit = LONGEST_CONDITION }: StatusOptions = {},
+  { object, limit = MAX_CONDITION }: StatusOptions = {},
 ): string {
   const ordered = diagnostics.toSorted((a, b) => RANK[a.severity] - RANK[b.severity])
   const parts = ordered.map((diagnostic) => renderPart(diagnostic, object))

@@ -11,9 +11,9 @@ export interface ShownValue {
   readonly inexact: boolean
 }
 
-const LONGEST_TEXT = 256
+const MAX_TEXT = 256
 const MAX_MEMBERS = 20
-const DEEPEST = 4
+const MAX_DEPTH = 4
 
 export function showValue(value: Value): ShownValue {
   const cutting = { isCut: false }
@@ -49,12 +49,12 @@ function isJson(value: Value): boolean {
 
 function bounded(value: Json, depth: number, cutting: { isCut: boolean }): Json {
   if (typeof value === 'string') {
-    if (value.length <= LONGEST_TEXT) return value
+    if (value.length <= MAX_TEXT) return value
     cutting.isCut = true
-    return `${value.slice(0, LONGEST_TEXT)}…`.toWellFormed()
+    return `${value.slice(0, MAX_TEXT)}…`.toWellFormed()
   }
   if (typeof value !== 'object' || value === null) return value
-  if (depth === DEEPEST) {
+  if (depth === MAX_DEPTH) {
     cutting.isCut = true
     return null
   }

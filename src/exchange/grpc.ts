@@ -11,6 +11,6 @@ export function isGrpcResponse(exchange: Exchange, { isOwn, headers }: ResponseD
   return !isOwn && isGrpcRequest(exchange) && isGrpcType(headers.get('content-type'))
 }
 
-export function isGrpcType(contentType: string | undefined): boolean {
+function isGrpcType(contentType: string | undefined): boolean {
   return /^application\/grpc($|[+;])/i.test(contentType ?? '')
 }

@@ -27,11 +27,11 @@ export class MessageStreams {
   readonly #open = new Map<string, OpenStream>()
   readonly #sessions = new Map<string, string>()
   readonly #waiting = new Map<string, Set<(session: string | undefined) => void>>()
-  readonly #tellOthers: (message: StreamMessage) => void
+  readonly #broadcast: (message: StreamMessage) => void
 
   /** `tellOthers` sends to all other workers, if there are any. */
-  constructor(tellOthers: (message: StreamMessage) => void = () => {}) {
-    this.#tellOthers = tellOthers
+  constructor(broadcast: (message: StreamMessage) => void = () => {}) {
+    this.#broadcast = broadcast
   }
 
   get size(): number {
@@ -44,19 +44,19 @@ export class MessageStreams {
     return () => {
       this.#open.delete(key)
       this.#sessions.delete(key)
-      this.#tellOthers({ key, what: 'closed' })
+      this.#broadcast({ key, what: 'closed' })
     }
   }
 
   deliver(key: string, text: string): void {
     const own = this.#open.get(key)
-    if (own === undefined) this.#tellOthers({ key, what: 'text', text })
+    if (own === undefined) this.#broadcast({ key, what: 'text', text })
     else own.write(text)
   }
 
   begin(key: string, session: string): void {
     this.#learn(key, session)
-    this.#tellOthers({ key, what: 'session', session })
+    this.#broadcast({ key, what: 'session', session })
   }
 
   /** Undefined if no session was started in time. */

@@ -10,7 +10,7 @@ export interface QuotaLimit {
   readonly maxKeys: number
 }
 
-export interface QuotaAsked {
+export interface QuotaRequest {
   /** The same in every process that uses the same limit. */
   readonly quota: string
   readonly limit: QuotaLimit
@@ -37,7 +37,7 @@ export interface Quotas {
    * queried.
    */
   take(
-    asked: readonly QuotaAsked[],
+    asked: readonly QuotaRequest[],
   ): QuotaRejection | undefined | Promise<QuotaRejection | undefined>
   /** Returns one token to a limit without a refill. */
   give(quota: string, key: string): void

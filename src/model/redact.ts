@@ -36,12 +36,12 @@ export function redact<T>(value: T, { headers = [], texts = [] }: Hiding = {}): 
 }
 
 /** Shorter strings occur in ordinary words. */
-const SHORTEST_SECRET = 6
+const MIN_SECRET = 6
 
 /** The values of environment variables that are credentials, judging by their names. */
 export function secretsOf(environment: Readonly<Record<string, string | undefined>>) {
   return Object.entries(environment).flatMap(([name, value = '']) =>
-    CREDENTIAL.test(name) && value.length >= SHORTEST_SECRET ? [value] : [],
+    CREDENTIAL.test(name) && value.length >= MIN_SECRET ? [value] : [],
   )
 }
 

@@ -1,5 +1,5 @@
 /** The longest that a request waits for work that is done between requests, in milliseconds. */
-const LONGEST_SLICE = 8
+const MAX_SLICE = 8
 
 /**
  * The same for work on behalf of one request while others are served: each of them takes several
@@ -11,7 +11,7 @@ export const REQUEST_SLICE = 2
 export async function runCooperatively<T>(
   steps: Generator<void, T>,
   now: () => number,
-  longest = LONGEST_SLICE,
+  longest = MAX_SLICE,
 ): Promise<T> {
   for (let began = now(); ; ) {
     const { done, value } = steps.next()

@@ -75,7 +75,7 @@ function setsOf(sets: readonly CompiledRules[], action: Rule['action'], mode: Mo
 const NO_RULES: readonly CompiledRules[] = []
 
 /** A decision that is recorded once is not counted or searched for again. */
-const UNTOLD: DecisionSampler = { ...NO_SAMPLER, search: () => undefined }
+const SILENT_SAMPLER: DecisionSampler = { ...NO_SAMPLER, search: () => undefined }
 
 type Mode = Authorization['mode']
 
@@ -263,7 +263,7 @@ class RuleDecider implements Decider {
         ...judgement,
         stage: this.#stage,
         isEnforced,
-        audited: isOther ? judge(this.#all, variables, UNTOLD).judgement : undefined,
+        audited: isOther ? judge(this.#all, variables, SILENT_SAMPLER).judgement : undefined,
         invalid: undefined,
         provider: undefined,
         isSkipped: false,

@@ -58,8 +58,8 @@ export interface RuleGroups<T extends ScopedRules = ScopedRules> {
  * search ends once it has examined the min.
  */
 const MAX_SEARCHED = 64
-const FEWEST_SEARCHED = 8
-const LONGEST_SEARCH = 5
+const MIN_SEARCHED = 8
+const MAX_SEARCH = 5
 /** Max rules read, and max attributes named, in a record. */
 const MAX_READ = 64
 const MAX_ATTRIBUTES = 32
@@ -212,12 +212,12 @@ function searchNearest(
   variables: Variables,
   sampler: DecisionSampler,
 ): { readonly best: Nearest | undefined; readonly searched: number } {
-  const until = performance.now() + LONGEST_SEARCH
+  const until = performance.now() + MAX_SEARCH
   const effort = ledgerOf(variables)?.explaining
   let best: Nearest | undefined
   let searched = 0
   for (const own of rulesIn(allows)) {
-    const isLate = searched >= FEWEST_SEARCHED && performance.now() > until
+    const isLate = searched >= MIN_SEARCHED && performance.now() > until
     if (searched === MAX_SEARCHED || isLate) break
     const explained = explain(own, variables, effort)
     if (isCut(explained)) break

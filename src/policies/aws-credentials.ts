@@ -1,5 +1,5 @@
-import type { Ask } from '../exchange/ask.ts'
 import type { Exchange } from '../exchange/exchange.ts'
+import type { CallService } from '../exchange/service-call.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import {
   type Connect,
@@ -156,7 +156,7 @@ const WHAT = 'aws credentials'
 
 async function call(
   exchange: Exchange,
-  ask: Ask | undefined,
+  ask: CallService | undefined,
   question: CredentialQuestion,
 ): Promise<string | NoCredential> {
   if (ask === undefined) return { detail: `${WHAT}: not found in the environment` }

@@ -1,5 +1,5 @@
-import type { Ask } from '../exchange/ask.ts'
 import type { Exchange } from '../exchange/exchange.ts'
+import type { CallService } from '../exchange/service-call.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import { secretText } from '../model/secret.ts'
 import type { AzureIdentity, UserAssigned } from './azure-identity.ts'
@@ -23,10 +23,10 @@ export type FindToken = (
 ) => string | NoCredential | Promise<string | NoCredential>
 
 /** How a token is requested; built anew each time, since files and secrets are rotated. */
-type Request = (scope: string) => Promise<Asked | NoCredential>
+type Request = (scope: string) => Promise<TokenRequest | NoCredential>
 
-interface Asked {
-  readonly ask: Ask
+interface TokenRequest {
+  readonly ask: CallService
   readonly question: CredentialQuestion
 }
 
@@ -117,7 +117,7 @@ function byFile(env: Environment, connect: Connect): Request {
 function tokenEndpoint(tenant: string, env: Environment, connect: Connect) {
   const authority = env['AZURE_AUTHORITY_HOST'] ?? 'https://login.microsoftonline.com'
   const ask = connect(authority.replace(/\/+$/, ''))
-  return (form: Readonly<Record<string, string>>): Asked | NoCredential => {
+  return (form: Readonly<Record<string, string>>): TokenRequest | NoCredential => {
     if (ask === undefined) return { detail: 'AZURE_AUTHORITY_HOST is not a URL' }
     const body = new URLSearchParams({ grant_type: 'client_credentials', ...form }).toString()
     const path = `/${encodeURIComponent(tenant)}/oauth2/v2.0/token`

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import type { Ask, Question } from '../exchange/ask.ts'
 import type { Exchange } from '../exchange/exchange.ts'
+import type { CallService, ServiceRequest } from '../exchange/service-call.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import type { CompileContext } from './define.ts'
 import type { NoCredential } from './kept-credential.ts'
@@ -11,9 +11,9 @@ import { parseHost } from './target.ts'
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Undefined: the string is not the origin of a URL. */
-export type Connect = (origin: string) => Ask | undefined
+export type Connect = (origin: string) => CallService | undefined
 
-export type CredentialQuestion = Pick<Question, 'method' | 'path' | 'headers' | 'body'>
+export type CredentialQuestion = Pick<ServiceRequest, 'method' | 'path' | 'headers' | 'body'>
 
 const MAX_BYTES = 65_536
 
@@ -34,7 +34,7 @@ export function connectorOf(policy: ValidPolicy, context: CompileContext): Conne
 /** The body of a response with status 200; otherwise the failure, described with `what`. */
 export async function fetchText(
   exchange: Exchange,
-  ask: Ask,
+  ask: CallService,
   question: CredentialQuestion,
   { what, timeout }: { readonly what: string; readonly timeout: number },
 ): Promise<string | NoCredential> {

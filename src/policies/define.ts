@@ -2,7 +2,6 @@ import type * as z from 'zod'
 import type { Expression, Stage, Variables } from '../cel/index.ts'
 import type { StageVariables } from '../cel/stages.ts'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
-import type { Ask } from '../exchange/ask.ts'
 import type { BodyPart } from '../exchange/body-part.ts'
 import type { BudgetStore } from '../exchange/budget-store.ts'
 import type { Decider, DecisionSampler } from '../exchange/decision.ts'
@@ -10,6 +9,7 @@ import type { Exchange } from '../exchange/exchange.ts'
 import type { Scope } from '../exchange/identity.ts'
 import type { Quotas } from '../exchange/quota.ts'
 import type { HeadChange, ResponseStep } from '../exchange/response-draft.ts'
+import type { CallService } from '../exchange/service-call.ts'
 import type { Step } from '../exchange/step.ts'
 import type { Target } from '../model/backend.ts'
 import type { ValidPolicy } from '../model/policy.ts'
@@ -103,7 +103,7 @@ export interface CompileContext {
   report(diagnostic: Diagnostic): void
   readonly policyDeps: PolicyDeps
   /** Returns the function that calls the service at a target; if there is none, each call fails. */
-  connect(target: Target, policy: ValidPolicy, version: '1.1' | '2'): Ask
+  connect(target: Target, policy: ValidPolicy, version: '1.1' | '2'): CallService
 }
 
 /** External dependencies of policies; those of the system by default. */

@@ -1,4 +1,4 @@
-import type { Question, ServiceResponse } from '../exchange/ask.ts'
+import type { ServiceRequest, ServiceResponse } from '../exchange/service-call.ts'
 
 /* gRPC calls that policies make to user-defined services. */
 
@@ -6,7 +6,7 @@ import type { Question, ServiceResponse } from '../exchange/ask.ts'
 const PREFIX = 5
 const MAX_RESPONSE = 1 << 20
 
-export function grpcCall(path: string, message: Uint8Array, timeout: number): Question {
+export function grpcCall(path: string, message: Uint8Array, timeout: number): ServiceRequest {
   return grpcStream(path, [message], timeout)
 }
 
@@ -16,7 +16,7 @@ export function grpcStream(
   messages: readonly Uint8Array[],
   timeout: number,
   maxBytes = MAX_RESPONSE,
-): Question {
+): ServiceRequest {
   const body = Buffer.alloc(messages.reduce((sum, { length }) => sum + PREFIX + length, 0))
   let at = 0
   for (const message of messages) {

@@ -11,7 +11,7 @@ const allTogether: KeyOf = () => ''
 
 /** Requests without a value share one key, so that omitting the value does not bypass the limit. */
 const WITHOUT_VALUE = '-'
-const LONGEST_KEY = 128
+const MAX_KEY = 128
 
 /** Absent: all requests share one key. */
 export function compileLimitKey(
@@ -25,7 +25,7 @@ export function compileLimitKey(
   return (variables) => {
     const value = textOf(evaluate?.(variables))
     if (value === undefined) return WITHOUT_VALUE
-    if (value.length <= LONGEST_KEY) return `=${value}`
+    if (value.length <= MAX_KEY) return `=${value}`
     // Clients choose keys: the size of stored keys is bounded, and they must not collide.
     return `#${createHash('sha256').update(value).digest('base64')}`
   }

@@ -12,7 +12,7 @@ export interface MetricLabels {
 }
 
 /** Max characters of a label value; longer values are truncated. */
-const LONGEST = 128
+const MAX_LENGTH = 128
 const UNKNOWN = 'unknown'
 
 export function compileMetricLabels(
@@ -38,7 +38,7 @@ export function compileMetricLabels(
 function textOf(value: Json | undefined): string {
   if (value === undefined || value === null) return UNKNOWN
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return text.slice(0, LONGEST)
+  return text.slice(0, MAX_LENGTH)
 }
 
 /** Process settings are not policies, but expressions are compiled on behalf of one. */

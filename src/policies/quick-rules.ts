@@ -25,7 +25,7 @@ export function readQuickRules(value: unknown): QuickPolicy | undefined {
     const [key, expression] = onlyMember(list[index]) ?? []
     const action = key === undefined ? undefined : ACTIONS.get(key)
     if (action === undefined || typeof expression !== 'string') return undefined
-    if (expression === '' || expression.length > LONGEST) return undefined
+    if (expression === '' || expression.length > MAX_LENGTH) return undefined
     rules.push({ action, expression, field: `rules[${index}].${key}` })
     found.push({ annotation: RULE, path: ['rules', index, key as string], value: expression })
   }
@@ -40,7 +40,7 @@ const ACTIONS: ReadonlyMap<string, Action> = new Map([
   ['deny', 'Deny'],
 ])
 const MAX_RULES = 64
-const LONGEST = 16_384
+const MAX_LENGTH = 16_384
 
 function onlyMember(value: unknown): readonly [key: string, member: unknown] | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined

@@ -82,7 +82,7 @@ export interface PolicySchema {
   /** Whether it has no effect on requests that are not forwarded to a backend. */
   readonly isForForwarding: boolean
   /** It calls a service, which may return any verdict, once per request. */
-  readonly asksService: boolean
+  readonly callsService: boolean
   /** It inspects messages of models and MCP servers, after all rules. */
   readonly checksMessages: boolean
   /** Expressions that run after it read metadata that it sets. */
@@ -138,7 +138,7 @@ const USUAL = {
   identifies: [],
   hasRules: false,
   isForForwarding: false,
-  asksService: false,
+  callsService: false,
   checksMessages: false,
   setsMetadata: false,
   countsRequests: false,
@@ -199,12 +199,12 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   }),
   authentication('oidc', TRAFFIC, oidc, [], ['jwt'], {
     isInline: false,
-    asksService: true,
+    callsService: true,
     bodyAt: (value: Oidc) => [pathOfBody(value)],
   }),
   authentication('extAuthz', BOTH, extAuthz, ['extAuth'], ['extauthz'], {
     plain: plainExtAuthz,
-    asksService: true,
+    callsService: true,
     body: bodyShown,
   }),
   define('authorization', BOTH, authorization, {
@@ -219,13 +219,13 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   }),
   define('remoteRateLimit', TRAFFIC, remoteRateLimit, {
     plain: plainRemoteRateLimit,
-    asksService: true,
+    callsService: true,
     countsRequests: true,
   }),
   define('budgets', TRAFFIC, budgets, { composes: true, countsRequests: true }),
   define('extProc', TRAFFIC, extProc, {
     plain: plainExtProc,
-    asksService: true,
+    callsService: true,
     body: bodyProcessed,
   }),
   define('backendAuth', BACKEND, backendAuth, {
@@ -258,7 +258,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   }),
   define('a2a', AGENT, a2a, { body: () => 'whole' }),
   define('inferenceRouting', ENDPOINTS, inferenceRouting, {
-    asksService: true,
+    callsService: true,
     body: () => 'whole',
     // It picks an endpoint, and only such a backend has endpoints.
     enforcedBy: () => ['host'],

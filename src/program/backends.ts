@@ -13,7 +13,7 @@ import { holdsForRequests } from '../reach/points.ts'
 import type { RefPlace, RulePlace } from '../reach/where.ts'
 import { withA2a } from './a2a.ts'
 import { clusterPolicies } from './backend-policies.ts'
-import { backendOf, isAskable, unhealthyExpressionOf } from './clusters.ts'
+import { backendOf, isCallable, unhealthyExpressionOf } from './clusters.ts'
 import type { Choosing, Compilation } from './compilation.ts'
 import { compileMcp } from './mcp.ts'
 import { type BackendProgram, isReply, type Mirror, type RouteProgram } from './program.ts'
@@ -193,7 +193,7 @@ export function compileMirrors(
     const backend = isNamed
       ? compilation.reach.backends.get(target.backend)
       : backendOf(target, origin)
-    if (!isAskable(backend)) return []
+    if (!isCallable(backend)) return []
     const around = isNamed ? compilation.reach.behind(layers, { backend }) : []
     const reached = effectiveAt(around, 'backend')
     const policies = clusterPolicies([...reached.byKind.values()].flat())

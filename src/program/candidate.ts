@@ -106,12 +106,12 @@ const ANYTHING: readonly ValueTest[] = []
 
 type Test = Pick<Pattern, 'matches'>
 
-const NEVER_TOLD: Test = { matches: () => undefined }
+const UNDETERMINED: Test = { matches: () => undefined }
 
 /** Anchored at both ends. The pattern is compiled alone first: `a)|(b` must not close the group. */
 function wholePattern(pattern: string): Test {
   const whole = compilePattern(pattern) && compilePattern(`\\A(?:${pattern})\\z`)
-  return whole ?? NEVER_TOLD
+  return whole ?? UNDETERMINED
 }
 
 const EQUALS = 61

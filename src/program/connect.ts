@@ -1,13 +1,13 @@
-import type { Ask } from '../exchange/ask.ts'
+import type { CallService } from '../exchange/service-call.ts'
 import type { Target } from '../model/backend.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import { effectiveAt } from '../reach/effective.ts'
 import type { Reach } from '../reach/reach.ts'
-import { asker } from '../upstream/ask.ts'
+import { serviceCaller } from '../upstream/service-caller.ts'
 import { clusterPolicies } from './backend-policies.ts'
-import { backendOf, type Clusters, isAskable } from './clusters.ts'
+import { backendOf, type Clusters, isCallable } from './clusters.ts'
 
-const NOBODY: Ask = () => Promise.resolve({ failure: 'no-backend' })
+const NOBODY: CallService = () => Promise.resolve({ failure: 'no-backend' })
 
 /**
  * Connects to the service that a policy calls: a backend of the configuration, with its settings,
@@ -18,17 +18,17 @@ export function connectTo(
   target: Target,
   policy: ValidPolicy,
   version: '1.1' | '2',
-): Ask {
+): CallService {
   const isNamed = target.kind === 'backend'
   const backend = isNamed ? reach.backends.get(target.backend) : backendOf(target, policy.origin)
-  if (!isAskable(backend)) return NOBODY
+  if (!isCallable(backend)) return NOBODY
   const own = reach.behind([], { backend })
   const { byKind, invalid } = effectiveAt(own, 'backend')
   if (invalid.length > 0) return NOBODY
   const known = clusterPolicies([...byKind.values()].flat())
   const policies = version === '2' ? spokenIn(version, known, policy) : known
   const cluster = clusters.open(backend, policies)
-  return cluster === undefined ? NOBODY : asker(cluster)
+  return cluster === undefined ? NOBODY : serviceCaller(cluster)
 }
 
 /** The protocol of the policy overrides the protocol that others use for the same backend. */

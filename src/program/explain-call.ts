@@ -51,8 +51,8 @@ export function calledAt(
   if (call === undefined) return {}
   if (!(call instanceof ModelCall)) return { late: call }
   if (body === undefined) {
-    const isTold = !upstream.choosesByModel && !upstream.providers.some((one) => one.readsModel)
-    return isTold ? {} : { unknown: 'the model is unknown because no body was given' }
+    const hasPrices = !upstream.choosesByModel && !upstream.providers.some((one) => one.readsModel)
+    return hasPrices ? {} : { unknown: 'the model is unknown because no body was given' }
   }
   const bad = body.rejected ?? call.read(body.content, exchange)
   if (bad !== undefined) return { late: bad }
@@ -61,8 +61,8 @@ export function calledAt(
   const targets = candidates.map(({ target }) => target)
   const unpriced = call.unpriced(exchange, targets)
   if (unpriced === undefined) return { call, candidates }
-  const isTold = targets.some(({ prices }) => prices !== undefined)
-  return isTold ? { late: unpriced } : { unknown: 'the price of the model is unknown' }
+  const hasPrices = targets.some(({ prices }) => prices !== undefined)
+  return hasPrices ? { late: unpriced } : { unknown: 'the price of the model is unknown' }
 }
 
 /** The outcome of a call after the rules; empty if it is sent. */

@@ -7,7 +7,7 @@ import type { BackendProgram, RouteProgram } from './program.ts'
 import type { WayBack } from './way-back.ts'
 
 /** A policy that would call a service about the request; the service's response is unknown here. */
-export interface Unasked {
+export interface UncalledService {
   readonly kind: string
   readonly policy: string
   /** The service may respond to the client instead of everything that follows. */
@@ -18,24 +18,24 @@ export interface Unasked {
 
 /** Sessions are assumed like tokens; the responses of other services cannot be known. */
 const ASKING = kindsThat(
-  ({ asksService, identifies }) => asksService && !identifies.includes('jwt'),
+  ({ callsService, identifies }) => callsService && !identifies.includes('jwt'),
 )
 const RESPONDING = kindsThat(
-  ({ asksService, identifies, countsRequests }) =>
-    asksService && identifies.length === 0 && !countsRequests,
+  ({ callsService, identifies, countsRequests }) =>
+    callsService && identifies.length === 0 && !countsRequests,
 )
 
 /**
  * The policies that apply to this request. The steps themselves run, so that conditions are
  * evaluated as in the proxy: a step that waits would call a service, and here no service responds.
  */
-export function unaskedAt(
+export function uncalledAt(
   { steps, kinds = [] }: Pick<RouteProgram | BackendProgram, 'steps' | 'kinds'>,
   exchange: Exchange,
   { identity }: Pick<HypotheticalRequest, 'identity'>,
 ): Services {
   let late: Reply | undefined
-  const unasked = kinds.flatMap((kind, index): readonly Unasked[] => {
+  const uncalled = kinds.flatMap((kind, index): readonly UncalledService[] => {
     const step = steps[index]
     if (!ASKING.has(kind) || step === undefined) return []
     // A record contains the service's response.
@@ -51,12 +51,12 @@ export function unaskedAt(
     const policy = placeOf(step)?.policy ?? ''
     return [{ kind, policy, mayRespond: RESPONDING.has(kind), onlyForCalls: !isWaiting }]
   })
-  return { unasked, late }
+  return { uncalled, late }
 }
 
 /** The outcome of policies that would call services. */
 export interface Services {
-  readonly unasked: readonly Unasked[]
+  readonly uncalled: readonly UncalledService[]
   /**
    * The reply that one of them sends without calling a service, such as for a body that is too long
    * to forward.
@@ -65,7 +65,7 @@ export interface Services {
 }
 
 /** For the route, its backend, and the providers that its rules allow. */
-export function unaskedBy(
+export function uncalledBy(
   before: Services,
   chosen: BackendProgram,
   exchange: Exchange,
@@ -73,15 +73,15 @@ export function unaskedBy(
   allowed: ReadonlySet<string>,
 ): Services {
   const { upstream } = chosen
-  const own = unaskedAt(chosen, exchange, hypothetical)
+  const own = uncalledAt(chosen, exchange, hypothetical)
   if (upstream.kind !== 'ai') {
-    const others = before.unasked.filter((one) => !one.onlyForCalls)
-    return { unasked: [...others, ...own.unasked], late: own.late }
+    const others = before.uncalled.filter((one) => !one.onlyForCalls)
+    return { uncalled: [...others, ...own.uncalled], late: own.late }
   }
   const asked = upstream.providers
     .filter(({ provider }) => allowed.has(provider))
-    .flatMap((one) => unaskedAt(one, exchange, hypothetical).unasked)
-  return { unasked: [...before.unasked, ...own.unasked, ...asked], late: own.late }
+    .flatMap((one) => uncalledAt(one, exchange, hypothetical).uncalled)
+  return { uncalled: [...before.uncalled, ...own.uncalled, ...asked], late: own.late }
 }
 
 const TOO_LONG = reply(413, 'too-large')
@@ -112,7 +112,7 @@ export function unknownAddress(
   return `it depends on the address that the request names: backend \`${name}\` is \`dynamic\``
 }
 
-const LIMITING = kindsThat(({ asksService, countsRequests }) => countsRequests && !asksService)
+const LIMITING = kindsThat(({ callsService, countsRequests }) => countsRequests && !callsService)
 
 /** Describes the limits that the gateway counts itself; there is nothing to count here. */
 export function limitsAt({ steps, kinds = [] }: RouteProgram): readonly string[] {

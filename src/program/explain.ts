@@ -24,9 +24,9 @@ import { type ExplainedTool, explainMessage } from './explain-mcp.ts'
 import {
   limitsAt,
   tooLong,
-  type Unasked,
-  unaskedAt,
-  unaskedBy,
+  type UncalledService,
+  uncalledAt,
+  uncalledBy,
   unknownAddress,
 } from './explain-services.ts'
 import {
@@ -110,7 +110,7 @@ export interface ExplainedRequest {
   /** The authentications that would have to verify a credential of the request. */
   readonly unverified?: readonly Attached[] | undefined
   /** Policies that would call a service about the request, in order. */
-  readonly unasked?: readonly Unasked[] | undefined
+  readonly uncalled?: readonly UncalledService[] | undefined
   /** Limits that the request may exceed, by kind and policy. */
   readonly limits?: readonly string[] | undefined
   /** Why the decision of the backend's rules cannot be determined. */
@@ -157,7 +157,7 @@ export function explainRequest(
   const early = unread ?? replyOf(route, EARLY, exchange) ?? pageOf(route, page)
   for (const policy of authentications) identify(exchange, policy, hypothetical)
   const traffic = stageOf('traffic', '', route.decider, exchange)
-  const before = unaskedAt(route, exchange, hypothetical)
+  const before = uncalledAt(route, exchange, hypothetical)
   const response = isDenied(traffic) ? undefined : (before.late ?? replyOf(route, LATE, exchange))
   for (const meter of route.meters ?? []) meter(exchange)
   const chosen = response ?? backendOf(() => route.choose(exchange), hypothetical.backend, dice)
@@ -168,7 +168,7 @@ export function explainRequest(
   const common = { ...place, route: route.name, authentications, unverified, early, signInPage }
   const passed = { ...common, limits: isDenied(traffic) ? [] : limitsAt(route) }
   if (isReply(chosen)) {
-    return { ...passed, unasked: before.unasked, stages: [first, traffic], late: chosen }
+    return { ...passed, uncalled: before.uncalled, stages: [first, traffic], late: chosen }
   }
   const sent = hypothetical.body ?? (hypothetical.isWhole === true ? NO_BODY : undefined)
   const called = describedAt(chosen, exchange, sent) ?? calledAt(chosen, exchange, sent)
@@ -176,8 +176,9 @@ export function explainRequest(
   const isOver = called.late !== undefined
   const last = isOver ? [] : backendStages(chosen, exchange, hypothetical.provider, called)
   const { upstream } = chosen
-  const { unasked, late: own } = unaskedBy(before, chosen, exchange, hypothetical, allowedIn(last))
-  const found = { ...passed, unasked }
+  const about = [exchange, hypothetical, allowedIn(last)] as const
+  const { uncalled, late: own } = uncalledBy(before, chosen, ...about)
+  const found = { ...passed, uncalled }
   const rejected = own ?? tooLong(route, hypothetical) ?? tooLong(chosen, hypothetical)
   if (rejected !== undefined) return { ...found, stages: [first, traffic, ...last], late: rejected }
   if (upstream.kind === 'mcp') {
@@ -350,8 +351,8 @@ interface BodyNeeds {
 function identify(exchange: Exchange, policy: Attached, { identity }: HypotheticalRequest): void {
   const { accepted, variables, rejection } = recognize(policy, identity)
   // Rules that no request reaches still show what they would decide.
-  const isTurnedAway = rejection !== undefined && accepted.length === 0 && !isPermissive(policy)
-  for (const variable of isTurnedAway ? variables : accepted) {
+  const isRejectedEarly = rejection !== undefined && accepted.length === 0 && !isPermissive(policy)
+  for (const variable of isRejectedEarly ? variables : accepted) {
     const value = identity[variable]
     if (value !== undefined) exchange.identify(policy, variable, value)
   }

@@ -22,7 +22,7 @@ import type { Layer } from '../reach/layers.ts'
 import { holdsForRequests, isForEachServer } from '../reach/points.ts'
 import { caller } from '../upstream/call.ts'
 import { clusterPolicies } from './backend-policies.ts'
-import { isAskable } from './clusters.ts'
+import { isCallable } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
 import { type McpAddress, mcpAddress } from './mcp-address.ts'
 import { prepareCall } from './mcp-call.ts'
@@ -230,7 +230,7 @@ function openCalls(
     return cluster && caller(cluster)
   }
   const named = reach.backends.get(address.backend)
-  if (!isAskable(named)) return undefined
+  if (!isCallable(named)) return undefined
   const { byKind, invalid } = effectiveAt(reach.behind([], { backend: named }), 'backend')
   if (invalid.length > 0) return undefined
   const cluster = clusters.open(named, clusterPolicies([...byKind.values()].flat()))

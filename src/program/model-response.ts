@@ -18,10 +18,10 @@ import type { PlacedPart } from './way-back.ts'
 
 export {
   beginsLikeError,
-  TOLD_BEGINNING,
-  type ToldError,
-  toldError,
-} from '../protocols/llm/told-error.ts'
+  ERROR_PREFIX_BYTES,
+  type ErrorInSuccess,
+  errorInSuccess,
+} from '../protocols/llm/error-in-success.ts'
 
 /** Bytes of a response that are kept to read its usage. */
 const MAX_WHOLE = 16 * 1024 * 1024

@@ -44,7 +44,7 @@ export function compileProviders(
   const once = sections.compile(
     around,
     'backend',
-    (one) => holdsForRequests(one, backend) && isAskedOnce(one),
+    (one) => holdsForRequests(one, backend) && isCalledOnce(one),
   )
   const groups: ProviderMember[][] = []
   for (const { providers } of backend.groups) {
@@ -79,8 +79,8 @@ export function compileProviders(
 /**
  * A service is called once for a request, not for each provider; an invalid policy denies for all.
  */
-function isAskedOnce({ kind, state, level }: Attached): boolean {
-  return level !== 'provider' && (state === 'invalid' || recordOf(kind)?.asksService === true)
+function isCalledOnce({ kind, state, level }: Attached): boolean {
+  return level !== 'provider' && (state === 'invalid' || recordOf(kind)?.callsService === true)
 }
 
 function compileProvider(
@@ -102,7 +102,7 @@ function compileProvider(
   const section = sections.compile(
     own,
     'backend',
-    (one) => holdsForRequests(one, backend) && !isAskedOnce(one),
+    (one) => holdsForRequests(one, backend) && !isCalledOnce(one),
   )
   const computed = compileFields(byKind.get('ai') ?? [], () =>
     contexts.open(contexts.scopesAt(own, 'backend')),

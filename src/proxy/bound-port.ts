@@ -8,7 +8,7 @@ import { closeIdle, reauthorize } from './admission.ts'
 import type { HttpListeners } from './http-listeners.ts'
 import type { Load } from './load.ts'
 import type { PortPlan, RequestReading } from './port-plan.ts'
-import { TurnedAway } from './rejected-sockets.ts'
+import { RejectedSockets } from './rejected-sockets.ts'
 import { rejectedConnection } from './rejection.ts'
 import type { Port } from './request-loop.ts'
 
@@ -18,7 +18,7 @@ export class BoundPort implements Port {
   /** Replaced as a whole with the Program. */
   plan: PortPlan
   readonly open = new SlotSet<DownstreamSocket>()
-  readonly #turnedAway = new TurnedAway()
+  readonly #rejectedSockets = new RejectedSockets()
   #empty: PromiseWithResolvers<void> | undefined = undefined
 
   constructor(plan: PortPlan, acceptDeps: AcceptDeps) {
@@ -98,7 +98,7 @@ export class BoundPort implements Port {
     if (isIn && (this.isDraining || socket.destroyed)) counts.leave()
     if (this.isDraining || !isIn) {
       const word = this.isDraining ? 'draining' : 'connections'
-      if (word === 'connections' && this.plan.kind === 'http') this.#turnedAway.report(socket)
+      if (word === 'connections' && this.plan.kind === 'http') this.#rejectedSockets.report(socket)
       else socket.destroy()
       observer.rejected(rejectedConnection(word, word, this.plan, undefined, undefined))
       return

@@ -30,7 +30,7 @@ export interface CollectorOptions {
 /** Min milliseconds between two log records about loss. */
 const QUIET = 10_000
 /** Max milliseconds that the end of the process waits for a collector. */
-const LONGEST_FLUSH = 5_000
+const MAX_FLUSH = 5_000
 
 interface Sending {
   readonly tracer: Tracer
@@ -44,7 +44,7 @@ export class Collectors {
   readonly #logs = new Map<string, BatchExporter<LogRecord>>()
   readonly #clock = createClock()
   readonly #tracers = new WeakMap<TracingProgram, Sending>()
-  #lossToldAt = Number.NEGATIVE_INFINITY
+  #lossLoggedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: CollectorOptions) {
     this.#options = options
@@ -96,7 +96,7 @@ export class Collectors {
     this.#exporters.clear()
     this.#logs.clear()
     const late = Promise.withResolvers<void>()
-    const timer = setTimeout(late.resolve, LONGEST_FLUSH)
+    const timer = setTimeout(late.resolve, MAX_FLUSH)
     const stopped = exporters.map((exporter) => new Promise<void>((done) => exporter.stop(done)))
     await Promise.race([late.promise, Promise.all(stopped)])
     clearTimeout(timer)
@@ -167,8 +167,8 @@ export class Collectors {
 
   #lost(scope: 'tracing' | 'log', fields: LogFields, reason: OtlpLoss, detail: string): void {
     const now = performance.now()
-    if (now - this.#lossToldAt < QUIET) return
-    this.#lossToldAt = now
+    if (now - this.#lossLoggedAt < QUIET) return
+    this.#lossLoggedAt = now
     this.#options.log.warn(scope, { ...fields, reason, detail })
   }
 }

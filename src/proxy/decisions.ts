@@ -36,9 +36,9 @@ export interface DecisionOptions {
   readonly write?: ((record: DecisionRecord) => void) | undefined
 }
 
-const LONGEST_EXPRESSION = 2_048
-const LONGEST_PATH = 1_024
-const LONGEST_DETAIL = 1_024
+const MAX_EXPRESSION = 2_048
+const MAX_PATH = 1_024
+const MAX_DETAIL = 1_024
 
 /** Creates records of decisions, keeps the newest, and counts them. */
 export class Decisions {
@@ -138,7 +138,7 @@ export class Decisions {
       enforced: true,
       cause: isCsrf ? 'cross-site' : 'credentials',
       reason: fault,
-      detail: cut(detail, LONGEST_DETAIL),
+      detail: cut(detail, MAX_DETAIL),
       credentials: { method, policy, section, level, kind },
       ...place,
       attributes: [],
@@ -202,7 +202,7 @@ function placeOf(run: RequestState, status: number): Place {
     ...given({ route: run.route?.name || undefined, backend: run.backend?.name }),
     method: request.method,
     host: request.host,
-    path: cut(request.path, LONGEST_PATH),
+    path: cut(request.path, MAX_PATH),
     status,
     ...given({ port: listener.listener.port }),
     source: sourceOf(exchange),
@@ -245,7 +245,7 @@ function nearestOf({ rule, misses }: NonNullable<Judgement['nearest']>): Nearest
     ...ruleOf(rule),
     misses: misses.map(
       ({ condition, wanted, cause, failure }): MissRecord => ({
-        condition: cut(condition, LONGEST_EXPRESSION),
+        condition: cut(condition, MAX_EXPRESSION),
         wanted,
         cause,
         ...failureOf(failure),
@@ -258,13 +258,13 @@ function failureOf(failure: Failure | undefined) {
   if (failure === undefined) return {}
   const { reason, variable, present } = failure
   return {
-    ...given({ reason: reason && cut(reason, LONGEST_DETAIL), variable }),
+    ...given({ reason: reason && cut(reason, MAX_DETAIL), variable }),
     ...(present.length === 0 ? {} : { present }),
   }
 }
 
 function ruleOf(rule: RulePlace): RuleRecord {
-  return { ...rule, expression: cut(rule.expression, LONGEST_EXPRESSION) }
+  return { ...rule, expression: cut(rule.expression, MAX_EXPRESSION) }
 }
 
 function cut(text: string, longest: number): string {

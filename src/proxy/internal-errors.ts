@@ -57,7 +57,7 @@ function recordOf(callOut: CallOutName, error: unknown, place: ErrorPlace) {
 
 function messageOf(error: unknown): string {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`.toWellFormed()
+  return text.length <= MAX_LENGTH ? text : `${text.slice(0, MAX_LENGTH)}…`.toWellFormed()
 }
 
-const LONGEST = 512
+const MAX_LENGTH = 512

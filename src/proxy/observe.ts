@@ -42,7 +42,7 @@ import { countMcp } from './mcp-observed.ts'
 import { countCall, countFailovers } from './model-record.ts'
 import { countRejection } from './observe-authentication.ts'
 import { ServedSeries } from './observe-connections.ts'
-import type { Asked, RejectedConnection } from './rejection.ts'
+import type { RejectedConnection, UnroutedRequest } from './rejection.ts'
 import type { RequestState } from './request-state.ts'
 import { ResetLog } from './reset-log.ts'
 import type { Serving, WireProtocol } from './serving.ts'
@@ -224,19 +224,23 @@ export class Observing implements AcceptObserver {
     if (tracing !== undefined) this.#collectors.begin(state, tracing)
   }
 
-  requestRejected(connection: Connection, { word, status }: Rejection, asked?: Asked): void {
+  requestRejected(
+    connection: Connection,
+    { word, status }: Rejection,
+    unrouted?: UnroutedRequest,
+  ): void {
     this.#metrics.counter(requestsRejected).of({ listener: 'none', refusal: word }).at().inc()
     const limit = LIMITS_OF_REJECTIONS[word]
     if (limit !== undefined)
       this.#metrics.counter(limitHits).of({ listener: 'none' }).at(limit).inc()
     this.#log.info('request', {
       'src.addr': sourceOf(connection),
-      'http.method': asked?.method,
-      'http.host': asked?.host,
-      'http.path': asked?.path,
+      'http.method': unrouted?.method,
+      'http.host': unrouted?.host,
+      'http.path': unrouted?.path,
       'http.status': status,
       'tls.sni': connection.sni,
-      'request.id': asked?.id,
+      'request.id': unrouted?.id,
       reason: 'bad-request',
       detail: word,
     })

@@ -131,12 +131,12 @@ export class PolicyDownstream implements Downstream {
   #resolve(bytes: Buffer | undefined): boolean {
     const doubt = this.#doubt
     if (doubt === undefined) return true
-    const told = doubt.look(bytes)
-    if (told === 'more') return false
+    const verdict = doubt.look(bytes)
+    if (verdict === 'more') return false
     this.#doubt = undefined
     const { head, dropped, lines, held, isStream } = doubt
     const { exchange, delivery } = this.#state
-    const failed = told && copyResponseHead(head, told.status, this.head.method)
+    const failed = verdict && copyResponseHead(head, verdict.status, this.head.method)
     if (failed !== undefined && delivery?.failedLate(failed) === true) return false
     // A stream reports the error in its own format.
     const sent = isStream ? head : (failed ?? head)

@@ -114,7 +114,7 @@ const TLS_DEFAULTS: TlsDefaults = { handshakeTimeout: 15_000 }
 const TCP_DEFAULTS: { readonly keepalives: KeepaliveSettings } = {
   keepalives: { enabled: true, time: 180_000, interval: 180_000, retries: 9 },
 }
-export const LONGEST_TARGET = 8_192
+export const MAX_TARGET = 8_192
 export const STREAM_IDLE = 3_600_000
 
 /** Returns the same terminator for the same options, so that unchanged listeners keep theirs. */
@@ -189,7 +189,7 @@ function readingOf(http: HttpSettings, { headersRead }: Program): RequestReading
 function http1Limits(http: Http1Settings): ServerLimits {
   return {
     head: http.maxHeadSize,
-    target: Math.min(LONGEST_TARGET, http.maxHeadSize),
+    target: Math.min(MAX_TARGET, http.maxHeadSize),
     fields: http.http1MaxHeaders,
     idle: http.http1IdleTimeout,
     headTimeout: http.headTimeout,

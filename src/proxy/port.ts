@@ -8,7 +8,7 @@ import type { ListenerLookup } from './http-listeners.ts'
 import type { ReportError } from './internal-errors.ts'
 import type { Load } from './load.ts'
 import type { RequestReading } from './port-plan.ts'
-import type { Asked } from './rejection.ts'
+import type { UnroutedRequest } from './rejection.ts'
 import type { RequestState } from './request-state.ts'
 
 /** Receives events, for logs and metrics. */
@@ -16,7 +16,7 @@ export interface Observer {
   opened(connection: Connection): void
   closed(connection: Connection): void
   /** `asked` describes the request, as far as it could be read. */
-  requestRejected(connection: Connection, rejection: Rejection, asked?: Asked): void
+  requestRejected(connection: Connection, rejection: Rejection, request?: UnroutedRequest): void
   began(state: RequestState): void
   finished(state: RequestState): void
   /** The gateway itself responds; the client has received nothing yet. */

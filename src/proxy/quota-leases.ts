@@ -1,4 +1,4 @@
-import type { QuotaAsked, QuotaLimit, QuotaRejection, Quotas } from '../exchange/quota.ts'
+import type { QuotaLimit, QuotaRejection, QuotaRequest, Quotas } from '../exchange/quota.ts'
 import {
   type Grant,
   machineTime,
@@ -12,7 +12,7 @@ import {
 /** Milliseconds between two checks for tokens that were lent and not used in time. */
 const PERIOD = 250
 /** Milliseconds after which a request that waits for the owner is rejected. */
-const LONGEST_WAIT = 2_000
+const MAX_WAIT = 2_000
 
 /** This process's share of one key. */
 interface Lease {
@@ -62,7 +62,7 @@ export class QuotaLeases implements Quotas {
   }
 
   take(
-    asked: readonly QuotaAsked[],
+    asked: readonly QuotaRequest[],
   ): QuotaRejection | undefined | Promise<QuotaRejection | undefined> {
     const now = this.#now()
     const leases = asked.map((one) => this.#leaseOf(one))
@@ -103,8 +103,8 @@ export class QuotaLeases implements Quotas {
   }
 
   #ask(
-    asked: readonly QuotaAsked[],
-    missing: readonly QuotaAsked[],
+    asked: readonly QuotaRequest[],
+    missing: readonly QuotaRequest[],
     held: readonly Lease[],
   ): Promise<QuotaRejection | undefined> {
     const id = ++this.#ids
@@ -113,9 +113,9 @@ export class QuotaLeases implements Quotas {
       const giveUp = () => {
         isLate = true
         for (const lease of held) spend(lease, -1)
-        resolve({ asked: asked.indexOf(missing[0] as QuotaAsked), wait: 0, isAway: true })
+        resolve({ asked: asked.indexOf(missing[0] as QuotaRequest), wait: 0, isAway: true })
       }
-      const timer = setTimeout(giveUp, LONGEST_WAIT)
+      const timer = setTimeout(giveUp, MAX_WAIT)
       const settle = (order: QuotaOrder | undefined) => {
         clearTimeout(timer)
         this.#waiting.delete(id)
@@ -127,10 +127,10 @@ export class QuotaLeases implements Quotas {
           // A grant that is too late for its request is used for the next one.
           const own = isLate ? 0 : 1
           for (const [i, grant] of order.granted.entries())
-            this.#granted(missing[i] as QuotaAsked, grant, own)
+            this.#granted(missing[i] as QuotaRequest, grant, own)
           if (!isLate) resolve(undefined)
         } else if (order.kind === 'quota-rejected') {
-          const rejected = missing[order.asked] as QuotaAsked
+          const rejected = missing[order.asked] as QuotaRequest
           // That there are fewer than requested does not mean that there are none.
           if (rejected.amount === undefined) this.#leaseOf(rejected).emptyUntil = order.until
           this.#watch()
@@ -146,7 +146,7 @@ export class QuotaLeases implements Quotas {
     })
   }
 
-  #granted(asked: QuotaAsked, { tokens, epoch, expires }: Grant, own: number): void {
+  #granted(asked: QuotaRequest, { tokens, epoch, expires }: Grant, own: number): void {
     // An amount taken at once is used up, and is given back by `charge` if it was not used.
     if (asked.amount !== undefined) {
       if (own === 0) this.charge(asked.quota, asked.key, -tokens)
@@ -164,7 +164,7 @@ export class QuotaLeases implements Quotas {
     this.#watch()
   }
 
-  #leaseOf({ quota, key, limit }: QuotaAsked): Lease {
+  #leaseOf({ quota, key, limit }: QuotaRequest): Lease {
     let leases = this.#quotas.get(quota)
     if (leases === undefined) this.#quotas.set(quota, (leases = new Map()))
     const known = leases.get(key)

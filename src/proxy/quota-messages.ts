@@ -1,4 +1,4 @@
-import type { QuotaAsked } from '../exchange/quota.ts'
+import type { QuotaRequest } from '../exchange/quota.ts'
 
 /** From a worker to the owner of the quotas: everything from one turn of its event loop. */
 export interface QuotaReport {
@@ -13,7 +13,7 @@ export interface QuotaReport {
 
 export interface QuotaAsk {
   readonly id: number
-  readonly asked: readonly QuotaAsked[]
+  readonly asked: readonly QuotaRequest[]
 }
 
 export interface QuotaCharge {

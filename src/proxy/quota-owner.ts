@@ -1,5 +1,5 @@
 import { BUDGET, type BudgetStore, MemoryBudgets, readPeriodKey } from '../exchange/budget-store.ts'
-import type { QuotaAsked, QuotaLimit } from '../exchange/quota.ts'
+import type { QuotaLimit, QuotaRequest } from '../exchange/quota.ts'
 import {
   type Grant,
   machineTime,
@@ -11,15 +11,15 @@ import {
 } from './quota-messages.ts'
 
 /** Milliseconds after which unused tokens are returned. */
-const LONGEST_LEASE = 1_000
+const MAX_LEASE = 1_000
 /** Max milliseconds that a worker may take to report what it has left. */
-const LONGEST_RECALL = 1_000
+const MAX_RECALL = 1_000
 /** A worker is lent 1/LENT of its share of what is left, so that the others find some, too. */
 const LENT = 2
 /**
  * Milliseconds; tokens that are refilled more often are not lent in advance: they would be late.
  */
-const SHORTEST_LENT = 250
+const MIN_LENT = 250
 /** Recalled tokens may be lent to others in the meantime. */
 const MAX_RECALLS = 3
 
@@ -133,7 +133,7 @@ export class QuotaOwner {
 
   /** A budget is not lent in advance, and is requested separately. */
   async #decideBudget(worker: number, { id, asked }: QuotaAsk): Promise<void> {
-    const [{ quota: budget, key, limit, amount = 1 }] = asked as readonly [QuotaAsked]
+    const [{ quota: budget, key, limit, amount = 1 }] = asked as readonly [QuotaRequest]
     const { capacity, maxKeys } = limit
     const place = { budget, ...readPeriodKey(key) }
     const shortage = await this.#budgets.take({ ...place, amount, capacity, maxKeys })
@@ -185,7 +185,7 @@ export class QuotaOwner {
     }
   }
 
-  #bucketAt({ quota, limit, key }: QuotaAsked, now: number): Bucket {
+  #bucketAt({ quota, limit, key }: QuotaRequest, now: number): Bucket {
     let known = this.#quotas.get(quota)
     if (known === undefined) this.#quotas.set(quota, (known = { limit, buckets: new Map() }))
     const { buckets } = known
@@ -220,13 +220,13 @@ export class QuotaOwner {
       bucket.left -= amount
       return { tokens: amount, epoch, expires: now }
     }
-    const mayLend = waiting === 0 && limit.interval >= SHORTEST_LENT
+    const mayLend = waiting === 0 && limit.interval >= MIN_LENT
     const parts = LENT * Math.max(1, this.#options.workers())
     const tokens = 1 + (mayLend ? Math.floor((bucket.left - 1) / parts) : 0)
     bucket.left -= tokens
     const lent = limit.refill === 0 ? tokens : tokens - 1
     if (lent > 0) bucket.lent.set(worker, (bucket.lent.get(worker) ?? 0) + lent)
-    return { tokens, epoch, expires: Math.min(now + LONGEST_LEASE, filledAt + limit.interval) }
+    return { tokens, epoch, expires: Math.min(now + MAX_LEASE, filledAt + limit.interval) }
   }
 
   #returned(worker: number, { quota, key, epoch, used, unused }: QuotaReturn): void {
@@ -273,7 +273,7 @@ export class QuotaOwner {
             const timer = setTimeout(() => {
               if (bucket.limit.refill > 0) lent.delete(worker)
               done()
-            }, LONGEST_RECALL)
+            }, MAX_RECALL)
             this.#recalls.set(recall, { worker, done })
             const order = { kind: 'quota-recall', recall, quota, key } as const
             if (!this.#options.send(worker, order)) done()

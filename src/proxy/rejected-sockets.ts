@@ -5,10 +5,10 @@ const BUSY = `HTTP/1.1 503 ${reasonOf(503)}\r\nretry-after: 1\r\nconnection: clo
 /** Max number of clients that receive the response at once; descriptors are reserved for them. */
 const MAX_SOCKETS = 16
 /** Max milliseconds that a client may take to receive it. */
-const LONGEST = 500
+const MAX_LENGTH = 500
 
 /** HTTP clients over the connection limit: they receive 503, as far as there is room for that. */
-export class TurnedAway {
+export class RejectedSockets {
   #count = 0
 
   report(socket: Socket): void {
@@ -17,7 +17,7 @@ export class TurnedAway {
       return
     }
     this.#count++
-    const timer = setTimeout(() => socket.destroy(), LONGEST)
+    const timer = setTimeout(() => socket.destroy(), MAX_LENGTH)
     socket.on('close', () => {
       clearTimeout(timer)
       this.#count--

@@ -12,7 +12,7 @@ export type RejectionWord =
   | 'draining'
 
 /** A request that no listener accepts. */
-export interface Asked {
+export interface UnroutedRequest {
   readonly id: string
   readonly method: string
   readonly host: string

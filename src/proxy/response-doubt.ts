@@ -1,8 +1,8 @@
 import {
   beginsLikeError,
-  TOLD_BEGINNING,
-  type ToldError,
-  toldError,
+  ERROR_PREFIX_BYTES,
+  type ErrorInSuccess,
+  errorInSuccess,
 } from '../program/model-response.ts'
 import type { FieldLines, NameSet } from '../wire/http1/field-lines.ts'
 import { joinedValue } from '../wire/http1/fields.ts'
@@ -25,18 +25,18 @@ export class ResponseDoubt {
   }
 
   /** `bytes` is undefined if there are no more. */
-  look(bytes: Buffer | undefined): ToldError {
+  look(bytes: Buffer | undefined): ErrorInSuccess {
     const isWhole = bytes === undefined
-    if (!isWhole && this.held.length === 0 && bytes.length > TOLD_BEGINNING) {
-      const beginning = bytes.toString('latin1', 0, TOLD_BEGINNING)
+    if (!isWhole && this.held.length === 0 && bytes.length > ERROR_PREFIX_BYTES) {
+      const beginning = bytes.toString('latin1', 0, ERROR_PREFIX_BYTES)
       if (!beginsLikeError(beginning, this.isStream)) return undefined
     }
     const all = isWhole ? this.held : [...this.held, bytes]
     const text = all.length === 1 ? textOf(all[0] as Buffer) : textOf(Buffer.concat(all))
-    const told = toldError(text, this.isStream, isWhole)
+    const verdict = errorInSuccess(text, this.isStream, isWhole)
     // The buffer that was read to is reused.
-    if (told === 'more' && bytes !== undefined) this.held.push(Buffer.from(bytes))
-    return told
+    if (verdict === 'more' && bytes !== undefined) this.held.push(Buffer.from(bytes))
+    return verdict
   }
 }
 

@@ -21,7 +21,7 @@ import { serveUserTokens } from './user-token-share.ts'
 import type { Decided, LogLevel, Order, Report, Streamed } from './worker-messages.ts'
 
 /** A worker that keeps crashing is not started more often than this. */
-const SHORTEST_LIFE = 1_000
+const MIN_LIFE = 1_000
 /** If this many workers exit on a change, one after another, the change is the cause. */
 const MAX_EXITS = 3
 /** Milliseconds that a scrape waits for a busy worker. */
@@ -64,7 +64,7 @@ export class Workers {
   readonly signIn = new SignInOwner({
     send: (serial, order) => this.#sendTo(serial, order),
     sendAll: async (revoked) => {
-      await this.#askAll((id) => ({ kind: 'sign-in-revoked', id, revoked }))
+      await this.#callAll((id) => ({ kind: 'sign-in-revoked', id, revoked }))
     },
   })
   /** Workers that are killed because they could not apply the configuration. */
@@ -153,13 +153,13 @@ export class Workers {
 
   /** The metrics of each worker, without those that do not respond in time. */
   async snapshots(): Promise<readonly Snapshot[]> {
-    const reports = await this.#askAll((id) => ({ kind: 'snapshot', id }))
+    const reports = await this.#callAll((id) => ({ kind: 'snapshot', id }))
     return reports.flatMap((report) => (report?.kind === 'snapshot' ? [report.snapshot] : []))
   }
 
   /** The decisions of all workers. */
   async decisions(query: DecisionQuery): Promise<readonly DecisionRecord[]> {
-    const reports = await this.#askAll((id) => ({ kind: 'decisions', id, query }))
+    const reports = await this.#callAll((id) => ({ kind: 'decisions', id, query }))
     const records = reports.flatMap((report) =>
       report?.kind === 'decisions' ? report.records : [],
     )
@@ -171,7 +171,7 @@ export class Workers {
     return worker !== undefined && send(worker.child, order)
   }
 
-  #askAll(order: (id: number) => Order): Promise<readonly (Report | undefined)[]> {
+  #callAll(order: (id: number) => Order): Promise<readonly (Report | undefined)[]> {
     const workers = [...this.#workers.values()]
     return Promise.all(workers.map((worker) => this.#ask(worker, order, TIMEOUT_MS)))
   }
@@ -264,7 +264,7 @@ export class Workers {
         if (this.#isDraining || isTaken || this.#model === undefined) return
         void this.#applyOrEnd(this.#start(worker.number), this.#model)
       },
-      lived < SHORTEST_LIFE ? SHORTEST_LIFE : 0,
+      lived < MIN_LIFE ? MIN_LIFE : 0,
     )
   }
 

@@ -87,7 +87,7 @@ function objectIn(line: Buffer): ChainLine | undefined {
 }
 
 /** Max length of a line that is written; files are read in pieces of at most this length. */
-export const LONGEST_LINE = 1 << 20
+export const MAX_LINE = 1 << 20
 
 /**
  * The records with this ID in the files: lines whose own digest matches, regardless of the chain.
@@ -125,7 +125,7 @@ export async function* linesOf(file: string): AsyncGenerator<Line> {
       bytes = bytes.subarray(end + 1)
     }
     // The gateway never writes a line this long: it is split rather than buffered.
-    if (bytes.length > LONGEST_LINE) {
+    if (bytes.length > MAX_LINE) {
       yield { bytes, isWhole: false }
       bytes = Buffer.alloc(0)
     }

@@ -7,8 +7,8 @@ import {
   type Entry,
   FIRST_LINK,
   type Link,
-  LONGEST_LINE,
   linkAfter,
+  MAX_LINE,
   readChainLine,
 } from './decision-chain.ts'
 import type { DecisionRecord } from './decision-record.ts'
@@ -228,7 +228,7 @@ async function begin(handle: FileHandle, path: string, known?: Link): Promise<Op
 /** Continues an existing file: after a restart, or after another process wrote to it. */
 async function resume(handle: FileHandle, size: number): Promise<Opened> {
   const { next: link, torn } = await lastLink(handle, size)
-  const head = Buffer.alloc(Math.min(size, LONGEST_LINE))
+  const head = Buffer.alloc(Math.min(size, MAX_LINE))
   await handle.read(head, 0, head.length, 0)
   const begin = readChainLine(head.subarray(0, head.indexOf(10)))
   const first = typeof begin === 'string' ? link.seq : begin.seq
@@ -253,7 +253,7 @@ async function lastLink(
   handle: FileHandle,
   size: number,
 ): Promise<{ readonly next: Link; readonly torn: Buffer }> {
-  const tail = Buffer.alloc(Math.min(size, LONGEST_LINE))
+  const tail = Buffer.alloc(Math.min(size, MAX_LINE))
   await handle.read(tail, 0, tail.length, size - tail.length)
   for (let end = tail.lastIndexOf(10); end > 0; ) {
     const start = tail.lastIndexOf(10, end - 1) + 1

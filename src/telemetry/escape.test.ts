@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { anyText } from '../../test/fuzz/any-text.ts'
-import { LONGEST_VALUE, quote } from './escape.ts'
+import { MAX_VALUE, quote } from './escape.ts'
 
 describe('quoted text', () => {
   for (const [name, text, quoted] of [
@@ -38,9 +38,9 @@ describe('quoted text', () => {
   })
 
   it('is cut where it is too long, even in the middle of a pair', () => {
-    const quoted = quote('🙂'.repeat(LONGEST_VALUE))
+    const quoted = quote('🙂'.repeat(MAX_VALUE))
     const text = JSON.parse(quoted) as string
-    assert.equal(text.length, LONGEST_VALUE)
+    assert.equal(text.length, MAX_VALUE)
     assert.ok(text.endsWith('…'))
   })
 })

@@ -1,5 +1,5 @@
 /** Longer strings are truncated: people read records, and one record must not fill the buffer. */
-export const LONGEST_VALUE = 8192
+export const MAX_VALUE = 8192
 
 const PRINTABLE_ASCII = /^[ !#-[\]-~]*$/
 
@@ -16,7 +16,7 @@ const UNSEEN = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu
  * is valid UTF-8 too.
  */
 export function quote(text: string): string {
-  if (text.length > LONGEST_VALUE) return quote(`${text.slice(0, LONGEST_VALUE - 1)}…`)
+  if (text.length > MAX_VALUE) return quote(`${text.slice(0, MAX_VALUE - 1)}…`)
   if (PRINTABLE_ASCII.test(text)) return `"${text}"`
   return JSON.stringify(text).replace(UNSEEN, escapeUnits)
 }

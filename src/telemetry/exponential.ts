@@ -18,7 +18,7 @@ const COARSEST_SCHEMA = -4
 /**
  * Max buckets between the lowest and the highest in use; beyond that, pairs of buckets are merged.
  */
-const WIDEST = 160
+const MAX_BUCKETS = 160
 
 /** 2^-128, the customary width of the zero bucket. */
 export const ZERO_THRESHOLD = 2 ** -128
@@ -46,7 +46,7 @@ export class Exponential implements ExponentialBuckets {
     if (this.counts.length === 0) this.offset = index
     const low = Math.min(index, this.offset)
     const high = Math.max(index, this.offset + this.counts.length - 1)
-    if (high - low >= WIDEST && this.schema > COARSEST_SCHEMA) {
+    if (high - low >= MAX_BUCKETS && this.schema > COARSEST_SCHEMA) {
       this.coarsen()
       this.add(halve(index), count)
       return

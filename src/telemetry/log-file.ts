@@ -4,8 +4,8 @@ import { Socket } from 'node:net'
 /** Milliseconds between two attempts to write to a full pipe at process exit. */
 const RETRY = 10
 /** Max milliseconds at process exit while a reader reads nothing, and while it reads something. */
-const LONGEST_SILENCE = 3_000
-const LONGEST_END = 10_000
+const MAX_SILENCE = 3_000
+const MAX_END = 10_000
 
 export interface LogFile {
   readonly fd: number
@@ -54,7 +54,7 @@ export function writeNow(fd: number, bytes: Uint8Array): number {
       takenAt = performance.now()
     } catch (error) {
       const now = performance.now()
-      const isOver = now - takenAt > LONGEST_SILENCE || now - startedAt > LONGEST_END
+      const isOver = now - takenAt > MAX_SILENCE || now - startedAt > MAX_END
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || isOver) break
       Atomics.wait(SLEEP, 0, 0, RETRY)
     }

@@ -1,12 +1,12 @@
-import { LONGEST_VALUE, quote } from './escape.ts'
+import { MAX_VALUE, quote } from './escape.ts'
 import type { LogFields, LogForm, LogValue } from './log.ts'
 import { Milliseconds } from './time-text.ts'
 
 /** Deeper nested values, for instance in a claim, are represented only by their type. */
-const DEEPEST = 8
+const MAX_DEPTH = 8
 
 /** Further members of a list or object are omitted. */
-const WIDEST = 256
+const MAX_MEMBERS = 256
 
 /** Names that every record already has: a field of the same name is renamed. */
 const TAKEN: readonly string[] = ['time', 'level', 'scope']
@@ -28,7 +28,7 @@ function quickly(fields: LogFields): string | undefined {
   for (const name of TAKEN) if (fields[name] !== undefined) return undefined
   try {
     const text = JSON.stringify(fields)
-    return text.length <= LONGEST_VALUE && PRINTABLE_ASCII.test(text) ? text : undefined
+    return text.length <= MAX_VALUE && PRINTABLE_ASCII.test(text) ? text : undefined
   } catch {
     // A 64-bit integer, or an object that contains itself.
     return undefined
@@ -64,14 +64,14 @@ export function renderJson(value: LogValue, depth = 0): string {
 
 function renderNested(value: object, depth: number): string {
   if (value instanceof Milliseconds) return String(value.toJSON())
-  if (depth >= DEEPEST) return Array.isArray(value) ? '"[…]"' : '"{…}"'
+  if (depth >= MAX_DEPTH) return Array.isArray(value) ? '"[…]"' : '"{…}"'
   if (Array.isArray(value)) {
-    const elements = value.slice(0, WIDEST).map((each) => renderJson(each, depth + 1))
+    const elements = value.slice(0, MAX_MEMBERS).map((each) => renderJson(each, depth + 1))
     return `[${elements.join(',')}]`
   }
   const members = Object.entries(value)
     .filter(([, each]) => each !== undefined)
-    .slice(0, WIDEST)
+    .slice(0, MAX_MEMBERS)
     .map(([name, each]) => `${quote(name)}:${renderJson(each as LogValue, depth + 1)}`)
   return `{${members.join(',')}}`
 }

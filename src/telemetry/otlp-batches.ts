@@ -37,10 +37,10 @@ export interface BatchExporter<Item> {
   readonly stop: (done: () => void) => void
 }
 
-const LONGEST_BACKOFF = 30_000
+const MAX_BACKOFF = 30_000
 
 /** A collector may request a delay; after a longer delay, its items are no longer useful. */
-const LONGEST_WAIT = 300_000
+const MAX_WAIT = 300_000
 
 /** `given`: a codec that is loaded or is being loaded. */
 export function createBatchExporter<Item extends object>(
@@ -162,8 +162,8 @@ const RETRIED: readonly number[] = [429, 502, 503, 504]
 
 /** With jitter, so that gateways that lost the same collector do not all retry at once. */
 function waitBefore(attempt: number, backoff: number, result: OtlpSendResult): number {
-  const doubled = Math.min(backoff * 2 ** (attempt - 1), LONGEST_BACKOFF)
+  const doubled = Math.min(backoff * 2 ** (attempt - 1), MAX_BACKOFF)
   const own = doubled * (0.5 + Math.random() / 2)
   const asked = 'status' in result ? (result.retryAfter ?? 0) : 0
-  return Math.max(own, Math.min(asked, LONGEST_WAIT))
+  return Math.max(own, Math.min(asked, MAX_WAIT))
 }

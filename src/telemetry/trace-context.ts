@@ -44,7 +44,7 @@ export type TraceState = readonly (readonly [key: string, value: string])[]
 
 const MAX_MEMBERS = 32
 /** The length that every implementation forwards; more may be cut. */
-const LONGEST_STATE = 512
+const MAX_STATE = 512
 /** Longer members are removed first. */
 const LONG_MEMBER = 128
 
@@ -90,7 +90,7 @@ export function writeTracestate(state: TraceState): string {
   const members = state.slice(0, MAX_MEMBERS).map(([key, value]) => `${key}=${value}`)
   let length = members.reduce((sum, member) => sum + member.length + 1, -1)
   const dropWhere = (isDropped: (member: string) => boolean) => {
-    for (let i = members.length - 1; i >= 0 && length > LONGEST_STATE; i--) {
+    for (let i = members.length - 1; i >= 0 && length > MAX_STATE; i--) {
       const member = members[i] as string
       if (!isDropped(member)) continue
       members.splice(i, 1)

@@ -155,7 +155,7 @@ function untried<M extends Balanced>(
   return turns[at]
 }
 
-const LONGEST_SCHEDULE = 4_096
+const MAX_SCHEDULE = 4_096
 
 /**
  * Repeats each member according to its weight, evenly spread (smooth weighted round robin): in
@@ -165,7 +165,7 @@ const LONGEST_SCHEDULE = 4_096
 export function schedule<M extends Balanced>(members: readonly M[]): readonly M[] {
   const total = members.reduce((sum, { weight }) => sum + weight, 0)
   const divisor = members.reduce((common, { weight }) => gcd(common, weight), 0)
-  const length = Math.min(LONGEST_SCHEDULE, total / Math.max(1, divisor))
+  const length = Math.min(MAX_SCHEDULE, total / Math.max(1, divisor))
   if (length <= members.length) return members
   const credits = members.map(() => 0)
   return Array.from({ length }, () => {

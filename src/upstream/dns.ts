@@ -17,8 +17,8 @@ export interface ResolverOptions {
 }
 
 /** The min TTL: shorter ones would make every connection wait. */
-const SHORTEST = 1_000
-const LONGEST = 3_600_000
+const MIN_TTL = 1_000
+const MAX_TTL = 3_600_000
 const NEGATIVE = 5_000
 const FAILED = 2_000
 const SLOWEST_RETRY = 30_000
@@ -47,7 +47,7 @@ class Name {
   failures = 0
   /** Requested since the last lookup: refreshed before it expires. */
   isUsed = true
-  shouldAudit = false
+  shouldRefresh = false
   turn = 0
   pending: Promise<Resolution> | undefined = undefined
   timer: NodeJS.Timeout | undefined = undefined
@@ -98,7 +98,7 @@ export class Resolver {
     if (!isKnown) {
       return (name.pending ?? this.#lookUp(name)).then((found) => this.#ordered(name, found))
     }
-    if (name.shouldAudit && name.pending === undefined) this.#lookUp(name)
+    if (name.shouldRefresh && name.pending === undefined) this.#lookUp(name)
     return this.#ordered(name, name.resolution)
   }
 
@@ -140,7 +140,7 @@ export class Resolver {
   }
 
   #lookUp(name: Name): Promise<Resolution> {
-    name.shouldAudit = false
+    name.shouldRefresh = false
     name.isUsed = false
     name.pending = this.#source.find(name.name, this.#families).then(
       ({ addresses, ttl }) => this.#learn(name, addresses, ttl),
@@ -156,7 +156,7 @@ export class Resolver {
       name.knownAt = this.#now()
       name.failures = 0
       this.#report(name, addresses)
-      return this.#keep(name, Math.min(LONGEST, Math.max(SHORTEST, ttl)))
+      return this.#keep(name, Math.min(MAX_TTL, Math.max(MIN_TTL, ttl)))
     }
     if (!this.#isStale(name, STALE_WHILE_ABSENT)) name.resolution = 'dns-no-name'
     return this.#keep(name, NEGATIVE)
@@ -209,7 +209,7 @@ export class Resolver {
       this.#lookUp(name)
       return
     }
-    name.shouldAudit = true
+    name.shouldRefresh = true
     const left = Math.max(0, name.expiresAt - this.#now())
     this.#after(name, left, () => {
       if (name.pending === undefined) this.#names.delete(name.name)

@@ -52,7 +52,7 @@ export class DynamicCluster implements OpenCluster {
   choose(exchange: Exchange | undefined): Choice | string {
     if (exchange === undefined) return 'no-target'
     const { target } = this.#expressions
-    const wanted = target === undefined ? askedFor(exchange) : target(exchange)
+    const wanted = target === undefined ? requestedHost(exchange) : target(exchange)
     if (wanted === undefined || wanted === '') return 'no-target'
     const found = this.#targets.get(wanted) ?? this.#open(wanted)
     if (typeof found === 'string') return found
@@ -107,7 +107,7 @@ export class DynamicCluster implements OpenCluster {
 }
 
 /** The host of the request, with the port from the Host header. */
-function askedFor({ request }: Exchange): string {
+function requestedHost({ request }: Exchange): string {
   const port = /:\d+$/.exec(request.headers.get('host') ?? '')?.[0] ?? ''
   return request.host === '' ? '' : `${request.host}${port}`
 }

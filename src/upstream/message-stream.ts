@@ -1,4 +1,4 @@
-import type { MessageStream, OpenStream, StreamEvents } from '../exchange/ask.ts'
+import type { MessageStream, OpenStream, StreamEvents } from '../exchange/service-call.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'

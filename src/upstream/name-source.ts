@@ -113,7 +113,7 @@ async function ask(
   name: string,
   families: readonly (4 | 6)[],
 ): Promise<Answer> {
-  const responses = families.map((family) => askFor(resolver, name, family))
+  const responses = families.map((family) => queryFamily(resolver, name, family))
   if (responses.length === 1) return responses[0] as Promise<Answer>
   const settled = Promise.allSettled(responses)
   const [first, isWhole] = await Promise.race([
@@ -151,7 +151,7 @@ function join(settled: readonly PromiseSettledResult<Answer>[]): Answer {
 
 const NO_NAME: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME'])
 
-async function askFor(resolver: dns.Resolver, name: string, family: 4 | 6): Promise<Answer> {
+async function queryFamily(resolver: dns.Resolver, name: string, family: 4 | 6): Promise<Answer> {
   try {
     const records = await (family === 4
       ? resolver.resolve4(name, { ttl: true })

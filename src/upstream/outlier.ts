@@ -24,7 +24,7 @@ export interface OutlierOptions {
   readonly now?: () => number
 }
 
-const LONGEST = 300_000
+const MAX_LENGTH = 300_000
 /** The weight of one response in the health of an endpoint: about the last twenty count. */
 const SHARE = 0.05
 
@@ -84,7 +84,7 @@ export class Outliers {
     if (this.#ejected + 1 > this.#records.length * maxEvicted) return
     const quiet = Math.floor((this.#now() - record.restoredAt) / Math.max(1, duration))
     record.times = Math.max(0, record.times - quiet) + 1
-    const wait = Math.min(duration * record.times, Math.max(LONGEST, duration))
+    const wait = Math.min(duration * record.times, Math.max(MAX_LENGTH, duration))
     this.#ejected++
     record.timer = setTimeout(() => this.#restore(at, record), wait).unref()
     this.#events.ejected(at, reason)

@@ -1,5 +1,5 @@
 const NO_BYTES = Buffer.alloc(0)
-const SMALLEST = 4_096
+const MIN_CAPACITY = 4_096
 
 /**
  * Received bytes that are still incomplete. A peer that sends them one by one costs at most twice
@@ -37,7 +37,7 @@ export class HeldBytes {
     const length = held.length + more.length
     const isInRoom = held.buffer === this.#room.buffer && held.byteOffset === this.#room.byteOffset
     if (!isInRoom || length > this.#room.length) {
-      const room = Buffer.allocUnsafeSlow(Math.max(SMALLEST, length * 2))
+      const room = Buffer.allocUnsafeSlow(Math.max(MIN_CAPACITY, length * 2))
       held.copy(room)
       this.#room = room
     }

@@ -74,7 +74,7 @@ export const CODE_GENERATOR = 'src/cel/emit/generate.ts'
 /** The one place that lets connections, requests and messages pass. */
 export const PERMIT_MAKER = 'src/program/permit.ts'
 
-export const LONGEST_FILE = 400
+export const MAX_FILE = 400
 
 /** Folders whose files the rules look at. */
 export const ROOTS: readonly string[] = ['src', 'bin', 'ui/src', 'tools', 'bench', 'test']

@@ -26,7 +26,7 @@ export interface Transfer {
 /** Undefined: every byte was right. */
 export type Outcome = string | undefined
 
-const LARGEST_PIECE = 200_000
+const MAX_PIECE = 200_000
 /** From this idleness on a reader begins late. */
 export const LATE = 20
 
@@ -39,7 +39,7 @@ async function send(
 ): Promise<void> {
   const random = randomOf(seed)
   for (let at = 0; at < length; ) {
-    const size = Math.min(length - at, 1 + random(random(4) === 0 ? LARGEST_PIECE : 9_000))
+    const size = Math.min(length - at, 1 + random(random(4) === 0 ? MAX_PIECE : 9_000))
     if (!to.write(fill(seed, at, size))) {
       await drained(to)
     }

@@ -19,8 +19,8 @@ type Act =
   | { readonly kind: 'cork' | 'uncork' | 'pause' | 'resume' | 'turn' }
 
 /** More than the kernel has room for. */
-const LONGEST = 4_000_000
-const LENGTHS = fc.oneof(fc.nat(300), fc.constantFrom(0, 1, 8_192, 65_536, LONGEST))
+const MAX_LENGTH = 4_000_000
+const LENGTHS = fc.oneof(fc.nat(300), fc.constantFrom(0, 1, 8_192, 65_536, MAX_LENGTH))
 const ACT: fc.Arbitrary<Act> = fc.oneof(
   { weight: 5, arbitrary: acting('text') },
   { weight: 5, arbitrary: acting('bytes') },
@@ -59,7 +59,7 @@ class Peers {
   readonly #expected: Buffer[] = []
   readonly #received: Buffer[] = []
   /** Written from, and filled anew when it is free. */
-  readonly #lent = Buffer.alloc(LONGEST)
+  readonly #lent = Buffer.alloc(MAX_LENGTH)
   #letter = 0
   #isReset = false
 

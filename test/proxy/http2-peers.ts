@@ -44,7 +44,7 @@ export interface PeerResponse {
   readonly trailers: Readonly<Record<string, unknown>>
 }
 
-export interface Ask {
+export interface CallService {
   readonly method?: string
   readonly path?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -54,7 +54,7 @@ export interface Ask {
 
 /** A client of either version. */
 export interface Client {
-  ask(ask: Ask): Promise<PeerResponse>
+  ask(ask: CallService): Promise<PeerResponse>
   close(): void
 }
 
@@ -65,7 +65,7 @@ export function clientOf(version: Version, port: number): Client {
 }
 
 function http1Client(port: number): Client {
-  const ask = ({ method = 'GET', path = '/', headers = {}, body, trailers }: Ask) =>
+  const ask = ({ method = 'GET', path = '/', headers = {}, body, trailers }: CallService) =>
     new Promise<PeerResponse>((resolve, reject) => {
       const length = body !== undefined && trailers === undefined ? body.length : undefined
       const own = request({
@@ -101,7 +101,7 @@ export function http2Client(session: ClientHttp2Session): Client {
   return { ask: (own) => askHttp2(session, own), close: () => session.destroy() }
 }
 
-export function askHttp2(session: ClientHttp2Session, own: Ask): Promise<PeerResponse> {
+export function askHttp2(session: ClientHttp2Session, own: CallService): Promise<PeerResponse> {
   const { method = 'GET', path = '/', headers = {}, body, trailers } = own
   return new Promise<PeerResponse>((resolve, reject) => {
     const stream = session.request(

@@ -63,7 +63,7 @@ function isNamed(policy: ValidPolicy, name: PolicyName): boolean {
 /** The result of a policy that admitted a request without identifying a client. */
 function passedAs(policy: ValidPolicy): State {
   const { mode } = policy.value as { readonly mode?: string }
-  if (mode === undefined && recordOf(policy.kind)?.asksService === true) return 'accepted'
+  if (mode === undefined && recordOf(policy.kind)?.callsService === true) return 'accepted'
   switch (modeOf(policy)) {
     case 'Optional':
       return 'absent'

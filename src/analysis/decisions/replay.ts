@@ -326,7 +326,7 @@ function oddity(
 }
 
 /** A service may return any verdict. */
-const COUNTING = kindsThat(({ countsRequests, asksService }) => countsRequests && !asksService)
+const COUNTING = kindsThat(({ countsRequests, callsService }) => countsRequests && !callsService)
 const PREFLIGHTS = kindsThat(({ repliesTo }) => repliesTo === 'preflights')
 
 /**

@@ -2,7 +2,7 @@ import { canonicalJson } from '../../model/json.ts'
 import type { Decide, Difference, SemanticDiff, Untold } from './difference.ts'
 import { type Entry, isSameEntry, type Ways } from './entries.ts'
 import { search } from './search.ts'
-import { servicesAsked } from './services.ts'
+import { servicesCalled } from './services.ts'
 
 /** What clients call by name, with one Entry each, under keys that are the same in both Models. */
 export interface Calls {
@@ -50,7 +50,7 @@ function* changes(
       if (seen.has(`${listener} ${route} ${name}`)) continue
       seen.add(`${listener} ${route} ${name}`)
       const [old, now] = kind === 'admitted' ? [denying, admitting] : [admitting, denying]
-      yield { ...place, example, old, now, ...servicesAsked(entry) }
+      yield { ...place, example, old, now, ...servicesCalled(entry) }
     }
     if (untold !== undefined) yield { kind, listener, route, why: `${about(entry)}: ${untold}` }
   }

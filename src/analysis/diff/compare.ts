@@ -6,7 +6,7 @@ import { AMBIGUOUS_NAME, type NamesRead, nameChanges } from './header-names.ts'
 import { type UnaccountedPart, unaccountedParts } from './parts.ts'
 import { routeText } from './route-conditions.ts'
 import { ask, example, type Found, type Sides, search } from './search.ts'
-import { servicesAsked } from './services.ts'
+import { servicesCalled } from './services.ts'
 
 const MAX_PAIRS = 4_000
 
@@ -63,7 +63,7 @@ function byNames(
     const { entry, example, denying, admitting } = found
     const [old, now] = kind === 'admitted' ? [denying, admitting] : [admitting, denying]
     const none = { backend: undefined, provider: undefined }
-    differences.push({ ...place, ...none, example, old, now, ...servicesAsked(entry) })
+    differences.push({ ...place, ...none, example, old, now, ...servicesCalled(entry) })
   }
   return { differences, untold }
 }
@@ -121,7 +121,7 @@ function oneWay(kind: Difference['kind'], sides: Sides): SemanticDiff {
     const { listener, route, backend, provider } = entry
     const place = { kind, listener, route }
     const others = counterparts(entry, from, to)
-    const asked = servicesAsked(entry)
+    const asked = servicesCalled(entry)
     let isUntold: string | undefined
     for (const other of others) {
       if (++pairs > MAX_PAIRS) {

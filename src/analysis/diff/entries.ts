@@ -44,12 +44,12 @@ export interface Entry {
   readonly unlooked: Readonly<Record<string, string>>
   readonly points: readonly Point[]
   /** For messages to one MCP server, about one kind of feature that it offers. */
-  readonly message?: AskedMessage
+  readonly message?: CalledMessage
   /** For calls to one model, the name that clients use for it. */
   readonly model?: string
 }
 
-export interface AskedMessage {
+export interface CalledMessage {
   readonly server: string
   readonly part: 'tool' | 'prompt' | 'resource'
   /** The prefix that clients write before the name; empty if there is none. */
@@ -334,7 +334,7 @@ export function repliesUntold({ points, isServed }: Entry): boolean {
 
 /** Whether error responses that cannot be predicted differ between the two. */
 export function failsOtherwise(one: Entry, other: Entry): boolean {
-  const of = ({ points }: Entry) => points.map(({ untoldErrors }) => untoldErrors).join('')
+  const of = ({ points }: Entry) => points.map(({ unknownErrors }) => unknownErrors).join('')
   return of(one) !== of(other)
 }
 
@@ -353,7 +353,7 @@ function identityOf(entry: Entry): string {
     authenticationsOf(entry).map(acceptanceOf),
     beliefsOf(entry)['proxyProtocol'],
     readsSource(entry) ? beliefsOf(entry) : '',
-    points.map(({ rules, replies, untoldErrors, invalid, required, facts }) => [
+    points.map(({ rules, replies, unknownErrors, invalid, required, facts }) => [
       rules.map(({ rule, isEnforced, condition }) => [
         rule.action,
         rule.expression,
@@ -361,7 +361,7 @@ function identityOf(entry: Entry): string {
         ...(condition.names ?? []),
       ]),
       replies === 'untold'
-        ? untoldErrors
+        ? unknownErrors
         : replies.map(({ when, isError }) => [
             isError,
             when?.condition.text,

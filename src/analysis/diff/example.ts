@@ -5,7 +5,7 @@ import type { JwtAuthentication } from '../../policies/jwt-authentication/schema
 import { isPermissive, issuersOf } from '../scopes.ts'
 import type { Facts } from '../symbolic/attribute-tree.ts'
 import type { World } from '../symbolic/world.ts'
-import { type AskedMessage, authenticationsOf, type Entry } from './entries.ts'
+import { authenticationsOf, type CalledMessage, type Entry } from './entries.ts'
 import { PARAMETERS } from './route-conditions.ts'
 import { CLOSED } from './stream-entries.ts'
 
@@ -84,7 +84,7 @@ const PING = { about: 'ping', body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' }
 /** The parameter that names what a message is about. */
 const MEMBERS = { tool: 'name', prompt: 'name', resource: 'uri' } as const
 
-function messageIn(world: World, { part, prefix, ...asked }: AskedMessage) {
+function messageIn(world: World, { part, prefix, ...asked }: CalledMessage) {
   const { mcp = {} } = world as Readonly<Record<string, JsonObject>>
   const { name, arguments: given } = (mcp[part] ?? {}) as JsonObject
   const about = `${prefix}${text(name, asked.name)}`

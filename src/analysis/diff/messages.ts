@@ -6,9 +6,9 @@ import { type Point, pointsOf } from '../points.ts'
 import type { Fact } from '../symbolic/attribute-tree.ts'
 import { compareCalls } from './calls.ts'
 import type { Decide, SemanticDiff } from './difference.ts'
-import { type AskedMessage, type Entry, type Ways, waysThrough } from './entries.ts'
+import { type CalledMessage, type Entry, type Ways, waysThrough } from './entries.ts'
 
-type Part = AskedMessage['part']
+type Part = CalledMessage['part']
 
 /** The methods for each kind of feature that a server offers. */
 const METHODS: Readonly<Record<Part, readonly string[]>> = {
@@ -42,7 +42,7 @@ export function compareMessages(
   const [old, now] = [waysThrough(before), waysThrough(after)]
   const [was, is] = [messagesIn(before, old), messagesIn(after, now)]
   const about = ({ message }: Entry) => {
-    const { server, part } = message as AskedMessage
+    const { server, part } = message as CalledMessage
     return `${part}s of \`${server}\``
   }
   return compareCalls({ ways: old, calls: was }, { ways: now, calls: is }, decide, about)
@@ -67,7 +67,7 @@ function messagesIn(model: Model, { entries }: Ways): ReadonlyMap<string, Entry>
       const point = points.get(placeOf(where)) ?? points.get(placeOf(entry.where))
       if (point === undefined) continue
       for (const part of PARTS) {
-        for (const tool of part === 'tool' ? toolsToAsk({ ...entry.where, server }) : [undefined]) {
+        for (const tool of part === 'tool' ? toolsToTry({ ...entry.where, server }) : [undefined]) {
           const key = [entry.key, shape, server.name, part, tool ?? ''].join(' ')
           found.set(key, messageEntry(entry, point, backend, server.name, part, tool))
         }
@@ -77,7 +77,7 @@ function messagesIn(model: Model, { entries }: Ways): ReadonlyMap<string, Entry>
   return found
 }
 
-function toolsToAsk(where: Entry['where']): readonly (string | undefined)[] {
+function toolsToTry(where: Entry['where']): readonly (string | undefined)[] {
   const known = toolsOf(serversAt(where))
   return known === undefined || known.length === 0 || known.length > MAX_TOOLS ? [undefined] : known
 }

@@ -36,7 +36,7 @@ function callsIn({ entries }: Ways): ReadonlyMap<string, Entry> {
   for (const entry of entries) {
     const { backend } = entry.where
     if (backend?.kind !== 'ai') continue
-    for (const asked of askedAt(backend, entry)) {
+    for (const asked of modelsCalledAt(backend, entry)) {
       found.set(`${entry.key} ${asked.name} ${asked.number}`, callEntry(entry, backend, asked))
     }
   }
@@ -44,7 +44,7 @@ function callsIn({ entries }: Ways): ReadonlyMap<string, Entry> {
 }
 
 /** A model that clients call and that this provider serves. */
-interface Asked {
+interface CalledModel {
   /** As clients write it; with a `*`, any name that matches. */
   readonly name: string
   /** Distinguishes the targets of a virtual model. */
@@ -61,12 +61,12 @@ interface Conditional {
   readonly text: string
 }
 
-function askedAt(backend: AiBackend, entry: Entry): readonly Asked[] {
+function modelsCalledAt(backend: AiBackend, entry: Entry): readonly CalledModel[] {
   return [...modelsOf(backend, entry), ...virtualModelsOf(backend, entry)]
 }
 
 /** Models of the provider that clients call by an exact name or by a pattern. */
-function modelsOf({ models = [] }: AiBackend, { provider }: Entry): readonly Asked[] {
+function modelsOf({ models = [] }: AiBackend, { provider }: Entry): readonly CalledModel[] {
   const isNamed = ({ name }: AiModel) => models.filter((one) => one.name === name).length === 1
   return models
     .filter(
@@ -98,7 +98,7 @@ function patternConditions(name: string): readonly Conditional[] {
 function* virtualModelsOf(
   { virtualModels = [] }: AiBackend,
   { provider }: Entry,
-): Generator<Asked> {
+): Generator<CalledModel> {
   for (const virtual of virtualModels) {
     const { name, routing, targets } = virtual
     for (const [number, target] of targets.entries()) {
@@ -120,7 +120,7 @@ function chosenWhen({ targets }: VirtualModel, number: number): readonly Conditi
   ]
 }
 
-function callEntry(entry: Entry, backend: AiBackend, asked: Asked): Entry {
+function callEntry(entry: Entry, backend: AiBackend, asked: CalledModel): Entry {
   const { name, conditions } = asked
   const facts: readonly (readonly [string, Fact])[] = [
     ['request.method', isText('POST')],

@@ -252,7 +252,7 @@ function sharedPorts(before: Model, after: Model): readonly UnaccountedPart[] {
     const [was, is] = [old.get(port) ?? [], now.get(port) ?? []]
     if (was.length < 2 && is.length < 2) continue
     if (hashOf(was) === hashOf(is)) continue
-    if (isToldByHost(was) && isToldByHost(is) && was[0]?.[0] === is[0]?.[0]) continue
+    if (isChosenByHost(was) && isChosenByHost(is) && was[0]?.[0] === is[0]?.[0]) continue
     const listeners = new Set([...was, ...is].map(([gateway, name]) => `${gateway}/${name}`))
     const part = `the listeners that share port ${port}`
     found.push({ part, listeners: [...listeners], route: '' })
@@ -261,7 +261,7 @@ function sharedPorts(before: Model, after: Model): readonly UnaccountedPart[] {
 }
 
 /** For plain HTTP, the host alone selects the listener, and routes are compared by host. */
-function isToldByHost(sharing: readonly Sharing[]): boolean {
+function isChosenByHost(sharing: readonly Sharing[]): boolean {
   const [first] = sharing
   const hosts = sharing.map(([, , , host]) => host ?? '*')
   return (

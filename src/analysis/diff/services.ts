@@ -3,13 +3,13 @@ import { calledService, type Guardrails } from '../../policies/guardrails/schema
 import { kindsThat } from '../../reach/kinds.ts'
 import type { Entry } from './entries.ts'
 
-const ASKING = kindsThat(({ asksService }) => asksService)
+const ASKING = kindsThat(({ callsService }) => callsService)
 
 /**
  * The policies on a way that call a service, by name and as a phrase. The service may reject
  * requests that no rule denies, and its verdict is unknown before it is called.
  */
-export function servicesAsked({ points, where }: Pick<Entry, 'points' | 'where'>): {
+export function servicesCalled({ points, where }: Pick<Entry, 'points' | 'where'>): {
   readonly services: readonly string[]
   readonly asks: string
 } {
@@ -34,8 +34,8 @@ export function decidingLater({
 }
 
 const LATER = kindsThat(
-  ({ asksService, identifies, checksMessages }) =>
-    checksMessages || (asksService && identifies.length === 0),
+  ({ callsService, identifies, checksMessages }) =>
+    checksMessages || (callsService && identifies.length === 0),
 )
 
 /** An address that a request itself names must resolve, and must not be this machine. */

@@ -1,5 +1,5 @@
 import type { Value } from '../../cel/values/value.ts'
-import type { Asks } from './leaves.ts'
+import type { Tests } from './leaves.ts'
 import { isNumber, JSON_NUMBERS, type NumberDomain, numbersFor } from './numbers.ts'
 
 export interface NumberRange {
@@ -22,18 +22,18 @@ const WHOLE_NUMBERS: NumberDomain = { hasFractions: false, hasNaN: false }
 const ANY_DOUBLE: NumberDomain = { ...JSON_NUMBERS, hasNaN: true }
 
 /** Values for an attribute that is a whole number. */
-export function wholeNumbers(asks: readonly Asks[], name: string): readonly Value[] {
+export function wholeNumbers(asks: readonly Tests[], name: string): readonly Value[] {
   return numberValues(asks, PORT_FIELDS.has(name) ? PORTS : WHOLE_NUMBERS)
 }
 
 /** Values for an attribute that was received as JSON or from a service. */
-export function claimNumbers(asks: readonly Asks[], variable: string): readonly Value[] {
+export function claimNumbers(asks: readonly Tests[], variable: string): readonly Value[] {
   return numberValues(asks, variable.startsWith('extauthz') ? ANY_DOUBLE : JSON_NUMBERS)
 }
 
 /** Values for an attribute that must be a number in this range, or the request is rejected. */
 export function numbersWithin(
-  asks: readonly Asks[],
+  asks: readonly Tests[],
   { liked, min, max }: NumberRange,
 ): readonly Value[] {
   const domain = { hasFractions: true, hasNaN: false, min, max }
@@ -41,7 +41,7 @@ export function numbersWithin(
 }
 
 function numberValues(
-  asks: readonly Asks[],
+  asks: readonly Tests[],
   domain: NumberDomain,
   bounds: readonly number[] = [],
 ): readonly Value[] {

@@ -3,7 +3,7 @@ import type { Type } from '../../cel/check/types.ts'
 import type { Value } from '../../cel/values/value.ts'
 import { addressesFor } from './addresses.ts'
 import { claimNumbers, type NumberRange, numbersWithin, wholeNumbers } from './attribute-numbers.ts'
-import type { Asks, Attribute } from './leaves.ts'
+import type { Attribute, Tests } from './leaves.ts'
 import { asInJson, isModest, isNumber, plainNumber } from './numbers.ts'
 import { domainOf } from './text-domains.ts'
 import { type Texts, textsFor } from './texts.ts'
@@ -34,7 +34,7 @@ interface Node {
   readonly above: Node | undefined
   /** Whether the enclosing value may lack it. */
   readonly mayLack: boolean
-  readonly asks: Asks[]
+  readonly asks: Tests[]
   readonly hints: Set<string>
   hasElements: boolean
   hasMembers: boolean
@@ -76,12 +76,12 @@ export class AttributeTree {
     this.#isAlwaysSet = isAlwaysSet
   }
 
-  ask(attribute: Attribute, asks: Asks): void {
+  ask(attribute: Attribute, asks: Tests): void {
     this.#node(attribute).asks.push(asks)
   }
 
   /** Records tests for these elements of a list, or members of an object. */
-  askElements(attribute: Attribute, elements: readonly Value[]): void {
+  recordElements(attribute: Attribute, elements: readonly Value[]): void {
     const node = this.#node(attribute)
     node.hasElements = true
     for (const element of elements) {
@@ -92,7 +92,7 @@ export class AttributeTree {
   }
 
   /** Records tests for other contents, or for their number up to a limit. */
-  askContents(attribute: Attribute, counted = -1): void {
+  recordContents(attribute: Attribute, counted = -1): void {
     const node = this.#node(attribute)
     node.hasElements = true
     node.hasMembers = true

@@ -13,21 +13,21 @@ const KINDS = ['list', 'map'] as const
 export function learnContents(tree: AttributeTree, attribute: Attribute, leaf: ContentsLeaf): void {
   switch (leaf.kind) {
     case 'holds':
-      tree.askElements(attribute, leaf.elements)
-      if (isOfOthers(leaf)) tree.askContents(attribute)
+      tree.recordElements(attribute, leaf.elements)
+      if (isOfOthers(leaf)) tree.recordContents(attribute)
       break
     case 'counts':
       tree.ask(attribute, { length: leaf.longest })
-      tree.askContents(attribute, leaf.longest)
+      tree.recordContents(attribute, leaf.longest)
       break
     case 'single':
-      tree.askElements(attribute, leaf.elements)
-      tree.askContents(attribute, leaf.elements.length)
+      tree.recordElements(attribute, leaf.elements)
+      tree.recordContents(attribute, leaf.elements.length)
   }
 }
 
 /** Whether the possibilities of the contents are complete. */
-export function isToldOfContents(
+export function recordsContents(
   tree: AttributeTree,
   attribute: Attribute,
   leaf: ContentsLeaf,

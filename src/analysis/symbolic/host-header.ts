@@ -1,7 +1,7 @@
 import { STRING, type Type } from '../../cel/check/types.ts'
 import type { AttributeTree } from './attribute-tree.ts'
 import { any, type Formula, literal } from './formula.ts'
-import type { Asks, Attribute } from './leaves.ts'
+import type { Attribute, Tests } from './leaves.ts'
 import { SERVER_NAME } from './text-domains.ts'
 
 /**
@@ -47,7 +47,7 @@ export function spellings(name: string): readonly string[] {
 }
 
 /** Strings that both attributes can have, so that one can follow from the other. */
-export function hostTexts({ equal = [], prefix, suffix, infix }: Asks): readonly string[] {
+export function hostTexts({ equal = [], prefix, suffix, infix }: Tests): readonly string[] {
   const texts = [
     ...equal.filter((one) => typeof one === 'string'),
     ...(prefix === undefined ? [] : [prefix, `${prefix}z`]),

@@ -30,7 +30,7 @@ export type Leaf =
       readonly kind: 'plain'
       readonly form: FormName
       readonly attribute: Attribute
-      readonly asks: Asks
+      readonly asks: Tests
       /** The term to evaluate, if it is a different one. */
       readonly term?: Term
     }
@@ -63,7 +63,7 @@ export type Leaf =
 export type Asked = 'some' | 'none' | 'every' | 'another'
 
 /** What a leaf compares its attribute with. */
-export interface Asks {
+export interface Tests {
   readonly equal?: readonly Value[]
   readonly prefix?: string
   readonly suffix?: string
@@ -102,7 +102,7 @@ function coveredLeaf(term: Term): Leaf | undefined {
 }
 
 /** Undefined if the form is not covered for attributes of this type. */
-function plain(form: FormName, subject: Term, asks: Asks): Leaf | undefined {
+function plain(form: FormName, subject: Term, asks: Tests): Leaf | undefined {
   const attribute = attributeOf(subject)
   if (attribute === undefined || !isCoveredType(form, subject.type)) return undefined
   return { kind: 'plain', form, attribute, asks }
@@ -236,7 +236,7 @@ function word({ macro, second, first, body, range, filter }: LoopTerm): Leaf | u
 }
 
 /** Beyond this, there are too many lengths to go through. */
-const LONGEST = 40
+const MAX_LENGTH = 40
 
 const COMPARISONS: ReadonlySet<string> = new Set(['_<_', '_<=_', '_>_', '_>=_'])
 const TEXT_CALLS = {
@@ -244,7 +244,7 @@ const TEXT_CALLS = {
   endsWith: ['suffix', 'suffix'],
   contains: ['infix', 'part'],
   matches: ['pattern', 'pattern'],
-} as const satisfies Record<string, readonly [keyof Asks, FormName]>
+} as const satisfies Record<string, readonly [keyof Tests, FormName]>
 
 function callLeaf({ name, args, overloads }: CallTerm): Leaf | undefined {
   const [first, second] = args
@@ -274,7 +274,7 @@ function isSize(term: Term): term is CallTerm {
 /** A size that is compared with a small number: of a string, or of a claim of any type. */
 function size({ args }: CallTerm, bound: Value): Leaf | undefined {
   const [counted] = args as readonly [Term]
-  if (typeof bound !== 'number' || !(bound >= 0 && bound <= LONGEST)) return undefined
+  if (typeof bound !== 'number' || !(bound >= 0 && bound <= MAX_LENGTH)) return undefined
   const longest = Math.ceil(bound)
   const attribute = attributeOf(counted)
   if (attribute === undefined || !isCoveredType('count', counted.type)) {

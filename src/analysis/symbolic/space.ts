@@ -3,7 +3,7 @@ import { JSON_VALUE, mapOf, STRING } from '../../cel/check/types.ts'
 import { isMetered } from '../../cel/emit/metered.ts'
 import type { Environment } from '../../cel/index.ts'
 import { AttributeTree, type Facts } from './attribute-tree.ts'
-import { ContentsFormulas, isToldOfContents, learnContents } from './contents.ts'
+import { ContentsFormulas, learnContents, recordsContents } from './contents.ts'
 import { evaluation } from './evaluation.ts'
 import type { FormName } from './forms.ts'
 import { ALWAYS, all, any, type Formula, literal, NEVER, negation } from './formula.ts'
@@ -273,7 +273,7 @@ export class Space {
   /** Whether there is a possibility for each class of values that the leaf distinguishes. */
   #isReported(leaf: Exclude<Leaf, { kind: 'opaque' }>, attribute: Attribute): boolean {
     if (BY_WHOLE_TEXT.has(leaf.form) && !this.#tree.isWhole(attribute)) return false
-    return leaf.kind === 'plain' || isToldOfContents(this.#tree, attribute, leaf)
+    return leaf.kind === 'plain' || recordsContents(this.#tree, attribute, leaf)
   }
 
   #opaque(

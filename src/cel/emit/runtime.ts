@@ -3,7 +3,7 @@ import { dispatch } from '../library/dispatch.ts'
 import * as operators from '../library/operators.ts'
 import { equals } from '../values/equal.ts'
 import { fail } from '../values/failure.ts'
-import { charge, LARGEST_LIST, overBound } from '../values/fuel.ts'
+import { charge, MAX_LIST, overBound } from '../values/fuel.ts'
 import { isPlainObject, keysOf } from '../values/kind.ts'
 import { CelMap, LiteralMap } from '../values/map.ts'
 import { Optional } from '../values/optional.ts'
@@ -106,7 +106,7 @@ export function firstOf(range: Value, elements: readonly Value[], i: number): Va
 
 /** Appends to a list that a macro builds; false if the list has reached its max size. */
 export function grow(list: Value[], value: Value): boolean {
-  if (list.length >= LARGEST_LIST) {
+  if (list.length >= MAX_LIST) {
     overBound('list too long')
     return false
   }

@@ -1,4 +1,4 @@
-import { charge, LARGEST_LIST, LARGEST_STRING, overBound } from '../values/fuel.ts'
+import { charge, MAX_LIST, MAX_STRING, overBound } from '../values/fuel.ts'
 import type { Value } from '../values/value.ts'
 
 // `+` on values that have a length. This is the only way in the standard functions to build a
@@ -7,13 +7,13 @@ import type { Value } from '../values/value.ts'
 export function addStrings(a: string, b: string): string | undefined {
   const length = a.length + b.length
   charge(length >> 4)
-  return length > LARGEST_STRING ? overBound('string too long') : a + b
+  return length > MAX_STRING ? overBound('string too long') : a + b
 }
 
 export function addBytes(a: Uint8Array, b: Uint8Array): Uint8Array | undefined {
   const length = a.length + b.length
   charge(length >> 4)
-  if (length > LARGEST_STRING) return overBound('bytes too long')
+  if (length > MAX_STRING) return overBound('bytes too long')
   const sum = new Uint8Array(length)
   sum.set(a)
   sum.set(b, a.length)
@@ -23,5 +23,5 @@ export function addBytes(a: Uint8Array, b: Uint8Array): Uint8Array | undefined {
 export function addLists(a: readonly Value[], b: readonly Value[]): readonly Value[] | undefined {
   const length = a.length + b.length
   charge(length >> 1)
-  return length > LARGEST_LIST ? overBound('list too long') : a.concat(b)
+  return length > MAX_LIST ? overBound('list too long') : a.concat(b)
 }

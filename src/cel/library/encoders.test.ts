@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { failure } from '../values/failure.ts'
-import { LARGEST_STRING } from '../values/fuel.ts'
+import { MAX_STRING } from '../values/fuel.ts'
 import { utf8Encode } from '../values/text.ts'
 import { ENCODERS } from './encoders.ts'
 import { caller } from './test-call.ts'
@@ -50,7 +50,7 @@ describe('encoders', () => {
   })
 
   it('reject to grow beyond the largest string', () => {
-    const large = new Uint8Array(LARGEST_STRING)
+    const large = new Uint8Array(MAX_STRING)
     assert.equal(call('base64.encode', large), undefined)
     assert.equal(call('hex.encode', large), undefined)
   })

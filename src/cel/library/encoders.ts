@@ -1,6 +1,6 @@
 import { BYTES, STRING } from '../check/types.ts'
 import { fail } from '../values/failure.ts'
-import { afford, LARGEST_STRING, overBound } from '../values/fuel.ts'
+import { afford, MAX_STRING, overBound } from '../values/fuel.ts'
 import { utf8Encode } from '../values/text.ts'
 import { defineLibrary, type FunctionDeclaration, fn, global } from './define.ts'
 
@@ -32,7 +32,7 @@ const unitsOf = ({ length }: { readonly length: number }) => length >> 2
 
 function toBase64(bytes: Uint8Array): string | undefined {
   if (!afford(unitsOf(bytes))) return undefined
-  return bytes.length * 4 > LARGEST_STRING * 3 ? overBound('string too long') : bytes.toBase64()
+  return bytes.length * 4 > MAX_STRING * 3 ? overBound('string too long') : bytes.toBase64()
 }
 
 /** With or without padding. Line breaks are skipped, as in Go; other white space is an error. */
@@ -48,7 +48,7 @@ function fromBase64(text: string): Uint8Array | undefined {
 
 function toHex(bytes: Uint8Array): string | undefined {
   if (!afford(unitsOf(bytes))) return undefined
-  return bytes.length * 2 > LARGEST_STRING ? overBound('string too long') : bytes.toHex()
+  return bytes.length * 2 > MAX_STRING ? overBound('string too long') : bytes.toHex()
 }
 
 function fromHex(text: string): Uint8Array | undefined {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { failure } from '../values/failure.ts'
-import { LARGEST_STRING } from '../values/fuel.ts'
+import { MAX_STRING } from '../values/fuel.ts'
 import { LiteralMap } from '../values/map.ts'
 import { Uint } from '../values/number.ts'
 import { show } from '../values/show.ts'
@@ -98,8 +98,8 @@ describe('regexReplace', () => {
   })
 
   it('rejects to grow beyond the largest string', () => {
-    const half = 'a'.repeat(LARGEST_STRING / 2)
-    assert.equal(call('regexReplace', half, 'a{5}', '$0'.repeat(LARGEST_STRING / 2)), undefined)
+    const half = 'a'.repeat(MAX_STRING / 2)
+    assert.equal(call('regexReplace', half, 'a{5}', '$0'.repeat(MAX_STRING / 2)), undefined)
     assert.equal(call('regexReplace', 'ab'.repeat(1000), '.*', '$0'.repeat(1000)), undefined)
     assert.equal(failure.reason, 'string too long')
   })

@@ -1,6 +1,6 @@
 import { DOUBLE, DYN, JSON_VALUE, mapOf, param, STRING } from '../check/types.ts'
 import { fail } from '../values/failure.ts'
-import { afford, charge, LARGEST_LIST, LARGEST_STRING, overBound } from '../values/fuel.ts'
+import { afford, charge, MAX_LIST, MAX_STRING, overBound } from '../values/fuel.ts'
 import { readJson } from '../values/json-read.ts'
 import { CelMap, LiteralMap } from '../values/map.ts'
 import { double } from '../values/number.ts'
@@ -65,7 +65,7 @@ function random(): Value {
 function merge(a: AnyMap, b: AnyMap): AnyMap | undefined {
   const size = sizeOf(a) + sizeOf(b)
   if (!afford(15 * size)) return undefined
-  if (size > LARGEST_LIST) return overBound('map too large')
+  if (size > MAX_LIST) return overBound('map too large')
   // Spread defines properties, so a key named __proto__ stays a key.
   if (!(a instanceof CelMap) && !(b instanceof CelMap)) return { ...a, ...b }
   const entries: [Value, Value][] = []
@@ -126,7 +126,7 @@ function replaceFirst(
   ]
   const length = parts.reduce((sum, part) => sum + part.length, 0)
   charge(4 * parts.length + (length >> 4))
-  return length > LARGEST_STRING ? overBound('string too long') : parts.join('')
+  return length > MAX_STRING ? overBound('string too long') : parts.join('')
 }
 
 const REFERENCE = /\$(?:(\$)|([0-9A-Za-z_]+)|\{([0-9A-Za-z_]+)\})/g

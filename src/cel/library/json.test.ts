@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { parseDuration } from '../values/duration.ts'
 import { failure } from '../values/failure.ts'
-import { LARGEST_STRING } from '../values/fuel.ts'
+import { MAX_STRING } from '../values/fuel.ts'
 import { parseIp } from '../values/ip.ts'
 import { LiteralMap } from '../values/map.ts'
 import { Double, Uint } from '../values/number.ts'
@@ -103,6 +103,6 @@ describe('toJson', () => {
     for (let i = 0; i < 100_000; i++) deep = [deep]
     assert.equal(call('toJson', deep), undefined)
     assert.equal(failure.reason, 'value is nested too deeply')
-    assert.equal(call('toJson', ['a'.repeat(LARGEST_STRING), 'b']), undefined)
+    assert.equal(call('toJson', ['a'.repeat(MAX_STRING), 'b']), undefined)
   })
 })

@@ -1,6 +1,6 @@
 import { BYTES, DYN, JSON_VALUE, STRING } from '../check/types.ts'
 import { fail, failure } from '../values/failure.ts'
-import { afford, charge, LARGEST_STRING, unreadable } from '../values/fuel.ts'
+import { afford, charge, MAX_STRING, unreadable } from '../values/fuel.ts'
 import { INVALID_JSON, readJson } from '../values/json-read.ts'
 import { isPlainObject } from '../values/kind.ts'
 import type { Document, Ledger } from '../values/ledger.ts'
@@ -81,11 +81,11 @@ interface Writer {
 }
 
 /** The max depth that readJson reads and expressions build. */
-const DEEPEST = 200
+const MAX_DEPTH = 200
 
 function append(writer: Writer, value: Value, depth: number): void {
-  if (depth > DEEPEST) writer.reason = 'value is nested too deeply'
-  if (writer.text.length > LARGEST_STRING) writer.reason = 'string too long'
+  if (depth > MAX_DEPTH) writer.reason = 'value is nested too deeply'
+  if (writer.text.length > MAX_STRING) writer.reason = 'string too long'
   if (!afford(16)) writer.reason = 'value takes too long to encode'
   if (writer.reason !== '') return
   if (Array.isArray(value)) appendList(writer, value, depth)

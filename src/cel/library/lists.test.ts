@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { parseDuration } from '../values/duration.ts'
 import { equals } from '../values/equal.ts'
 import { failure } from '../values/failure.ts'
-import { LARGEST_LIST } from '../values/fuel.ts'
+import { MAX_LIST } from '../values/fuel.ts'
 import { parseIp } from '../values/ip.ts'
 import { Double, Uint } from '../values/number.ts'
 import { Optional } from '../values/optional.ts'
@@ -71,7 +71,7 @@ describe('lists', () => {
     ['lists.range', [3], [0, 1, 2]],
     ['lists.range', [0], []],
     ['lists.range', [-1], undefined],
-    ['lists.range', [LARGEST_LIST + 1], undefined],
+    ['lists.range', [MAX_LIST + 1], undefined],
     ['lists.range', [2n ** 60n], undefined],
   ] as [string, Value[], Value | undefined][]) {
     const shown = `${name}(${args.map(show).join(', ')})`
@@ -90,7 +90,7 @@ describe('lists', () => {
   })
 
   it('of many objects are rejected rather than compared for minutes', () => {
-    const many = Array.from({ length: LARGEST_LIST }, (_, i) => ({ i }))
+    const many = Array.from({ length: MAX_LIST }, (_, i) => ({ i }))
     const start = process.cpuUsage()
     assert.equal(list('distinct', many), undefined)
     assert.equal(set('sets.contains', many, many.toReversed()), undefined)

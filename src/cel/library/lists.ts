@@ -3,7 +3,7 @@ import { compare } from '../values/compare.ts'
 import { Duration } from '../values/duration.ts'
 import { equals } from '../values/equal.ts'
 import { fail } from '../values/failure.ts'
-import { afford, charge, LARGEST_LIST, overBound } from '../values/fuel.ts'
+import { afford, charge, MAX_LIST, overBound } from '../values/fuel.ts'
 import { typeName } from '../values/kind.ts'
 import { double, type Int, Uint } from '../values/number.ts'
 import { Optional } from '../values/optional.ts'
@@ -103,7 +103,7 @@ function furthest(list: List, sign: 1 | -1): Value | undefined {
 
 function range(size: Int): List | undefined {
   if (size < 0) return fail('negative size', size)
-  if (size > LARGEST_LIST) return overBound('list too long', size)
+  if (size > MAX_LIST) return overBound('list too long', size)
   if (!afford(2 * Number(size))) return undefined
   return Array.from({ length: Number(size) }, (_, i) => i)
 }
@@ -125,7 +125,7 @@ function flatten(list: List, depth: Int): List | undefined {
     if (!afford(3)) return undefined
     if (value === undefined) open.pop()
     else if (Array.isArray(value) && open.length <= depth) open.push({ list: value, at: 0 })
-    else if (flat.push(value) > LARGEST_LIST) return overBound('list too long')
+    else if (flat.push(value) > MAX_LIST) return overBound('list too long')
   }
   return flat
 }

@@ -10,22 +10,22 @@ const DECIMAL = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/
 const INFINITE = /^([+-]?)inf(?:inity)?$/i
 
 // Leaves room for many leading zeros; BigInt would take minutes for a megabyte of digits.
-const LONGEST_INTEGER = 64
-const LONGEST_DOUBLE = 1024
+const MAX_INTEGER = 64
+const MAX_DOUBLE = 1024
 
 export function readInt(text: string): Int | undefined {
-  if (text.length > LONGEST_INTEGER || !SIGNED.test(text)) return fail('not an int', text)
+  if (text.length > MAX_INTEGER || !SIGNED.test(text)) return fail('not an int', text)
   if (text.length < 16) return Number(text) + 0
   return int(text.startsWith('-') ? -BigInt(text.slice(1)) : BigInt(text.replace('+', '')))
 }
 
 export function readUint(text: string): Uint | undefined {
-  if (text.length > LONGEST_INTEGER || !UNSIGNED.test(text)) return fail('not a uint', text)
+  if (text.length > MAX_INTEGER || !UNSIGNED.test(text)) return fail('not a uint', text)
   return uint(BigInt(text))
 }
 
 export function readDouble(text: string): number | Double | undefined {
-  if (text.length > LONGEST_DOUBLE) return fail('not a double', text)
+  if (text.length > MAX_DOUBLE) return fail('not a double', text)
   if (DECIMAL.test(text)) {
     const value = Number(text)
     return Number.isFinite(value) ? double(value) : fail('double out of range', text)

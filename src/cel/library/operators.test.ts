@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { parseDuration } from '../values/duration.ts'
 import { failure } from '../values/failure.ts'
-import { fuel, LARGEST_LIST, LARGEST_STRING } from '../values/fuel.ts'
+import { fuel, MAX_LIST, MAX_STRING } from '../values/fuel.ts'
 import { parseIp } from '../values/ip.ts'
 import { LiteralMap } from '../values/map.ts'
 import { Double, Uint } from '../values/number.ts'
@@ -169,9 +169,9 @@ describe('operators return the same by their types and without them', () => {
 })
 
 describe('what grows has a limit and a price', () => {
-  const half = 'a'.repeat(LARGEST_STRING / 2)
-  const list = new Array<Value>(LARGEST_LIST / 2).fill(1)
-  const block = new Uint8Array(LARGEST_STRING / 2)
+  const half = 'a'.repeat(MAX_STRING / 2)
+  const list = new Array<Value>(MAX_LIST / 2).fill(1)
+  const block = new Uint8Array(MAX_STRING / 2)
   for (const [name, value, one] of [
     ['strings', half, 'a'],
     ['bytes', block, bytes('a')],

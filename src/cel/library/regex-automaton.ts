@@ -21,9 +21,9 @@ const MATCHED = 2
 const FIRST_ROW = 3
 
 /** Max numbers cached per pattern, in its table and its states: up to 300 KB for any string. */
-const LARGEST_CACHE = 1 << 15
+const MAX_CACHE = 1 << 15
 /** The cache has room for at least this many states. */
-const FEWEST_STATES = 16
+const MIN_STATES = 16
 /** The size of a state besides its row and its instructions. */
 const STATE_OVERHEAD = 16
 /** Added to the kind of the preceding character in the key of a fresh state. */
@@ -101,7 +101,7 @@ export class Automaton {
     this.#found = new Int32Array((program.op.length + 31) >> 5)
     this.#anchored = this.#onlyAtStart()
     const largestState = this.#columns + program.op.length + STATE_OVERHEAD
-    this.#largest = Math.max(LARGEST_CACHE, FEWEST_STATES * largestState)
+    this.#largest = Math.max(MAX_CACHE, MIN_STATES * largestState)
   }
 
   matches(text: string): boolean {

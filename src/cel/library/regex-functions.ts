@@ -1,6 +1,6 @@
 import { INT, listOf, optionalOf, STRING } from '../check/types.ts'
 import { fail } from '../values/failure.ts'
-import { afford, charge, LARGEST_STRING, overBound } from '../values/fuel.ts'
+import { afford, charge, MAX_STRING, overBound } from '../values/fuel.ts'
 import type { Int } from '../values/number.ts'
 import { Optional } from '../values/optional.ts'
 import type { Value } from '../values/value.ts'
@@ -126,7 +126,7 @@ function replace(
     }
     from = found[1] as number
     if (!afford(8 * parts.length)) return undefined
-    if (result.length > LARGEST_STRING) return overBound('string too long')
+    if (result.length > MAX_STRING) return overBound('string too long')
   }
   charge(result.length >> 4)
   return result + text.slice(from)

@@ -25,17 +25,17 @@ export interface Pattern {
   readonly names: ReadonlyMap<string, number>
 }
 
-const LONGEST_CONSTANT = 10_000
-const LONGEST_DYNAMIC = 1_000
+const MAX_CONSTANT = 10_000
+const MAX_DYNAMIC = 1_000
 /** Max cost of finding the groups in one string, in instructions visited, regardless of fuel. */
-const LARGEST_WORK = 1 << 22
+const MAX_WORK = 1 << 22
 const MAX_REMEMBERED = 64
 /** A pattern that is not constant may come from a client: its classes must take at most 5 ms. */
 const MAX_DYNAMIC_CODE_POINTS = 20_000
 
 /** Compiles a pattern that is known when the expression is compiled. */
 export function compilePattern(pattern: string): Pattern | undefined {
-  if (pattern.length > LONGEST_CONSTANT) return tooLong()
+  if (pattern.length > MAX_CONSTANT) return tooLong()
   return readPattern(pattern)
 }
 
@@ -43,7 +43,7 @@ const remembered = new Map<string, Pattern | { readonly invalid: unknown }>()
 
 /** Compiles a pattern known only at run time; the latest ones are cached, even invalid ones. */
 export function dynamicPattern(pattern: string): Pattern | undefined {
-  if (pattern.length > LONGEST_DYNAMIC) return tooLong()
+  if (pattern.length > MAX_DYNAMIC) return tooLong()
   // The charge is the same whether it is cached or not: results must not depend on what ran before.
   charge(100 + 4 * pattern.length)
   let known = remembered.get(pattern)
@@ -91,7 +91,7 @@ function findBy(program: Program | undefined, matches: Pattern['matches']): Patt
     if (!matched) return null
     const work = (text.length - from + 1) * program.op.length
     charge(work)
-    if (work > LARGEST_WORK || isSpent()) return tooCostly()
+    if (work > MAX_WORK || isSpent()) return tooCostly()
     return findCaptures(program, text, from) ?? null
   }
 }

@@ -39,7 +39,7 @@ export interface Program {
 }
 
 /** Limits the cost of a thread per character: [a-z]{1,1000} fits, squared it does not. */
-export const LARGEST_PROGRAM = 4_000
+export const MAX_PROGRAM = 4_000
 /** Enough for one case-insensitive range over all scripts, which takes 30 ms. */
 const MAX_CODE_POINTS = 150_000
 
@@ -51,11 +51,11 @@ export function compileProgram(
   maxCodePoints = MAX_CODE_POINTS,
 ): Program | undefined {
   const size = regexSize(pattern)
-  if (size.instructions > LARGEST_PROGRAM || size.codePoints > maxCodePoints) return tooLarge()
+  if (size.instructions > MAX_PROGRAM || size.codePoints > maxCodePoints) return tooLarge()
   try {
     const engine = RE2JS.compile(pattern).re2()
     const { inst, start } = engine.prog
-    if (inst.length > LARGEST_PROGRAM) return tooLarge()
+    if (inst.length > MAX_PROGRAM) return tooLarge()
     return {
       ...readInstructions(inst),
       start,

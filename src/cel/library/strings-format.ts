@@ -1,6 +1,6 @@
 import { DYN, listOf, STRING } from '../check/types.ts'
 import { fail } from '../values/failure.ts'
-import { afford, charge, LARGEST_STRING, overBound } from '../values/fuel.ts'
+import { afford, charge, MAX_STRING, overBound } from '../values/fuel.ts'
 import { isMap, typeName } from '../values/kind.ts'
 import { CelMap } from '../values/map.ts'
 import { doubleValue, isDouble, isInt, Uint } from '../values/number.ts'
@@ -47,7 +47,7 @@ function fill(parts: readonly (string | Clause)[], values: readonly Value[]): st
     }
     if (text === undefined) return undefined
     charge(8 + (text.length >> 4))
-    if (result.length + text.length > LARGEST_STRING) return overBound('string too long')
+    if (result.length + text.length > MAX_STRING) return overBound('string too long')
     result += text
   }
   return result
@@ -55,7 +55,7 @@ function fill(parts: readonly (string | Clause)[], values: readonly Value[]): st
 
 const CLAUSE = /%(?:%|(?:\.([0-9]+))?([^.%]?))/gu
 const DEFAULT_PRECISION = 6
-const LARGEST_PRECISION = 100
+const MAX_PRECISION = 100
 
 function readTemplate(template: string): readonly (string | Clause)[] | undefined {
   const parts: (string | Clause)[] = []
@@ -68,7 +68,7 @@ function readTemplate(template: string): readonly (string | Clause)[] | undefine
       continue
     }
     const precision = Number(match[1] ?? DEFAULT_PRECISION)
-    if (precision > LARGEST_PRECISION) return fail('invalid format', `precision ${precision}`)
+    if (precision > MAX_PRECISION) return fail('invalid format', `precision ${precision}`)
     const clause = CLAUSES.get(match[2] as string)
     if (clause === undefined) return fail('invalid format', `unknown clause ${match[0]}`)
     parts.push(clause(precision))
@@ -128,18 +128,18 @@ function hexadecimal(value: Value): string | undefined {
   if (!(bytes instanceof Uint8Array)) {
     return integerOf(value)?.toString(16) ?? reject('hexadecimal', value)
   }
-  return 2 * bytes.length > LARGEST_STRING ? overBound('string too long') : bytes.toHex()
+  return 2 * bytes.length > MAX_STRING ? overBound('string too long') : bytes.toHex()
 }
 
 /** The max depth that readJson reads and expressions build. */
-const DEEPEST = 200
+const MAX_DEPTH = 200
 
 /** The output of %s: strings without quotes, lists and maps in CEL notation. */
 function textOf(value: Value, depth: number): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'boolean' || value === null) return String(value)
   if (integerOf(value) !== undefined || isDouble(value)) return decimal(value)
-  if (depth > DEEPEST) return fail('value is nested too deeply')
+  if (depth > MAX_DEPTH) return fail('value is nested too deeply')
   if (Array.isArray(value)) return enclose('[', value, (element) => textOf(element, depth + 1), ']')
   if (isMap(value)) return textOfMap(value, depth)
   if (value instanceof Uint8Array) return utf8Decode(value) ?? fail('invalid UTF-8')
@@ -179,7 +179,7 @@ function enclose<T>(
     const text = show(member)
     if (text === undefined) return undefined
     length += text.length
-    if (length > LARGEST_STRING) return overBound('string too long')
+    if (length > MAX_STRING) return overBound('string too long')
     shown.push(text)
   }
   return `${open}${shown.join(', ')}${close}`

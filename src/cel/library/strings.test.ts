@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { failure } from '../values/failure.ts'
-import { LARGEST_LIST, LARGEST_STRING } from '../values/fuel.ts'
+import { MAX_LIST, MAX_STRING } from '../values/fuel.ts'
 import { show } from '../values/show.ts'
 import type { Value } from '../values/value.ts'
 import { STRINGS } from './strings.ts'
@@ -151,15 +151,15 @@ table('strings.quote', [
 ])
 
 describe('strings that would grow without limit', () => {
-  const long = 'a'.repeat(LARGEST_STRING)
+  const long = 'a'.repeat(MAX_STRING)
   for (const [what, grow] of [
     ['replace', () => call('replace', long, 'a', 'bb')],
     ['replace of nothing', () => call('replace', long, '', 'b')],
     ['join', () => call('join', [long, 'b'])],
     ['join of separators', () => call('join', new Array(1000).fill(''), long)],
     ['split', () => call('split', long, '')],
-    ['split', () => call('split', ','.repeat(LARGEST_LIST), ',')],
-    ['quote', () => call('strings.quote', '"'.repeat(LARGEST_STRING))],
+    ['split', () => call('split', ','.repeat(MAX_LIST), ',')],
+    ['quote', () => call('strings.quote', '"'.repeat(MAX_STRING))],
     ['format', () => call('format', '%s%s', [long, 'b'])],
     ['format of a list', () => call('format', '%s', [new Array(1000).fill(long)])],
     ['format as hex', () => call('format', '%x', [long])],

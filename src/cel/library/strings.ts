@@ -1,13 +1,6 @@
 import { INT, listOf, STRING } from '../check/types.ts'
 import { fail } from '../values/failure.ts'
-import {
-  afford,
-  affordable,
-  charge,
-  LARGEST_LIST,
-  LARGEST_STRING,
-  overBound,
-} from '../values/fuel.ts'
+import { afford, affordable, charge, MAX_LIST, MAX_STRING, overBound } from '../values/fuel.ts'
 import type { Int } from '../values/number.ts'
 import {
   codePointAt,
@@ -117,7 +110,7 @@ function join(list: readonly Value[], separator: string): string | undefined {
     if (typeof element !== 'string') return fail('no such overload')
     length += element.length
   }
-  if (length > LARGEST_STRING) return overBound('string too long')
+  if (length > MAX_STRING) return overBound('string too long')
   return afford(6 * list.length + (length >> 4)) ? list.join(separator) : undefined
 }
 
@@ -148,10 +141,10 @@ function replace(text: string, old: string, fresh: string, limit: Int): string |
     if (!afford(8 + (fresh.length >> 4))) return undefined
     result += text.slice(from, at) + fresh
     from = at + old.length
-    if (result.length > LARGEST_STRING) return overBound('string too long')
+    if (result.length > MAX_STRING) return overBound('string too long')
   }
   result += text.slice(from)
-  return result.length > LARGEST_STRING ? overBound('string too long') : result
+  return result.length > MAX_STRING ? overBound('string too long') : result
 }
 
 /** The empty string is found before each character and at the end. */
@@ -159,7 +152,7 @@ function interleave(text: string, fresh: string, limit: Int): string | undefined
   const places = codePointLength(text) + 1
   const count = limit < 0 ? places : Math.min(Number(limit), places)
   const length = text.length + count * fresh.length
-  if (length > LARGEST_STRING) return overBound('string too long')
+  if (length > MAX_STRING) return overBound('string too long')
   if (!afford(8 * places + (length >> 4))) return undefined
   let result = ''
   let left = count
@@ -171,7 +164,7 @@ function interleave(text: string, fresh: string, limit: Int): string | undefined
 function split(text: string, separator: string, limit: Int): readonly string[] | undefined {
   if (limit === 0) return []
   charge(20 + (text.length >> 4))
-  const max = affordable(LARGEST_LIST, UNITS_PER_PART)
+  const max = affordable(MAX_LIST, UNITS_PER_PART)
   const parts = separator === '' ? characters(text, max) : splitText(text, separator, max + 1)
   if (parts === undefined || parts.length > max) return overBound('list too long')
   charge(UNITS_PER_PART * parts.length)
@@ -204,7 +197,7 @@ const SPACES: ReadonlySet<number> = new Set(
 )
 
 function trim(text: string): string | undefined {
-  if (text.length > LARGEST_STRING && !afford(text.length >> 1)) return undefined
+  if (text.length > MAX_STRING && !afford(text.length >> 1)) return undefined
   let start = 0
   let end = text.length
   while (start < end && SPACES.has(text.charCodeAt(start))) start++
@@ -242,5 +235,5 @@ function quote(text: string): string | undefined {
   if (!afford(6 * text.length)) return undefined
   let escaped = ''
   for (const character of text) escaped += ESCAPES.get(character) ?? character
-  return escaped.length > LARGEST_STRING ? overBound('string too long') : `"${escaped}"`
+  return escaped.length > MAX_STRING ? overBound('string too long') : `"${escaped}"`
 }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { anyText } from '../../../test/fuzz/any-text.ts'
 import { failure } from '../values/failure.ts'
-import { LARGEST_STRING } from '../values/fuel.ts'
+import { MAX_STRING } from '../values/fuel.ts'
 import { LiteralMap } from '../values/map.ts'
 import { show } from '../values/show.ts'
 import type { Value } from '../values/value.ts'
@@ -75,8 +75,8 @@ describe('url and form', () => {
   })
 
   it('reject to grow beyond the largest string', () => {
-    assert.equal(call('url.encode', '😀'.repeat(LARGEST_STRING / 4)), undefined)
-    const long = 'a'.repeat(LARGEST_STRING / 2)
+    assert.equal(call('url.encode', '😀'.repeat(MAX_STRING / 4)), undefined)
+    const long = 'a'.repeat(MAX_STRING / 2)
     assert.equal(call('form.encode', { a: [long, long] }), undefined)
   })
 })

@@ -1,6 +1,6 @@
 import { BOOL, DYN, listOf, mapOf, STRING, URL_TYPE } from '../check/types.ts'
 import { fail } from '../values/failure.ts'
-import { afford, charge, isSpent, LARGEST_LIST, LARGEST_STRING, overBound } from '../values/fuel.ts'
+import { afford, charge, isSpent, MAX_LIST, MAX_STRING, overBound } from '../values/fuel.ts'
 import { CelMap } from '../values/map.ts'
 import { doubleValue, isDouble, isInt, Uint } from '../values/number.ts'
 import { parseUrl, type Url } from '../values/url.ts'
@@ -68,7 +68,7 @@ function encode(text: string): string | undefined {
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   )
-  return encoded.length > LARGEST_STRING ? overBound('string too long') : encoded
+  return encoded.length > MAX_STRING ? overBound('string too long') : encoded
 }
 
 /** An error if an escape is incomplete or the bytes are not UTF-8. */
@@ -143,7 +143,7 @@ function partsOf(url: string): [address: string, query: string, fragment: string
 }
 
 function bounded(text: string): string | undefined {
-  return text.length > LARGEST_STRING ? overBound('string too long') : text
+  return text.length > MAX_STRING ? overBound('string too long') : text
 }
 
 function formDecode(text: string): JsonObject | undefined {
@@ -167,12 +167,12 @@ function grouped(fields: readonly [string, string][]): Map<string, string[]> {
 function readFields(text: string): [string, string][] | undefined {
   let count = 1
   for (let at = text.indexOf('&'); at >= 0; at = text.indexOf('&', at + 1)) {
-    if (++count > LARGEST_LIST) break
+    if (++count > MAX_LIST) break
   }
   if (!afford(text.length + UNITS_PER_FIELD * count)) return undefined
   // A leading question mark would be dropped.
   const fields = [...new URLSearchParams(`&${text}`)]
-  return fields.length > LARGEST_LIST ? overBound('list too long') : fields
+  return fields.length > MAX_LIST ? overBound('list too long') : fields
 }
 
 /** Values are strings, numbers or booleans, or lists of these for a repeated field. */
@@ -186,14 +186,14 @@ function formEncode(map: JsonObject | CelMap): string | undefined {
       const text = fieldText(one)
       if (name === undefined || text === undefined) return fail('no such overload')
       length += name.length + text.length + 2
-      if (length > LARGEST_STRING) return overBound('string too long')
+      if (length > MAX_STRING) return overBound('string too long')
       if (!afford(UNITS_PER_FIELD)) return undefined
       fields.append(name, text)
     }
   }
   const encoded = fields.toString()
   charge(encoded.length >> 1)
-  return encoded.length > LARGEST_STRING ? overBound('string too long') : encoded
+  return encoded.length > MAX_STRING ? overBound('string too long') : encoded
 }
 
 function fieldText(value: Value | undefined): string | undefined {

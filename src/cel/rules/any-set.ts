@@ -5,7 +5,7 @@ import type { Value } from '../values/value.ts'
 import { isTested, testAtom } from './atom-tests.ts'
 import { type Atom, atomOf, conjunction, operands, type Subject } from './atoms.ts'
 import { FlatEqualLookup, FlatPrefixLookup, MAX_LENGTHS } from './flat-lookups.ts'
-import { type FlatBucket, FlatTable, LONGEST_TEXT } from './flat-table.ts'
+import { type FlatBucket, FlatTable, MAX_TEXT } from './flat-table.ts'
 import {
   type Bucket,
   CidrLookup,
@@ -242,7 +242,7 @@ function flatLookup(
   if (kind !== 'equal' && kind !== 'prefix') return undefined
   const lengths = new Set<number>()
   for (const key of byKey.keys()) {
-    if (typeof key !== 'string' || key.length > LONGEST_TEXT) return undefined
+    if (typeof key !== 'string' || key.length > MAX_TEXT) return undefined
     lengths.add(key.length)
   }
   if (kind === 'prefix' && lengths.size > MAX_LENGTHS) return undefined
@@ -271,7 +271,7 @@ function* flatBuckets(
 function flatSingle(member: Member, shared: SharedRemainder | undefined, emit: Emit): FlatBucket {
   const { rule } = member.alternative
   const text = sharedKey(member, shared)
-  if (typeof text === 'string' && text.length <= LONGEST_TEXT) return { rule, text }
+  if (typeof text === 'string' && text.length <= MAX_TEXT) return { rule, text }
   return flatBucket(rest({ rule, conjuncts: member.left }, emit))
 }
 

@@ -23,7 +23,7 @@ export interface FlatRule {
 }
 
 /** Longer strings require a Map. */
-export const LONGEST_TEXT = 0xfffe
+export const MAX_TEXT = 0xfffe
 
 const NO_TEXT = 0xffff
 

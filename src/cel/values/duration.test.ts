@@ -3,8 +3,8 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { durationFromNanos, durationOf, parseDuration } from './duration.ts'
 
-const MOST = 2n ** 63n - 1n
-const LEAST = -(2n ** 63n)
+const MAX = 2n ** 63n - 1n
+const MIN = -(2n ** 63n)
 
 describe('parseDuration', () => {
   for (const [text, nanos] of [
@@ -25,9 +25,9 @@ describe('parseDuration', () => {
     ['1s1h', 3_601_000_000_000n],
     ['0.1h', 360_000_000_000n],
     ['1.9999999999s', 1_999_999_999n],
-    ['9223372036854775807ns', MOST],
-    ['2562047h47m16.854775807s', MOST],
-    ['-9223372036854775808ns', LEAST],
+    ['9223372036854775807ns', MAX],
+    ['2562047h47m16.854775807s', MAX],
+    ['-9223372036854775808ns', MIN],
   ] as const) {
     it(`${text} is ${nanos} nanoseconds`, () => assert.equal(parseDuration(text)?.total, nanos))
   }
@@ -65,9 +65,9 @@ describe('parseDuration', () => {
 
 describe('a duration', () => {
   const NANOS = fc.oneof(
-    fc.bigInt({ min: LEAST, max: MOST }),
+    fc.bigInt({ min: MIN, max: MAX }),
     fc.bigInt({ min: -3_000_000_000n, max: 3_000_000_000n }),
-    fc.constantFrom(LEAST, MOST, 0n, -1n, 1n, -1_000_000_000n),
+    fc.constantFrom(MIN, MAX, 0n, -1n, 1n, -1_000_000_000n),
   )
 
   it('is exact and reads its own text back', () => {
@@ -119,5 +119,5 @@ describe('a duration', () => {
 })
 
 function inRange(nanos: bigint): bigint | undefined {
-  return nanos < LEAST || nanos > MOST ? undefined : nanos
+  return nanos < MIN || nanos > MAX ? undefined : nanos
 }

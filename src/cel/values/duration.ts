@@ -76,13 +76,13 @@ const NANOS_PER_UNIT: ReadonlyMap<string, bigint> = new Map([
 ])
 
 const PART = /([0-9]*)(?:\.([0-9]*))?(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/y
-const LONGEST_TEXT = 256
+const MAX_TEXT = 256
 
 /** Go's notation: `1h30m`, `1.5s`, `-0.000000001s`, `0`. Truncated to nanoseconds. */
 export function parseDuration(text: string): Duration | undefined {
   const signed = text.startsWith('-') || text.startsWith('+')
   const start = signed ? 1 : 0
-  if (text.length > LONGEST_TEXT || text.length === start) return fail('invalid duration', text)
+  if (text.length > MAX_TEXT || text.length === start) return fail('invalid duration', text)
   if (text.length === start + 1 && text.endsWith('0')) return new Duration(0, 0)
   let total = 0n
   for (let at = start; at < text.length; at = PART.lastIndex) {

@@ -24,7 +24,7 @@ export function equals(a: Value, b: Value): boolean {
 }
 
 // Deeper values are never legitimate (readJson rejects them): they are unequal.
-const DEEPEST = 500
+const MAX_DEPTH = 500
 
 function equalsAt(a: Value, b: Value, depth: number): boolean {
   switch (typeof a) {
@@ -84,7 +84,7 @@ function areSameBytes(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 function areSameLists(a: readonly Value[], b: readonly Value[], depth: number): boolean {
-  if (a.length !== b.length || depth === DEEPEST) return false
+  if (a.length !== b.length || depth === MAX_DEPTH) return false
   if (!afford(2 + 5 * a.length)) return false
   for (let i = 0; i < a.length; i++) {
     if (!equalsAt(a[i] as Value, b[i] as Value, depth + 1)) return false
@@ -94,12 +94,12 @@ function areSameLists(a: readonly Value[], b: readonly Value[], depth: number): 
 
 function areSameOptionals(a: Optional, b: Optional, depth: number): boolean {
   if (a.value === undefined || b.value === undefined) return a.value === b.value
-  return depth !== DEEPEST && equalsAt(a.value, b.value, depth + 1)
+  return depth !== MAX_DEPTH && equalsAt(a.value, b.value, depth + 1)
 }
 
 function areSameMaps(a: JsonObject | CelMap, b: JsonObject | CelMap, depth: number): boolean {
   const keys = keysOf(a)
-  if (keys.length !== sizeOf(b) || depth === DEEPEST) return false
+  if (keys.length !== sizeOf(b) || depth === MAX_DEPTH) return false
   if (!afford(2 + (keys.length > 64 ? 16 : 5) * keys.length)) return false
   for (const key of keys) {
     const own = valueAt(a, key)

@@ -110,7 +110,7 @@ export function unreadable(reason: string, detail?: unknown): undefined {
 }
 
 /** Max size of any value, whatever fuel is left; more is an error before it is allocated. */
-export const LARGEST_STRING = 1 << 20
-export const LARGEST_LIST = 1 << 17
+export const MAX_STRING = 1 << 20
+export const MAX_LIST = 1 << 17
 
 export const DEFAULT_FUEL = 200_000

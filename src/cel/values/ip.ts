@@ -80,12 +80,12 @@ function isMapped(ip: Ip): boolean {
 
 /** The prefix of nearly all addresses on a dual-stack listener. */
 const MAPPED = '::ffff:'
-const LONGEST = 'ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255'.length
+const MAX_LENGTH = 'ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255'.length
 const DOT = 46
 const COLON = 58
 
 function parseAny(text: string): Ip | undefined {
-  if (text.length > LONGEST) return undefined
+  if (text.length > MAX_LENGTH) return undefined
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === COLON) return parseV6(text)

@@ -25,7 +25,7 @@ export interface JsonForm {
 const QUOTE = 34
 
 /** Deeper values are an error: values are traversed recursively. */
-const DEEPEST = 200
+const MAX_DEPTH = 200
 
 /**
  * The CEL value of a JSON text; an error if it is not JSON.
@@ -94,7 +94,7 @@ const PLAIN = { value: 6, string: 20, container: 20, member: 60, wide: 90 } as c
 /** The additional cost of each if the text may contain unpaired surrogates. */
 const PAIRED = { value: 2, string: 25, container: 10, member: 30, wide: 0 } as const
 /** No legitimate number has more characters. */
-const LONGEST_NUMBER = 1_024
+const MAX_NUMBER = 1_024
 
 /** One pass over the text before it is parsed: what it contains, and what reading it costs. */
 class Survey {
@@ -175,7 +175,7 @@ class Survey {
         case 123: // {
           this.#containers++
           cost += COST.container
-          if (++depth > DEEPEST) return this.#end(cost, 'deep')
+          if (++depth > MAX_DEPTH) return this.#end(cost, 'deep')
           break
         case 93: // ]
         case 125: // }
@@ -228,7 +228,7 @@ class Survey {
   /** The last character of the number, without its exponent; -1 if the number is too long. */
   #number(start: number): number {
     const text = this.#text
-    const max = start + LONGEST_NUMBER
+    const max = start + MAX_NUMBER
     let hasDot = false
     let isZero = true
     let at = start

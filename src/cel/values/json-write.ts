@@ -26,7 +26,7 @@ export function toJson(value: Value): Json {
 }
 
 // Deeper than readJson and expressions create: truncated to protect the stack.
-const DEEPEST = 500
+const MAX_DEPTH = 500
 
 function convert(value: Value, depth: number): Json {
   switch (typeof value) {
@@ -38,7 +38,7 @@ function convert(value: Value, depth: number): Json {
     case 'bigint':
       return String(value)
   }
-  if (value === null || depth === DEEPEST) return null
+  if (value === null || depth === MAX_DEPTH) return null
   if (Array.isArray(value)) return value.map((element) => convert(element, depth + 1))
   if (isPlainObject(value)) return members(Object.keys(value), (key) => value[key], depth)
   if (value instanceof CelMap) return mapMembers(value, depth)

@@ -69,11 +69,11 @@ export class Quantity {
 export const UNIT = 1_000_000_000n
 
 /** No real quantity is longer; arithmetic on strings of any length would be too much per call. */
-const LONGEST = 256
+const MAX_LENGTH = 256
 /** Slightly more than a double can represent. */
 const MAX_DIGITS = 400
 /** Kubernetes reduces larger amounts with binary units to the largest int64. */
-const LARGEST_BINARY = (2n ** 63n - 1n) * UNIT
+const MAX_BINARY = (2n ** 63n - 1n) * UNIT
 
 const FORM = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([KMGTPE])i|([numkMGTPE])|[eE]([+-]?[0-9]{1,9}))?$/
 const BINARY_UNITS = ['', 'K', 'M', 'G', 'T', 'P', 'E']
@@ -81,8 +81,8 @@ const DECIMAL_UNITS = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E']
 
 /** Rounds fractions of a billionth away from zero, so that a nonzero amount stays nonzero. */
 export function parseQuantity(text: string): Quantity | undefined {
-  charge(text.length > LONGEST ? 10 : 150 + text.length)
-  const match = text.length > LONGEST ? null : FORM.exec(text)
+  charge(text.length > MAX_LENGTH ? 10 : 150 + text.length)
+  const match = text.length > MAX_LENGTH ? null : FORM.exec(text)
   const [, sign, whole = '', fraction = '', binary, decimal, exponent] = match ?? []
   if (match === null || whole + fraction === '') return fail('invalid quantity', text)
   const digits = BigInt(whole + fraction)
@@ -110,7 +110,7 @@ function decimalSize(digits: bigint, scale: number): bigint | undefined {
 
 function binarySize(digits: bigint, unit: number, places: number): bigint {
   const size = dividedUp(digits * 1024n ** BigInt(unit) * UNIT, 10n ** BigInt(places))
-  return size > LARGEST_BINARY ? LARGEST_BINARY : size
+  return size > MAX_BINARY ? MAX_BINARY : size
 }
 
 function dividedUp(dividend: bigint, divisor: bigint): bigint {

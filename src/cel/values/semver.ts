@@ -37,7 +37,7 @@ export class Semver {
 }
 
 /** No real version is longer, and a longer string is not worth the work. */
-const LONGEST = 1024
+const MAX_LENGTH = 1024
 const LARGEST = 2n ** 64n - 1n
 
 const FORM = /^([0-9]+)\.([0-9]+)\.([0-9]+)(?:-([0-9A-Za-z.-]+))?(?:\+([0-9A-Za-z.-]+))?$/
@@ -45,8 +45,8 @@ const DIGITS = /^[0-9]+$/
 
 /** Numbers have no leading zeros and fit 64 bits, as in Kubernetes. */
 export function parseSemver(text: string): Semver | undefined {
-  charge(text.length > LONGEST ? 10 : 80 + 8 * text.length)
-  const match = text.length > LONGEST ? null : FORM.exec(text)
+  charge(text.length > MAX_LENGTH ? 10 : 80 + 8 * text.length)
+  const match = text.length > MAX_LENGTH ? null : FORM.exec(text)
   if (match === null) return fail('invalid semantic version', text)
   const [, major = '', minor = '', patch = '', pre, build] = match
   const numbers = [major, minor, patch].map(readNumber)
@@ -61,7 +61,7 @@ export function parseSemver(text: string): Semver | undefined {
  * are dropped. A pre-release or build requires all three.
  */
 export function parseLooseSemver(text: string): Semver | undefined {
-  if (text.length > LONGEST) return fail('invalid semantic version', text)
+  if (text.length > MAX_LENGTH) return fail('invalid semantic version', text)
   const [, numbers = '', rest = ''] = /^v?([0-9.]*)(.*)$/s.exec(text) ?? []
   const parts = numbers.split('.')
   // What follows the third number is part of the pre-release: `1.2.3.4` is not a version.

@@ -13,11 +13,11 @@ import { TypeValue } from './type-value.ts'
 import { Url } from './url.ts'
 import type { JsonObject, Value } from './value.ts'
 
-const LONGEST_TEXT = 80
-const LONGEST_BYTES = 32
+const MAX_TEXT = 80
+const MAX_BYTES = 32
 const MAX_MEMBERS = 8
-const DEEPEST = 3
-const LONGEST = 400
+const MAX_DEPTH = 3
+const MAX_LENGTH = 400
 
 /**
  * The value in CEL notation, for explanations. Long output is cut with `…`: values come from
@@ -25,7 +25,7 @@ const LONGEST = 400
  */
 export function show(value: Value): string {
   const text = render(value, 0)
-  return text.length > LONGEST ? `${cut(text, LONGEST)}…` : text
+  return text.length > MAX_LENGTH ? `${cut(text, MAX_LENGTH)}…` : text
 }
 
 function render(value: Value, depth: number): string {
@@ -77,8 +77,8 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
 const UNSEEN = /['\\\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
 function quote(text: string): string {
-  const long = text.length > LONGEST_TEXT
-  const shown = (long ? cut(text, LONGEST_TEXT) : text).replace(UNSEEN, escaped)
+  const long = text.length > MAX_TEXT
+  const shown = (long ? cut(text, MAX_TEXT) : text).replace(UNSEEN, escaped)
   return `'${shown}${long ? '…' : ''}'`
 }
 
@@ -96,15 +96,15 @@ function cut(text: string, length: number): string {
 }
 
 function renderBytes(bytes: Uint8Array): string {
-  const shown = Array.from(bytes.subarray(0, LONGEST_BYTES), (byte) => {
+  const shown = Array.from(bytes.subarray(0, MAX_BYTES), (byte) => {
     const plain = byte >= 32 && byte < 127 && byte !== 39 && byte !== 92
     return plain ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, '0')}`
   })
-  return `b'${shown.join('')}${bytes.length > LONGEST_BYTES ? '…' : ''}'`
+  return `b'${shown.join('')}${bytes.length > MAX_BYTES ? '…' : ''}'`
 }
 
 function renderList(list: readonly Value[], depth: number): string {
-  if (list.length > 0 && depth === DEEPEST) return '[…]'
+  if (list.length > 0 && depth === MAX_DEPTH) return '[…]'
   const shown = list.slice(0, MAX_MEMBERS).map((element) => render(element, depth + 1))
   if (list.length > MAX_MEMBERS) shown.push('…')
   return `[${shown.join(', ')}]`
@@ -113,7 +113,7 @@ function renderList(list: readonly Value[], depth: number): string {
 function renderMap(map: JsonObject | CelMap, depth: number): string {
   const shown: string[] = []
   for (const key of map instanceof CelMap ? map.keys() : Object.keys(map)) {
-    if (depth === DEEPEST || shown.length === MAX_MEMBERS) {
+    if (depth === MAX_DEPTH || shown.length === MAX_MEMBERS) {
       shown.push('…')
       break
     }
@@ -125,5 +125,5 @@ function renderMap(map: JsonObject | CelMap, depth: number): string {
 
 function renderOptional({ value }: Optional, depth: number): string {
   if (value === undefined) return 'optional.none()'
-  return `optional.of(${depth === DEEPEST ? '…' : render(value, depth + 1)})`
+  return `optional.of(${depth === MAX_DEPTH ? '…' : render(value, depth + 1)})`
 }

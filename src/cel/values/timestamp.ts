@@ -82,11 +82,11 @@ export function calendarAt(seconds: number, offset: number): Calendar {
 }
 
 const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:Z|([+-])(\d\d):(\d\d))$/
-const LONGEST_TEXT = 64
+const MAX_TEXT = 64
 
 /** RFC 3339 with uppercase T and Z, without leap seconds; digits after the ninth are truncated. */
 export function parseTimestamp(text: string): Timestamp | undefined {
-  const match = text.length > LONGEST_TEXT ? null : RFC_3339.exec(text)
+  const match = text.length > MAX_TEXT ? null : RFC_3339.exec(text)
   if (match === null) return fail('invalid timestamp', text)
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as SixNumbers
   const zoneHour = Number(match[9] ?? 0)

@@ -1,5 +1,5 @@
 import { fail } from './failure.ts'
-import { afford, LARGEST_STRING, overBound } from './fuel.ts'
+import { afford, MAX_STRING, overBound } from './fuel.ts'
 import { isIpv6Text } from './ip.ts'
 import { utf8Encode } from './text.ts'
 
@@ -75,7 +75,7 @@ export function parseUrl(text: string): Url | undefined {
   const parts = whole && readParts(hash < 0 ? text : text.slice(0, hash), false)
   if (parts === undefined) return fail('invalid URL', text)
   const full = parts.text + (fragment === '#' ? '' : fragment)
-  return full.length > LARGEST_STRING ? overBound('string too long') : new Url(parts, full)
+  return full.length > MAX_STRING ? overBound('string too long') : new Url(parts, full)
 }
 
 function readParts(text: string, isRequest: boolean): Parts | undefined {

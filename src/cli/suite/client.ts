@@ -22,7 +22,7 @@ export interface Door {
   readonly isEncrypted: boolean
 }
 
-const LONGEST_WAIT = 10_000
+const MAX_WAIT = 10_000
 
 /** Sends one request on a separate connection. */
 export async function ask(
@@ -111,7 +111,7 @@ function send(one: Case, token: string | undefined, socket: Socket): Promise<See
     createConnection: () => socket,
     setHost: false,
     headers: { host, ...authorization, ...length, ...headers, connection: 'close' },
-    timeout: LONGEST_WAIT,
+    timeout: MAX_WAIT,
   }
   return new Promise((resolve) => {
     const request = httpRequest(options, (response) => {

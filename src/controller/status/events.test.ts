@@ -79,7 +79,7 @@ describe('EventWriter', () => {
 
   it('writes who is concerned, and why', async () => {
     const { events, sent } = writer(201)
-    await events.tell(live, policy(BAD))
+    await events.record(live, policy(BAD))
     assert.equal(sent[0]?.path, '/apis/events.k8s.io/v1/namespaces/a/events')
     const { metadata, ...body } = sent[0]?.body ?? {}
     assert.match((metadata as { readonly name: string }).name, /^p\.[0-9a-f]+$/)
@@ -106,10 +106,10 @@ describe('EventWriter', () => {
 
   it('a thousand bad objects are no flood, and later ones are heard of', async () => {
     const { events, sent, clock } = writer(201)
-    for (let n = 0; n < 1000; n++) await events.tell(live, policy(BAD))
+    for (let n = 0; n < 1000; n++) await events.record(live, policy(BAD))
     assert.equal(sent.length, 50)
     clock.now += 3_500
-    for (let n = 0; n < 10; n++) await events.tell(live, policy(BAD))
+    for (let n = 0; n < 10; n++) await events.record(live, policy(BAD))
     assert.equal(sent.length, 53)
     const names = sent.map(({ body }) => (body['metadata'] as { readonly name: string }).name)
     assert.equal(new Set(names).size, names.length)
@@ -117,7 +117,7 @@ describe('EventWriter', () => {
 
   it('one that cannot be written is dropped, and said', async () => {
     const { events, failures } = writer(403)
-    await events.tell(live, policy(BAD))
+    await events.record(live, policy(BAD))
     assert.deepEqual(failures, ['403: {}'])
   })
 })

@@ -134,7 +134,7 @@ export class EventWriter {
   }
 
   /** Reports the changes of an object whose status was written. */
-  async tell(live: KubeObject, status: Fields): Promise<void> {
+  async record(live: KubeObject, status: Fields): Promise<void> {
     const before = (live.status ?? {}) as Fields
     const notices = noticesOf(live.kind, before, status, this.#deps.controllerName)
     for (const notice of notices) if (this.#take()) await this.#write(live, notice)

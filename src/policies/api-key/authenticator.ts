@@ -14,10 +14,10 @@ interface Known {
   readonly until: number
 }
 
-const LONGEST_KEY = 4096
+const MAX_KEY = 4096
 
 const UNKNOWN = new BadCredential('unknown-credential', 'unknown key')
-const TOO_LARGE = new BadCredential('too-large', `longer than ${LONGEST_KEY} characters`)
+const TOO_LARGE = new BadCredential('too-large', `longer than ${MAX_KEY} characters`)
 
 /** `field`: the path of the value in the policy; empty if it is the whole value. */
 export function openApiKey(
@@ -41,7 +41,7 @@ export function openApiKey(
       if (key === undefined) return undefined
       remove(exchange)
       if (typeof key !== 'string') return key
-      if (key.length > LONGEST_KEY) return TOO_LARGE
+      if (key.length > MAX_KEY) return TOO_LARGE
       // Only digests are compared. Timing reveals nothing about a guessed key, since an attacker
       // cannot choose the first bytes of its digest. Keys are random and long, so a slow hash is
       // unnecessary: there is no dictionary of them.

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Ask, NoResponse, ServiceResponse } from '../../exchange/ask.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
+import type { CallService, NoResponse, ServiceResponse } from '../../exchange/service-call.ts'
 import { secretText } from '../../model/secret.ts'
 import { FORM } from '../credential-source.ts'
 import { isSendable } from '../sent-key.ts'
@@ -46,7 +46,7 @@ export class ExchangedTokens {
 
   find(
     exchange: Exchange,
-    ask: Ask,
+    ask: CallService,
     subject: string,
     now: () => number,
   ): string | ExchangeFailure | Promise<string | ExchangeFailure> {
@@ -69,7 +69,7 @@ export class ExchangedTokens {
 
   async #exchange(
     exchange: Exchange,
-    ask: Ask,
+    ask: CallService,
     subject: string,
     key: string,
     now: () => number,

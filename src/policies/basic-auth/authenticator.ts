@@ -53,11 +53,11 @@ function foundOf(username: string, signedIn: SignedIn): Found {
   return signedIn ? { username } : WRONG
 }
 
-const LONGEST = 1024
+const MAX_LENGTH = 1024
 
 /** RFC 7617 §2: the name ends at the first colon. */
 function decode(text: string): readonly [name: string, password: string] | undefined {
-  if (text.length > LONGEST || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined
+  if (text.length > MAX_LENGTH || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined
   const bytes = Buffer.from(text, 'base64')
   let decoded: string
   try {

@@ -90,16 +90,19 @@ function compilePreflight(
   const exposed = listed(exposeHeaders, allowCredentials, undefined)
   // A browser treats a response without the headers as a rejection; nothing else is needed.
   const rejected = preflightReply([VARY_OF_PREFLIGHT])
-  return ({ request }, origin, askedMethod) => {
+  return ({ request }, origin, requestedMethod) => {
     if (!isAllowed(origin)) return rejected
-    const askedHeaders = request.headers.get('access-control-request-headers')
+    const requestedHeaders = request.headers.get('access-control-request-headers')
     return preflightReply([
       ['access-control-allow-origin', isPublic ? '*' : origin],
       ...credentials(allowCredentials),
-      ...field('access-control-allow-methods', listed(allowMethods, allowCredentials, askedMethod)),
+      ...field(
+        'access-control-allow-methods',
+        listed(allowMethods, allowCredentials, requestedMethod),
+      ),
       ...field(
         'access-control-allow-headers',
-        listed(allowHeaders, allowCredentials, askedHeaders),
+        listed(allowHeaders, allowCredentials, requestedHeaders),
       ),
       ...field('access-control-expose-headers', exposed),
       ...field('access-control-max-age', maxAge === undefined ? '' : seconds(maxAge)),

@@ -1,8 +1,8 @@
 import type { Value, Variables } from '../../cel/index.ts'
 import { type Json, toJson } from '../../cel/values/json-write.ts'
-import type { Ask } from '../../exchange/ask.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
+import type { CallService } from '../../exchange/service-call.ts'
 import { type Outcome, runSteps, type Step } from '../../exchange/step.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { type Attachments, type CompileContext, type Part, variablesOf } from '../define.ts'
@@ -19,7 +19,7 @@ export function compileExtAuthz(policies: Attachments<ExtAuthz>, site: CompileCo
   return { step: (exchange) => runSteps(steps, exchange) }
 }
 
-type AskVerdict = (exchange: Exchange, body: Body | undefined) => Promise<Verdict>
+type Check = (exchange: Exchange, body: Body | undefined) => Promise<Verdict>
 
 interface Body {
   readonly bytes: Uint8Array
@@ -31,8 +31,8 @@ function compileOne(policy: ValidPolicy<ExtAuthz>, site: CompileContext): Step {
   const { target, protocol, includeRequestBody, cache } = policy.value
   const { http } = protocol
   const ask = site.connect(target, policy, http === undefined ? '2' : '1.1')
-  const askVerdict =
-    http === undefined ? askByGrpc(policy, ask, site) : askByHttp(http, policy, ask, site)
+  const check =
+    http === undefined ? checkByGrpc(policy, ask, site) : checkByHttp(http, policy, ask, site)
   const responses =
     cache && site.kept(policy, () => new ResponseCache(cache.ttl, cache.maxEntries), 'responses')
   const keyOf = compileKey(policy, site)
@@ -73,7 +73,7 @@ function compileOne(policy: ValidPolicy<ExtAuthz>, site: CompileContext): Step {
     const key = responses && keyOf(variablesOf(exchange))
     const known = key === undefined ? undefined : responses?.get(key, now())
     if (known !== undefined) return settle(exchange, known)
-    return askVerdict(exchange, body).then((verdict) => {
+    return check(exchange, body).then((verdict) => {
       if (key !== undefined) responses?.set(key, verdict, now())
       return settle(exchange, verdict)
     })
@@ -115,7 +115,7 @@ function bodyOf(
   return { bytes: kept.subarray(0, maxRequestBytes), size: length }
 }
 
-function askByGrpc(policy: ValidPolicy<ExtAuthz>, ask: Ask, site: CompileContext): AskVerdict {
+function checkByGrpc(policy: ValidPolicy<ExtAuthz>, ask: CallService, site: CompileContext): Check {
   const { protocol, timeout, includeRequestHeaders, includeRequestBody } = policy.value
   const { context = {}, metadata = {} } = protocol.grpc ?? {}
   const reported = Object.entries(metadata).map(([name, text]) => {
@@ -159,12 +159,12 @@ function loadGrpc(): Promise<typeof import('./grpc.ts')> {
 /** Such a service decides by credentials; other headers are sent only if configured. */
 const FEW: readonly string[] = ['authorization', 'cookie']
 
-function askByHttp(
+function checkByHttp(
   protocol: HttpProtocol,
   policy: ValidPolicy<ExtAuthz>,
-  ask: Ask,
+  ask: CallService,
   site: CompileContext,
-): AskVerdict {
+): Check {
   const { timeout, includeRequestHeaders } = policy.value
   const { question, read } = compileHttp(protocol, policy, site)
   const wanted = includeRequestHeaders.length === 0 ? FEW : includeRequestHeaders

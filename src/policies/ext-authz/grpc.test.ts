@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { fuzz } from '../../../test/fuzz/runs.ts'
 import { decodeEnvoy, encodeEnvoy } from '../../../test/proxy/envoy-messages.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
-import { type Asked, grpcQuestion, readGrpcResponse } from './grpc.ts'
+import { type CheckInput, grpcQuestion, readGrpcResponse } from './grpc.ts'
 
 // Every message is encoded by one protobuf implementation and decoded by another.
 
@@ -25,7 +25,7 @@ const EXCHANGE = {
   },
 } as unknown as Exchange
 
-const ASKED: Asked = {
+const ASKED: CheckInput = {
   headers: [],
   body: undefined,
   size: 0,
@@ -34,7 +34,7 @@ const ASKED: Asked = {
   metadata: {},
 }
 
-function asked(over: Partial<Asked>) {
+function asked(over: Partial<CheckInput>) {
   const { body } = grpcQuestion(EXCHANGE, { ...ASKED, ...over }, 1000)
   const content = Buffer.from(body)
   assert.equal(content[0], 0)

@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import type { Json } from '../../cel/values/json-write.ts'
 import type { JsonObject } from '../../cel/values/value.ts'
-import type { Question, ServiceResponse } from '../../exchange/ask.ts'
 import type { Destination, Source } from '../../exchange/connection.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
+import type { ServiceRequest, ServiceResponse } from '../../exchange/service-call.ts'
 import { decode } from '../../protobuf/decode.ts'
 import {
   HeaderValueOption_HeaderAppendAction as HeaderAppendAction,
@@ -27,7 +27,7 @@ import { type Changes, denial, NO_CHANGES, unwritableHeader, type Verdict } from
 const METHOD_PATH = '/envoy.service.auth.v3.Authorization/Check'
 
 /** What is sent in addition to the request itself. */
-export interface Asked {
+export interface CheckInput {
   readonly headers: readonly Header[]
   readonly body: Uint8Array | undefined
   /** The length of the whole body, if known. */
@@ -38,7 +38,11 @@ export interface Asked {
 }
 
 /** envoy.service.auth.v3.CheckRequest as a unary gRPC call. */
-export function grpcQuestion(exchange: Exchange, asked: Asked, timeout: number): Question {
+export function grpcQuestion(
+  exchange: Exchange,
+  asked: CheckInput,
+  timeout: number,
+): ServiceRequest {
   const attributes = attributeContext(exchange, asked)
   const request = toBinary(CheckRequestSchema, create(CheckRequestSchema, { attributes }))
   return grpcCall(METHOD_PATH, request, timeout)
@@ -46,7 +50,7 @@ export function grpcQuestion(exchange: Exchange, asked: Asked, timeout: number):
 
 function attributeContext(
   exchange: Exchange,
-  asked: Asked,
+  asked: CheckInput,
 ): MessageInitShape<typeof AttributeContextSchema> {
   const { source, destination, connection, request } = exchange
   const { headers, body, size, packAsBytes, context, metadata } = asked

@@ -1,9 +1,9 @@
 import type { Value, Variables } from '../../cel/index.ts'
 import type { JsonObject } from '../../cel/values/value.ts'
-import type { Question, ServiceResponse } from '../../exchange/ask.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import { headerEdit } from '../../exchange/header-edit.ts'
 import { reply } from '../../exchange/reply.ts'
+import type { ServiceRequest, ServiceResponse } from '../../exchange/service-call.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { type CompileContext, variablesOf } from '../define.ts'
 import type { Header } from '../service-headers.ts'
@@ -18,9 +18,13 @@ type Evaluate = (variables: Variables) => Value | undefined
 const MAX_RESPONSE = 65_536
 
 /** The service is called with a plain request: 2xx admits, 5xx is a failure, all else denies. */
-export interface HttpAsking {
+export interface HttpCheck {
   /** Undefined if an expression has no value: the service cannot be called then. */
-  question(exchange: Exchange, headers: readonly Header[], timeout: number): Question | undefined
+  question(
+    exchange: Exchange,
+    headers: readonly Header[],
+    timeout: number,
+  ): ServiceRequest | undefined
   read(exchange: Exchange, response: ServiceResponse): Verdict
 }
 
@@ -28,7 +32,7 @@ export function compileHttp(
   protocol: HttpProtocol,
   policy: ValidPolicy<ExtAuthz>,
   context: CompileContext,
-): HttpAsking {
+): HttpCheck {
   const compile = (text: string, field: string, result: 'string' | 'any', more = {}) => {
     const place = { policy, field: `protocol.http.${field}`, result, ...more }
     return context.compile(text, place)?.evaluate()

@@ -1,5 +1,5 @@
-import type { MessageStream, OpenStream } from '../../exchange/ask.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
+import type { MessageStream, OpenStream } from '../../exchange/service-call.ts'
 import type { Opening, Outgoing, Reply } from './messages.ts'
 
 const METHOD_PATH = '/envoy.service.ext_proc.v3.ExternalProcessor/Process'

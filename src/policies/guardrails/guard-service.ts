@@ -1,6 +1,6 @@
 import { readJson } from '../../cel/values/json-read.ts'
-import type { Ask } from '../../exchange/ask.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
+import type { CallService } from '../../exchange/service-call.ts'
 import type { CallWebhook } from '../../exchange/webhook.ts'
 import type { FindHeader } from '../service-credential.ts'
 
@@ -35,7 +35,7 @@ type Call = (
 ) => Promise<{ readonly body: object } | Failed>
 
 /** Posts JSON and expects an object; anything else is a failure. */
-export function serviceCaller(ask: Ask, credential: FindHeader, timeout: number): Call {
+export function serviceCaller(ask: CallService, credential: FindHeader, timeout: number): Call {
   return async (exchange, path, body) => {
     const header = await credential(exchange)
     if ('detail' in header) return header

@@ -1,6 +1,6 @@
 import { readJson } from '../../cel/values/json-read.ts'
-import type { ServiceResponse } from '../../exchange/ask.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
+import type { ServiceResponse } from '../../exchange/service-call.ts'
 import type { CallWebhook, GuardedMessage, WebhookVerdict } from '../../exchange/webhook.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { type CompileContext, variablesOf } from '../define.ts'

@@ -1,5 +1,5 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
-import type { Question, ServiceResponse } from '../../exchange/ask.ts'
+import type { ServiceRequest, ServiceResponse } from '../../exchange/service-call.ts'
 import { decode } from '../../protobuf/decode.ts'
 import { ProcessingMode_BodySendMode as BodySendMode } from '../../protobuf/generated/envoy/extensions/filters/http/ext_proc/v3/processing_mode_pb.ts'
 import {
@@ -52,7 +52,7 @@ export function pickerCall(
   headers: readonly Header[],
   body: Uint8Array | undefined,
   timeout: number,
-): Question {
+): ServiceRequest {
   const values = headers.map(([key, value]) => ({ key, rawValue: Buffer.from(value, 'latin1') }))
   const messages: MessageInitShape<typeof ProcessingRequestSchema>[] = [
     {

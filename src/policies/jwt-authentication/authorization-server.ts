@@ -1,7 +1,7 @@
-import type { Ask, ServiceResponse } from '../../exchange/ask.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import { headerEdit } from '../../exchange/header-edit.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
+import type { CallService, ServiceResponse } from '../../exchange/service-call.ts'
 import { secretText } from '../../model/secret.ts'
 import {
   ADAPTATIONS,
@@ -36,7 +36,7 @@ export class ServerMetadata {
   read(
     server: AuthorizationServer,
     exchange: Exchange,
-    ask: Ask,
+    ask: CallService,
     now: () => number,
   ): Json | Promise<Json | string> {
     if (this.#kept !== undefined && this.#kept.until > now()) return this.#kept.value
@@ -55,7 +55,7 @@ export class ServerMetadata {
 async function fetchMetadata(
   { issuer, metadataPath }: AuthorizationServer,
   exchange: Exchange,
-  ask: Ask,
+  ask: CallService,
 ): Promise<Json | string> {
   const response = await ask(exchange, question('GET', metadataPath, [], new Uint8Array()))
   if ('failure' in response) return response.failure
@@ -81,7 +81,7 @@ function question(
 export interface ServerFrontDeps {
   readonly server: AuthorizationServer
   readonly metadata: ServerMetadata
-  readonly ask: Ask
+  readonly ask: CallService
   readonly now: () => number
 }
 
@@ -220,7 +220,7 @@ function exchangeCode(
 async function forward(
   { issuer }: AuthorizationServer,
   exchange: Exchange,
-  ask: Ask,
+  ask: CallService,
   written: unknown,
   type: string,
   body: Uint8Array,

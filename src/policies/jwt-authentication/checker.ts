@@ -6,7 +6,7 @@ import { RecentTokens } from './recent.ts'
 import { isRejection, type Rejection, reject } from './rejection.ts'
 import { type Refresh, type RemoteClock, RemoteKeys, SYSTEM_CLOCK } from './remote.ts'
 import type { JwtAuthentication } from './schema.ts'
-import { LARGEST_TOKEN } from './token.ts'
+import { MAX_TOKEN } from './token.ts'
 import { type Providers, providersByIssuer, type Verified, verifyToken } from './verify.ts'
 
 /** External dependencies of verification. */
@@ -61,7 +61,7 @@ export class TokenChecker {
   }
 
   check(token: string): Verified | Rejection {
-    if (token.length > LARGEST_TOKEN) return TOO_LARGE
+    if (token.length > MAX_TOKEN) return TOO_LARGE
     const now = this.#date()
     const recent = this.#recent.get(token, now)
     if (recent !== undefined) {
@@ -101,7 +101,7 @@ export class TokenChecker {
   }
 }
 
-const TOO_LARGE = reject('too-large', `longer than ${LARGEST_TOKEN} characters`)
+const TOO_LARGE = reject('too-large', `longer than ${MAX_TOKEN} characters`)
 
 /** `issuer`: the label in metrics. */
 export function openKeys(issuer: string, jwks: KeySet, policyDeps: JwtDeps): KeySource {

@@ -40,14 +40,14 @@ export function isRejection<T extends object>(value: T | Rejection): value is Re
   return 'fault' in value
 }
 
-const LONGEST_QUOTE = 80
+const MAX_QUOTE = 80
 
 /**
  * Quotes a value from a token for a log line: short, and without characters that could break it.
  */
 export function quote(value: unknown): string {
   const text = JSON.stringify(value, plain) ?? String(value)
-  return text.length <= LONGEST_QUOTE ? text : `${text.slice(0, LONGEST_QUOTE)}…`
+  return text.length <= MAX_QUOTE ? text : `${text.slice(0, MAX_QUOTE)}…`
 }
 
 function plain(_: string, value: unknown): unknown {

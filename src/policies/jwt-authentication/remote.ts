@@ -17,7 +17,7 @@ export interface RemoteOptions {
   /** Min milliseconds between two fetches for unknown kids. */
   readonly refetchInterval?: number
   /** Max milliseconds that a request waits for keys. */
-  readonly longestWait?: number
+  readonly maxWait?: number
   readonly fetch: FetchKeys
   readonly clock: RemoteClock
   readonly observe?: (refresh: Refresh) => void
@@ -40,13 +40,13 @@ export interface RemoteStatus {
 }
 
 const REFETCH_INTERVAL = 30_000
-const LONGEST_WAIT = 3000
+const MAX_WAIT = 3000
 /** The min, whatever the configuration says, so that the issuer is not flooded. */
-const SHORTEST_CACHE = 1000
+const MIN_CACHE = 1000
 /** The min, whatever lifetime the issuer sends. */
-const SHORTEST_FRESHNESS = 30_000
+const MIN_FRESHNESS = 30_000
 const FIRST_RETRY = 1000
-const LONGEST_RETRY = 60_000
+const MAX_RETRY = 60_000
 
 /**
  * The keys that an issuer publishes: fetched at once and refreshed before they expire, one request
@@ -60,7 +60,7 @@ export class RemoteKeys implements KeySource {
   /** The fetch that requests wait for. */
   #flight: Promise<void> | undefined = undefined
   #fetchedAt: number | undefined = undefined
-  #askedAt = Number.NEGATIVE_INFINITY
+  #requestedAt = Number.NEGATIVE_INFINITY
   #failures = 0
   #last: Refresh | undefined = undefined
   #cancel = () => {}
@@ -76,8 +76,8 @@ export class RemoteKeys implements KeySource {
     if (this.#flight !== undefined) return this.#flight
     const { clock, refetchInterval = REFETCH_INTERVAL } = this.#options
     const now = clock.now()
-    if (this.#isClosed || now - this.#askedAt < refetchInterval) return undefined
-    this.#askedAt = now
+    if (this.#isClosed || now - this.#requestedAt < refetchInterval) return undefined
+    this.#requestedAt = now
     return this.#refresh('unknown-key')
   }
 
@@ -99,9 +99,9 @@ export class RemoteKeys implements KeySource {
   #refresh(trigger: Refresh['trigger']): Promise<void> {
     if (this.#flight !== undefined) return this.#flight
     this.#cancel()
-    const { clock, longestWait = LONGEST_WAIT } = this.#options
+    const { clock, maxWait = MAX_WAIT } = this.#options
     const waiting = Promise.withResolvers<void>()
-    const stopWaiting = clock.after(longestWait, waiting.resolve)
+    const stopWaiting = clock.after(maxWait, waiting.resolve)
     this.#flight = waiting.promise
     this.#fetch(trigger).then((delay) => {
       this.#flight = undefined
@@ -115,7 +115,7 @@ export class RemoteKeys implements KeySource {
   /** Returns the delay until the next fetch. */
   async #fetch(trigger: Refresh['trigger']): Promise<number> {
     const { url, fetch, clock, observe } = this.#options
-    const cacheDuration = Math.max(SHORTEST_CACHE, this.#options.cacheDuration)
+    const cacheDuration = Math.max(MIN_CACHE, this.#options.cacheDuration)
     const fetched = await fetch(url).catch(
       (error: unknown): Fetched => ({ kind: 'failed', detail: String(error) }),
     )
@@ -127,7 +127,7 @@ export class RemoteKeys implements KeySource {
           : [fetched.kind, fetched.detail]
       this.#last = { outcome, trigger, detail }
       observe?.(this.#last)
-      const wait = Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** this.#failures)
+      const wait = Math.min(MAX_RETRY, FIRST_RETRY * 2 ** this.#failures)
       this.#failures++
       return jitter(Math.min(wait, cacheDuration), clock)
     }
@@ -144,7 +144,7 @@ export class RemoteKeys implements KeySource {
     observe?.(this.#last)
     // The operator's value is the max; an issuer's lifetime applies above the min.
     const { maxAge = cacheDuration } = fetched
-    return jitter(Math.min(cacheDuration, Math.max(SHORTEST_FRESHNESS, maxAge)), clock)
+    return jitter(Math.min(cacheDuration, Math.max(MIN_FRESHNESS, maxAge)), clock)
   }
 
   /** For the timer. */

@@ -17,7 +17,7 @@ import {
   tokenOf,
 } from './fixtures/tokens.ts'
 import { isRejection, TOKEN_FAULTS } from './rejection.ts'
-import { LARGEST_TOKEN, parseToken } from './token.ts'
+import { MAX_TOKEN, parseToken } from './token.ts'
 import { verifyToken } from './verify.ts'
 
 const RS256 = signerOf('RS256')
@@ -237,10 +237,10 @@ describe('the compact form', () => {
     assert.equal(verdict(`${signed}.${encode(signature(signed, ES256))}`), 'malformed')
   })
 
-  it(`has at most ${LARGEST_TOKEN} characters`, () => {
+  it(`has at most ${MAX_TOKEN} characters`, () => {
     const padded = (length: number) => tokenOf(ES256, { pad: 'x'.repeat(length) })
     let length = 11_000
-    while (padded(length + 1).length <= LARGEST_TOKEN) length++
+    while (padded(length + 1).length <= MAX_TOKEN) length++
     assert.equal(verdict(padded(length)), 'ok')
     assert.equal(verdict(padded(length + 4)), 'too-large')
     assert.equal(verdict('x'.repeat(10_000_000)), 'too-large')

@@ -7,7 +7,7 @@ import { decodeBase64url } from './base64url.ts'
 import { quote, type Rejection, reject } from './rejection.ts'
 
 /** In characters; longer tokens are not parsed. */
-export const LARGEST_TOKEN = 16_384
+export const MAX_TOKEN = 16_384
 
 /** A signed token as sent: nothing in it is trusted yet. */
 export interface CompactJws {
@@ -23,7 +23,7 @@ export interface CompactJws {
  * RFC 7515 §7.1, compact serialization only. `jwk`, `jku`, `x5u` and `x5c` in the header are
  * ignored: a token does not choose the key that verifies it, only which of the configured ones.
  */
-export function parseToken(text: string, largest = LARGEST_TOKEN): CompactJws | Rejection {
+export function parseToken(text: string, largest = MAX_TOKEN): CompactJws | Rejection {
   if (text.length > largest) {
     return reject('too-large', `${text.length} characters exceed the limit of ${largest}`)
   }

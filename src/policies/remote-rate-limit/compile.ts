@@ -13,13 +13,13 @@ import { textOf } from '../value-text.ts'
 import type { Counted, Said, Verdict } from './grpc.ts'
 import type { Descriptor, RemoteRateLimit } from './schema.ts'
 
-type Ask = (exchange: Exchange, counted: readonly Counted[]) => Promise<Verdict>
+type CallService = (exchange: Exchange, counted: readonly Counted[]) => Promise<Verdict>
 
 export function compileRemoteRateLimit(
   [policy]: Attachments<RemoteRateLimit>,
   context: CompileContext,
 ): Part {
-  const ask = compileAsk(policy, context)
+  const ask = compileCall(policy, context)
   const fails = policy.value.failureMode === 'Deny'
   const all = policy.value.descriptors.map((descriptor, index) => ({
     descriptor,
@@ -47,7 +47,7 @@ export function compileRemoteRateLimit(
   }, step)
 }
 
-function compileAsk(policy: ValidPolicy<RemoteRateLimit>, context: CompileContext): Ask {
+function compileCall(policy: ValidPolicy<RemoteRateLimit>, context: CompileContext): CallService {
   const { target, domain, timeout } = policy.value
   const connected = context.connect(target, policy, '2')
   // Loaded only if there is such a policy: loading protobuf takes too long for the request path.
@@ -114,7 +114,7 @@ function wholeNumber(value: unknown): number {
 function tokenLimit(
   exchange: Exchange,
   counted: readonly (Counted & { readonly costAfter: CostAfter })[],
-  ask: Ask,
+  ask: CallService,
   settle: (verdict: Verdict) => Reply | undefined,
 ): UsageLimit {
   const costing = (cost: number, variables?: Variables) =>

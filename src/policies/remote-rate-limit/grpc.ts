@@ -1,5 +1,5 @@
 import { create, toBinary } from '@bufbuild/protobuf'
-import type { Question, ServiceResponse } from '../../exchange/ask.ts'
+import type { ServiceRequest, ServiceResponse } from '../../exchange/service-call.ts'
 import { decode } from '../../protobuf/decode.ts'
 import {
   RateLimitResponse_Code as Code,
@@ -33,7 +33,11 @@ export interface Said {
 }
 
 /** envoy.service.ratelimit.v3.RateLimitRequest as a unary gRPC call. */
-export function limitCall(domain: string, counted: readonly Counted[], timeout: number): Question {
+export function limitCall(
+  domain: string,
+  counted: readonly Counted[],
+  timeout: number,
+): ServiceRequest {
   const [first] = counted
   const isSame = first !== undefined && counted.every(({ cost }) => cost === first.cost)
   // All protocol versions have one number for all descriptors; in it, 0 would count as 1.

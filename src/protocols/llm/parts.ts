@@ -92,15 +92,15 @@ export function members(...names: readonly string[]): ReadonlySet<string> {
 }
 
 /** The max names in the report; clients limit the headers that they read. */
-const MAX_TOLD = 32
-const MAX_TOLD_NAME = 64
+const MAX_REPORTED = 32
+const MAX_REPORTED_NAME = 64
 
 /** Formats names for a header and the log. Clients may choose names with any characters. */
 export function droppedText(names: readonly string[]): string {
-  const told = names.slice(0, MAX_TOLD).map((name) => {
-    const plain = name.slice(0, MAX_TOLD_NAME + 1).replaceAll(/[^\x20-\x7e]|,/g, '?')
-    return plain.length > MAX_TOLD_NAME ? `${plain.slice(0, MAX_TOLD_NAME - 1)}~` : plain
+  const reported = names.slice(0, MAX_REPORTED).map((name) => {
+    const plain = name.slice(0, MAX_REPORTED_NAME + 1).replaceAll(/[^\x20-\x7e]|,/g, '?')
+    return plain.length > MAX_REPORTED_NAME ? `${plain.slice(0, MAX_REPORTED_NAME - 1)}~` : plain
   })
-  const others = names.length - told.length
-  return `${told.join(', ')}${others > 0 ? ` and ${others} more` : ''}`
+  const others = names.length - reported.length
+  return `${reported.join(', ')}${others > 0 ? ` and ${others} more` : ''}`
 }

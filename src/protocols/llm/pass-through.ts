@@ -35,7 +35,7 @@ export function passThrough(
   if (isOther) changes['model'] = model
   // Without it, a stream does not report its usage; the event is removed for clients that did not
   // request it.
-  const hidesUsage = dialect.name === 'completions' && stream && !asksForUsage(body)
+  const hidesUsage = dialect.name === 'completions' && stream && !requestsUsage(body)
   if (hidesUsage) {
     const given = body['stream_options'] ?? {}
     if (!isObject(given)) {
@@ -127,7 +127,7 @@ function editBytes(
   return edited === text ? bytes : Buffer.from(edited)
 }
 
-function asksForUsage(body: Fields): boolean {
+function requestsUsage(body: Fields): boolean {
   return obj(body['stream_options'])['include_usage'] === true
 }
 

@@ -180,7 +180,7 @@ class Call {
     const read = this.#to.readResponse(bytes, this.#maker)
     // An error of the provider is not the client's fault.
     if (!read.ok) {
-      const error = this.#toldBy(bytes) ?? read.error
+      const error = this.#errorInSuccess(bytes) ?? read.error
       return { ok: false, error: { ...error, status: Math.max(500, error.status) } }
     }
     const parts = this.#names.restoreParts(read.value.parts)
@@ -188,7 +188,7 @@ class Call {
   }
 
   /** The error that the provider sent in place of a response, despite a success status. */
-  #toldBy(bytes: Uint8Array): LlmError | undefined {
+  #errorInSuccess(bytes: Uint8Array): LlmError | undefined {
     const error = this.#to.readError(0, () => undefined, bytes)
     return error.message.startsWith('The provider failed with status') ? undefined : error
   }

@@ -18,7 +18,7 @@ import { attributesOf, sentTo } from './sent.ts'
 import { onDone, type Serving } from './serving.ts'
 
 /** The object of a message, by the client's name for it. */
-interface Asked {
+interface Target {
   readonly kind: NameKind
   readonly name: string
   readonly path: JsonPath
@@ -35,68 +35,68 @@ export function serveCall<P>(
   permit?: P,
 ): void {
   const { plan, responder } = serving
-  const asked = askedFor(message, method)
-  if (asked === undefined) {
+  const wanted = targetOf(message, method)
+  if (wanted === undefined) {
     const error = { code: CODES.invalidParams, message: 'Invalid params: name or uri is required' }
     responder.reply(errorReply(200, message.id, error, 'upstream'))
     return
   }
   const { names } = plan
-  const named = names.fromClient(asked.kind, asked.name)
+  const named = names.fromClient(wanted.kind, wanted.name)
   const isOpen = !names.isPrefixed && plan.servers.length > 1
-  if (named === undefined || isOpen || (asked.kind === 'tool' && names.isShortened(asked.name))) {
+  if (named === undefined || isOpen || (wanted.kind === 'tool' && names.isShortened(wanted.name))) {
     // Only the lists show which server offers it.
-    onDone(serving, find(serving, asked), (found) => {
-      if (found === undefined) responder.reply(unknown(message, asked))
-      else decide(serving, message, asked, found, permit)
+    onDone(serving, find(serving, wanted), (found) => {
+      if (found === undefined) responder.reply(unknown(message, wanted))
+      else decide(serving, message, wanted, found, permit)
     })
     return
   }
-  decide(serving, message, asked, named, permit)
+  decide(serving, message, wanted, named, permit)
 }
 
 function decide<P>(
   serving: Serving<P>,
   message: ClientMessage,
-  asked: Asked,
+  wanted: Target,
   named: Named,
   given: P | undefined,
 ): void {
   const { plan, exchange, responder, record } = serving
   record.target = plan.servers[named.server]?.name ?? 'none'
-  if (asked.kind === 'tool') record.tool = named.name
-  const attributes = partAttributes(serving, message, asked.kind, named)
+  if (wanted.kind === 'tool') record.tool = named.name
+  const attributes = partAttributes(serving, message, wanted.kind, named)
   const permit = given ?? plan.rules.decide(exchange, attributes)
-  record.isListed = plan.catalog.knows(asked.kind, named.server, named.name)
+  record.isListed = plan.catalog.knows(wanted.kind, named.server, named.name)
   if (permit === undefined) {
     record.outcome = 'denied'
     const challenge = plan.rules.stepUp(exchange)
-    const denied = challenge === undefined ? unknown(message, asked) : stepUp(message, challenge)
+    const denied = challenge === undefined ? unknown(message, wanted) : stepUp(message, challenge)
     responder.reply(denied)
     return
   }
-  const { kind } = asked
+  const { kind } = wanted
   const pins = kind === 'tool' ? plan.pins[named.server] : undefined
   if (pins !== undefined && !pins.isFresh(named.name)) {
     onDone(serving, isPinned(serving, named, pins, permit), (isSame) => {
       record.isListed = plan.catalog.knows(kind, named.server, named.name)
       if (!isSame) record.outcome = 'denied'
-      if (isSame) sendChecked(serving, message, asked, named, permit)
-      else responder.reply(unknown(message, asked))
+      if (isSame) sendChecked(serving, message, wanted, named, permit)
+      else responder.reply(unknown(message, wanted))
     })
     return
   }
   const isListed = kind === 'tool' || kind === 'prompt'
   if (!plan.rules.isGuarded || !isListed || plan.catalog.knows(kind, named.server, named.name)) {
-    sendChecked(serving, message, asked, named, permit)
+    sendChecked(serving, message, wanted, named, permit)
     return
   }
   // An object that does not exist gets a response in the same words as a denied one.
   onDone(serving, lookUp(serving, kind, named.server, permit), (isKnown) => {
     const isThere = !isKnown || plan.catalog.knows(kind, named.server, named.name)
     record.isListed = isKnown && isThere
-    if (isThere) sendChecked(serving, message, asked, named, permit)
-    else responder.reply(unknown(message, asked))
+    if (isThere) sendChecked(serving, message, wanted, named, permit)
+    else responder.reply(unknown(message, wanted))
   })
 }
 
@@ -148,14 +148,14 @@ function partAttributes<P>(
 function sendChecked<P>(
   serving: Serving<P>,
   message: ClientMessage,
-  asked: Asked,
+  wanted: Target,
   named: Named,
   permit: P,
 ): void {
   const { headers } = serving.exchange.request
-  const [first] = asked.kind === 'tool' ? paramHeaders(headers) : []
+  const [first] = wanted.kind === 'tool' ? paramHeaders(headers) : []
   if (first === undefined) {
-    send(serving, message, asked, named, permit)
+    send(serving, message, wanted, named, permit)
     return
   }
   const { server, name } = named
@@ -168,7 +168,7 @@ function sendChecked<P>(
   })
   onDone(serving, looked, () => {
     const found = isListed ? problem : mismatch(first)
-    if (found === undefined) send(serving, message, asked, named, permit)
+    if (found === undefined) send(serving, message, wanted, named, permit)
     else serving.responder.reply(errorReply(400, message.id, found))
   })
 }
@@ -176,7 +176,7 @@ function sendChecked<P>(
 function send<P>(
   serving: Serving<P>,
   message: ClientMessage,
-  asked: Asked,
+  wanted: Target,
   named: Named,
   permit: P,
 ): void {
@@ -189,7 +189,7 @@ function send<P>(
     return
   }
   const renamed: Replacements =
-    named.name === asked.name ? [] : [[asked.path, JSON.stringify(named.name)]]
+    named.name === wanted.name ? [] : [[wanted.path, JSON.stringify(named.name)]]
   const others = withoutConsent(message)
   const inputResponses: Replacements =
     others === undefined ? [] : [[['params', 'inputResponses'], others]]
@@ -260,7 +260,7 @@ class RequestStates<P> {
 }
 
 /** Returns undefined if the object of the message cannot be determined. */
-function askedFor(message: ClientMessage, { part, name }: PartMethod): Asked | undefined {
+function targetOf(message: ClientMessage, { part, name }: PartMethod): Target | undefined {
   const { params } = message
   if (name !== 'ref') {
     const value = params[name]
@@ -279,7 +279,7 @@ function askedFor(message: ClientMessage, { part, name }: PartMethod): Asked | u
 }
 
 /** The same reply for an object that does not exist and one that is denied. */
-function unknown({ id }: ClientMessage, { kind, name }: Asked) {
+function unknown({ id }: ClientMessage, { kind, name }: Target) {
   const error =
     kind === 'resource'
       ? { code: CODES.resourceNotFound, message: 'Resource not found', data: { uri: name } }
@@ -299,9 +299,9 @@ function stepUp({ id }: ClientMessage, challenge: string) {
 }
 
 /** Searches the servers' lists for the one that offers it. */
-async function find<P>(serving: Serving<P>, asked: Asked): Promise<Named | undefined> {
+async function find<P>(serving: Serving<P>, wanted: Target): Promise<Named | undefined> {
   const { plan, exchange, sendings } = serving
-  const { kind, name } = asked
+  const { kind, name } = wanted
   const { names, catalog, servers } = plan
   const known = () => {
     if (names.isPrefixed) {

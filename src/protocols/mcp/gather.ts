@@ -284,7 +284,7 @@ function isUnsupported(collected: Collected): boolean {
 }
 
 /** Sends one message to all servers; the client receives 202, or a result for a request. */
-export function tellAll<P>(serving: Serving<P>, message: ClientMessage, permit: P): void {
+export function broadcast<P>(serving: Serving<P>, message: ClientMessage, permit: P): void {
   const { plan, exchange, responder, sendings } = serving
   if (message.kind === 'request') {
     onDone(serving, gather(serving, message, permit, offering(serving)), (gathered) => {

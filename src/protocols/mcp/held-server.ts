@@ -157,7 +157,7 @@ export class HeldMcpServer<P> implements McpServer<P> {
       session.release(initialized, exchange)
       return true
     }
-    session.send(request, exchange, { ...NOBODY, received }, undefined)
+    session.send(request, exchange, { ...IGNORE_EVENTS, received }, undefined)
     // Later messages wait until the server knows the client.
     session.hold()
     return session
@@ -184,7 +184,7 @@ export class HeldMcpServer<P> implements McpServer<P> {
   }
 }
 
-const NOBODY: ServerEvents = { began() {}, received: () => true, ended() {}, failed() {} }
+const IGNORE_EVENTS: ServerEvents = { began() {}, received: () => true, ended() {}, failed() {} }
 
 /** A channel belongs to a session: clients of a revision without sessions must use another one. */
 function unsupportedVersion({ id, version = '' }: SentMessage): ServerFailure {

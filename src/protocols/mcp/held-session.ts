@@ -40,7 +40,7 @@ export class HeldSession {
   /** Messages that wait until the session has begun again; undefined if none have to wait. */
   #waiting: (readonly [text: string, exchange: Exchange])[] | undefined
   /** The newest messages that had no receiver. */
-  #unheard: string[] = []
+  #undelivered: string[] = []
   #isOver = false
 
   constructor(channel: Channel) {
@@ -115,7 +115,7 @@ export class HeldSession {
   listen(events: ServerEvents): Sending {
     this.#listeners.add(events)
     events.began('stream', undefined)
-    for (const text of this.#unheard.splice(0)) events.received({ text, block: EVENT })
+    for (const text of this.#undelivered.splice(0)) events.received({ text, block: EVENT })
     return { stop: () => void this.#listeners.delete(events), resume() {} }
   }
 
@@ -125,7 +125,7 @@ export class HeldSession {
     const message = readServerMessage(text)
     try {
       if (message.kind === 'response') this.#respond(message)
-      else if (message.kind !== 'unknown') this.#tell(message)
+      else if (message.kind !== 'unknown') this.#dispatch(message)
     } catch {
       // A message that cannot be forwarded ends the session: later ones could depend on it.
       this.close()
@@ -145,7 +145,7 @@ export class HeldSession {
     })
   }
 
-  #tell(message: ServerMessage): void {
+  #dispatch(message: ServerMessage): void {
     const { text } = message
     const pending = this.#receiverOf(message)
     if (pending !== undefined) {
@@ -156,7 +156,7 @@ export class HeldSession {
     }
     const [listener] = this.#listeners
     if (listener !== undefined) listener.received({ text, block: EVENT })
-    else if (this.#unheard.push(text) > MAX_UNHEARD) this.#unheard.shift()
+    else if (this.#undelivered.push(text) > MAX_UNDELIVERED) this.#undelivered.shift()
   }
 
   #receiverOf({ method, members }: ServerMessage): Pending | undefined {
@@ -197,7 +197,7 @@ function guarded(events: ServerEvents, work: () => void): void {
   }
 }
 
-const MAX_UNHEARD = 64
+const MAX_UNDELIVERED = 64
 const MAX_WAITING = 64
 
 interface ProgressParams {

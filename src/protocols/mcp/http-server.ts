@@ -83,7 +83,7 @@ export class HttpMcpServer<P> implements McpServer<P> {
 
   end(_: P, exchange: Exchange, session: ServerSession, version: string | undefined): void {
     if (session.id === undefined) return
-    this.#call(exchange, 'DELETE', sessionHeaders(session.id, version), NO_BODY, NOBODY)
+    this.#call(exchange, 'DELETE', sessionHeaders(session.id, version), NO_BODY, IGNORE_EVENTS)
   }
 
   #call(
@@ -123,7 +123,7 @@ function sessionHeaders(id: string | undefined, version: string | undefined): re
   ]
 }
 
-const NOBODY: ServerEvents = { began() {}, received: () => true, ended() {}, failed() {} }
+const IGNORE_EVENTS: ServerEvents = { began() {}, received: () => true, ended() {}, failed() {} }
 
 /** Headers of an error response that clients act on. */
 const KEPT_HEADERS: ReadonlySet<string> = new Set(['www-authenticate', 'retry-after', 'allow'])

@@ -1,6 +1,6 @@
 import { serveCall } from './calls.ts'
 import { CODES, errorReply, jsonReply } from './errors.ts'
-import { gatherHandshake, gatherList, tellAll } from './gather.ts'
+import { broadcast, gatherHandshake, gatherList } from './gather.ts'
 import { claimedVersion } from './header-check.ts'
 import { listenForChanges } from './listen.ts'
 import type { ClientMessage } from './message.ts'
@@ -14,7 +14,7 @@ import type { Serving } from './serving.ts'
 /** Serves one message of a client. */
 export function serveMessage<P>(serving: Serving<P>, message: ClientMessage): void {
   if (message.kind === 'request') serveRequest(serving, message)
-  else tellServers(serving, message)
+  else notifyServers(serving, message)
 }
 
 function serveRequest<P>(serving: Serving<P>, message: ClientMessage): void {
@@ -52,7 +52,7 @@ function serveRequest<P>(serving: Serving<P>, message: ClientMessage): void {
   }
   if (plan.servers.length === 1) forwardTo(serving, message, 0, permit)
   else if (method?.kind === 'ping') responder.reply(resultReply(message.id, '{}'))
-  else if (method?.kind === 'all') tellAll(serving, message, permit)
+  else if (method?.kind === 'all') broadcast(serving, message, permit)
   else responder.reply(unknownMethod(message))
 }
 
@@ -87,7 +87,7 @@ function deniedReply({ id }: ClientMessage) {
 }
 
 /** Forwards notifications, and responses to requests of servers. */
-function tellServers<P>(serving: Serving<P>, message: ClientMessage): void {
+function notifyServers<P>(serving: Serving<P>, message: ClientMessage): void {
   const { plan, exchange, responder } = serving
   const permit = plan.rules.admit(exchange, attributesOf(serving, message.method || 'response'))
   if (permit === undefined) {
@@ -99,7 +99,7 @@ function tellServers<P>(serving: Serving<P>, message: ClientMessage): void {
     return
   }
   const back = backTo(message)
-  if (back === undefined) tellAll(serving, message, permit)
+  if (back === undefined) broadcast(serving, message, permit)
   else if (back.server >= plan.servers.length) responder.reply(ACCEPTED)
   else forwardTo(serving, { ...message, text: back.text }, back.server, permit)
 }

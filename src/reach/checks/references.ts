@@ -20,7 +20,7 @@ export function resolveBackends(draft: Draft, report: Report): Draft {
     const { backend: name, place } = reference
     const known = byName.get(name)
     if (known !== undefined) {
-      checkAskable(report, reference, known)
+      checkCallable(report, reference, known)
       continue
     }
     const said = place.diagnose({
@@ -38,7 +38,11 @@ export function resolveBackends(draft: Draft, report: Report): Draft {
   return { ...draft, backends: [...draft.backends, ...missing.values()] }
 }
 
-function checkAskable(report: Report, { place, isRouted }: BackendReference, known: Backend): void {
+function checkCallable(
+  report: Report,
+  { place, isRouted }: BackendReference,
+  known: Backend,
+): void {
   const { name, kind } = known
   if (isRouted || (kind !== 'ai' && kind !== 'mcp')) return
   const said = place.diagnose({

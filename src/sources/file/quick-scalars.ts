@@ -38,8 +38,8 @@ const BRACKET = 91
 const CLOSED_BRACKET = 93
 const BRACE = 123
 const CLOSED_BRACE = 125
-const DEEPEST = 100
-const LONGEST_KEY = 1000
+const MAX_DEPTH = 100
+const MAX_KEY = 1000
 
 /** Characters that cannot begin a plain scalar; `-`, `?` and `:` can if something follows them. */
 const INDICATORS = new Set([...',[]{}#&*!|>\'"%@`'].map((char) => char.charCodeAt(0)))
@@ -53,14 +53,14 @@ export function readKey(cursor: Cursor): Key | undefined {
     const keyEnd = cursor.at
     skipSpaces(cursor)
     const isKey = text.charCodeAt(cursor.at) === COLON && isBreak(text.charCodeAt(cursor.at + 1))
-    if (!isKey || keyEnd - keyStart > LONGEST_KEY) return undefined
+    if (!isKey || keyEnd - keyStart > MAX_KEY) return undefined
     cursor.at++
     return { key: quoted.value as string, keyStart, keyEnd }
   }
   const keyEnd = plainEnd(cursor, false)
   if (keyEnd === -1 || text.charCodeAt(cursor.stop) !== COLON) return undefined
   const key = text.slice(keyStart, keyEnd)
-  if (key.length > LONGEST_KEY || key === '<<' || resolvePlain(key) === null) return undefined
+  if (key.length > MAX_KEY || key === '<<' || resolvePlain(key) === null) return undefined
   cursor.at = cursor.stop + 1
   return { key, keyStart, keyEnd }
 }
@@ -169,7 +169,7 @@ function unescaped(body: string): string | undefined {
 
 /** Reads `{…}` or `[…]`, across any number of lines. */
 export function readFlow(cursor: Cursor, indent: number): Node | undefined {
-  if (++cursor.depth > DEEPEST) return undefined
+  if (++cursor.depth > MAX_DEPTH) return undefined
   const outer = cursor.flowIndent
   cursor.flowIndent = Math.max(outer, indent)
   const isMapping = cursor.text.charCodeAt(cursor.at) === BRACE
@@ -224,14 +224,14 @@ function readFlowKey(cursor: Cursor): Key | undefined {
     if (keyEnd === -1 || text.charCodeAt(cursor.stop) !== COLON) return undefined
     const key = text.slice(keyStart, keyEnd)
     if (key === '' || key === '<<' || resolvePlain(key) === null) return undefined
-    if (key.length > LONGEST_KEY || !isBreak(text.charCodeAt(cursor.stop + 1))) return undefined
+    if (key.length > MAX_KEY || !isBreak(text.charCodeAt(cursor.stop + 1))) return undefined
     cursor.at = cursor.stop + 1
     return { key, keyStart, keyEnd }
   }
   const keyEnd = cursor.at
   // JSON does not require a space after the colon.
   skipSpaces(cursor)
-  if (text.charCodeAt(cursor.at) !== COLON || keyEnd - keyStart > LONGEST_KEY) return undefined
+  if (text.charCodeAt(cursor.at) !== COLON || keyEnd - keyStart > MAX_KEY) return undefined
   cursor.at++
   return { key: quoted.value as string, keyStart, keyEnd }
 }

@@ -104,7 +104,7 @@ const HASH = 35
 const DASH = 45
 const BRACKET = 91
 const BRACE = 123
-const DEEPEST = 100
+const MAX_DEPTH = 100
 
 /** Reads a list or mapping indented further than `parent`; the cursor is on its first line. */
 function readBlock(
@@ -113,7 +113,7 @@ function readBlock(
   lists?: Map<string, ItemPlaces>,
 ): Node | undefined {
   const { indent } = cursor
-  if (indent <= parent || ++cursor.depth > DEEPEST) return undefined
+  if (indent <= parent || ++cursor.depth > MAX_DEPTH) return undefined
   const node = isDash(cursor) ? readList(cursor, indent) : readMapping(cursor, indent, lists)
   cursor.depth--
   return node

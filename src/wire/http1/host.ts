@@ -11,10 +11,10 @@ const AUTHORITY =
   /^([a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]*:[0-9a-f:.]*\])(\.?)(?::([1-9][0-9]{0,4}))?$/i
 
 /** Longer than any name of RFC 1035 with its port. */
-const LONGEST = 262
+const MAX_LENGTH = 262
 
 export function parseAuthority(text: string): Authority | undefined {
-  if (text.length > LONGEST) return undefined
+  if (text.length > MAX_LENGTH) return undefined
   const found = AUTHORITY.exec(text)
   if (found === null) return undefined
   const [, host = '', dot = '', port = '0'] = found

@@ -42,7 +42,7 @@ export function beginRequestLine(line: RequestLine): void {
   line.at = 0
 }
 
-const LONGEST_METHOD = 32
+const MAX_METHOD = 32
 
 /** Returns the offset after the line, 0 if more bytes are needed, or a rejection. */
 export function readRequestLine(
@@ -50,7 +50,7 @@ export function readRequestLine(
   bytes: Buffer,
   start: number,
   end: number,
-  longestTarget: number,
+  maxTarget: number,
 ): number {
   let at = start + line.at
   if (line.phase === AT_START) {
@@ -68,7 +68,7 @@ export function readRequestLine(
   if (line.phase === IN_METHOD) {
     const from = start + line.method
     while (at < end && IS_METHOD[bytes[at] as number] === 1) at++
-    if (at - from > LONGEST_METHOD) return reject('bad-method')
+    if (at - from > MAX_METHOD) return reject('bad-method')
     if (at === end) return pause(line, at - start)
     if (bytes[at] !== SPACE) return rejectMethod(bytes[at] as number)
     if (at === from) return reject('bad-request-line')
@@ -84,7 +84,7 @@ export function readRequestLine(
       if (at < end && bytes[at] === QUESTION) line.query = at - start
     }
     while (at < end && IS_TARGET[bytes[at] as number] === 1) at++
-    if (at - from > longestTarget) return reject('target-too-long')
+    if (at - from > maxTarget) return reject('target-too-long')
     if (at === end) return pause(line, at - start)
     if (bytes[at] !== SPACE) {
       return rejectText(bytes[at] as number, bytes[at] === CR ? 'bad-request-line' : 'bad-target')

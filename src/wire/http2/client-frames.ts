@@ -18,7 +18,7 @@ import { PeerSettings } from './peer-settings.ts'
 import {
   FRAME_HEAD,
   INTERNAL_ERROR,
-  LARGEST_STREAM,
+  MAX_STREAM,
   PROTOCOL_ERROR,
   STREAM_CLOSED,
 } from './protocol.ts'
@@ -41,13 +41,13 @@ export abstract class ClientFrames
   protected readonly reader: FrameReader
   protected readonly reads: LentReads | undefined
   /** Whether part of a response arrived since this was last set to false. */
-  protected hasHeardMessage = false
+  protected hasReceivedMessage = false
   /** The last stream that the upstream may have processed, if it sent GOAWAY. */
-  #lastSeen: number = LARGEST_STREAM
+  #lastSeen: number = MAX_STREAM
   #next = 1
   protected readonly pool: StreamPool<ClientStream> = new StreamPool()
   readonly #heads: ResponseHead[] = []
-  readonly #told: ClientStream[] = []
+  readonly #scheduleCaughtUp: ClientStream[] = []
   /** Receivers of bytes that they may still need. */
   readonly #borrowers = new Set<ResponseEvents>()
 
@@ -80,7 +80,7 @@ export abstract class ClientFrames
 
   /** Whether all stream IDs are used up. */
   protected get isSpent(): boolean {
-    return this.#next > LARGEST_STREAM
+    return this.#next > MAX_STREAM
   }
 
   begin(stream: ClientStream): boolean {
@@ -102,10 +102,10 @@ export abstract class ClientFrames
     if (this.#heads.length < MAX_HEADS) this.#heads.push(head)
   }
 
-  told(stream: ClientStream): void {
-    if (stream.isTold) return
-    stream.isTold = true
-    this.#told.push(stream)
+  scheduleCaughtUp(stream: ClientStream): void {
+    if (stream.isCaughtUpDue) return
+    stream.isCaughtUpDue = true
+    this.#scheduleCaughtUp.push(stream)
   }
 
   lent(events: ResponseEvents): void {
@@ -125,7 +125,7 @@ export abstract class ClientFrames
 
   receive(bytes: Buffer, from = 0, to: number = bytes.length): void {
     if (this.isOver) return
-    this.heard()
+    this.received()
     try {
       this.reader.read(keepable(bytes, from, to))
     } catch (error) {
@@ -133,17 +133,17 @@ export abstract class ClientFrames
       this.destroy('error')
       throw error
     }
-    const told = this.#told
-    for (let i = 0; i < told.length; i++) {
-      const stream = told[i] as ClientStream
-      stream.isTold = false
+    const scheduleCaughtUp = this.#scheduleCaughtUp
+    for (let i = 0; i < scheduleCaughtUp.length; i++) {
+      const stream = scheduleCaughtUp[i] as ClientStream
+      stream.isCaughtUpDue = false
       stream.caughtUp()
     }
-    told.length = 0
+    scheduleCaughtUp.length = 0
     this.pool.settle()
   }
 
-  protected abstract heard(): void
+  protected abstract received(): void
 
   isIdle(id: number): boolean {
     return id >= this.#next || id % 2 === 0
@@ -172,12 +172,12 @@ export abstract class ClientFrames
   }
 
   override beginData(id: number, length: number, padding: number, ends: boolean): boolean {
-    this.hasHeardMessage = true
+    this.hasReceivedMessage = true
     return super.beginData(id, length, padding, ends)
   }
 
   protected onBlock(stream: ClientStream, fields: FieldBlock, endsStream: boolean): void {
-    this.hasHeardMessage = true
+    this.hasReceivedMessage = true
     if (stream.hasEnded) {
       this.failStream(stream.id, STREAM_CLOSED)
       return

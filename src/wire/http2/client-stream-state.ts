@@ -20,7 +20,7 @@ export abstract class ClientStreamState {
   hasEnded = false
   isSent = false
   /** Whether its `caughtUp` is scheduled to be called. */
-  isTold = false
+  isCaughtUpDue = false
   protected events: ResponseEvents | undefined = undefined
   protected method = ''
   protected head: ResponseHead | undefined = undefined
@@ -53,7 +53,7 @@ export abstract class ClientStreamState {
     this.window = 0
     this.hasEnded = false
     this.isSent = false
-    this.isTold = false
+    this.isCaughtUpDue = false
     this.events = undefined
     this.method = ''
     this.head = undefined

@@ -295,7 +295,7 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
     this.isResponding = true
     events.response(head)
     if (endsStream) this.ended()
-    else if (this.events !== undefined) this.#home.told(this)
+    else if (this.events !== undefined) this.#home.scheduleCaughtUp(this)
   }
 
   #onTrailers(block: FieldBlock, endsStream: boolean): void {
@@ -317,7 +317,7 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
     this.returned += length
     if (!takesMore) this.isPaused = true
     else this.#returnWindow()
-    this.#home.told(this)
+    this.#home.scheduleCaughtUp(this)
   }
 
   /** Frames may have one byte each, so they are joined. */

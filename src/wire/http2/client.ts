@@ -54,7 +54,7 @@ export class ClientSession extends ClientFrames implements Timed {
   /** The reason for streams in progress: a broken connection resets them all. */
   #word = 'reset'
   #idleSince: number = this.#openedAt
-  #heardAt: number = this.#openedAt
+  #receivedAt: number = this.#openedAt
   #pingedAt = 0
   /** When the last PING was sent, acknowledged or not. */
   #lastPingAt = Number.NEGATIVE_INFINITY
@@ -199,8 +199,8 @@ export class ClientSession extends ClientFrames implements Timed {
     return NO_ERROR
   }
 
-  protected heard(): void {
-    this.#heardAt = performance.now()
+  protected received(): void {
+    this.#receivedAt = performance.now()
   }
 
   protected calm(what: Flood): void {
@@ -237,11 +237,11 @@ export class ClientSession extends ClientFrames implements Timed {
   #checkAlive(now: number): void {
     const { pingInterval, pingTimeout, minPingInterval } = this.#options
     if (this.#pingedAt > 0) {
-      if (this.#heardAt > this.#pingedAt) this.#pingedAt = 0
+      if (this.#receivedAt > this.#pingedAt) this.#pingedAt = 0
       else if (now - this.#pingedAt > pingTimeout) this.destroy('ping-timeout')
-    } else if (now - this.#heardAt > pingInterval) {
-      if (!this.hasHeardMessage && now - this.#lastPingAt < minPingInterval) return
-      this.hasHeardMessage = false
+    } else if (now - this.#receivedAt > pingInterval) {
+      if (!this.hasReceivedMessage && now - this.#lastPingAt < minPingInterval) return
+      this.hasReceivedMessage = false
       this.#lastPingAt = now
       this.#pingedAt = now
       this.output.frames.ping(ALIVE, 0, false)

@@ -23,7 +23,7 @@ import {
   FLOW_CONTROL_ERROR,
   FRAME_HEAD,
   HEADERS,
-  LARGEST_WINDOW,
+  MAX_WINDOW,
   NO_ERROR,
   PROTOCOL_ERROR,
   SETTINGS,
@@ -276,7 +276,7 @@ export abstract class ConnectionFrames<Stream extends WireStream>
     this.output.encoder.limitTable(this.peer.tableSize)
     for (const { out } of this.streams.values()) {
       out.window += growth
-      if (out.window > LARGEST_WINDOW) return FLOW_CONTROL_ERROR
+      if (out.window > MAX_WINDOW) return FLOW_CONTROL_ERROR
     }
     this.output.frames.acknowledgeSettings()
     this.output.schedule()
@@ -306,7 +306,7 @@ export abstract class ConnectionFrames<Stream extends WireStream>
     const out = this.streams.get(id)?.out
     if (out === undefined) return true
     out.window += byteCount
-    if (out.window > LARGEST_WINDOW) return false
+    if (out.window > MAX_WINDOW) return false
     this.output.pumpOne(out)
     return true
   }

@@ -7,7 +7,7 @@ import { FrameOutput } from './frame-output.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
 import type { PeerSettings } from './peer-settings.ts'
 import { inOrder } from './priority.ts'
-import { DEFAULT_WINDOW, LARGEST_WINDOW } from './protocol.ts'
+import { DEFAULT_WINDOW, MAX_WINDOW } from './protocol.ts'
 import type { SharedOutput, StreamOutput } from './stream-output.ts'
 
 /** Every so many rounds, the streams that waited longest come first, regardless of priority. */
@@ -85,7 +85,7 @@ export class ConnectionOutput implements SharedOutput {
   /** The peer extended the connection window; returns false if it is too large. */
   grow(bytes: number): boolean {
     this.window += bytes
-    if (this.window > LARGEST_WINDOW) return false
+    if (this.window > MAX_WINDOW) return false
     this.pump()
     return true
   }

@@ -4,8 +4,8 @@ import {
   FLOW_CONTROL_ERROR,
   FRAME_SIZE_ERROR,
   GOAWAY,
-  LARGEST_STREAM,
-  LARGEST_WINDOW,
+  MAX_STREAM,
+  MAX_WINDOW,
   NO_ERROR,
   PING,
   PRIORITY,
@@ -81,7 +81,7 @@ export function readControlFrame(
     case GOAWAY:
       if (id !== 0) return PROTOCOL_ERROR
       if (length < 8) return FRAME_SIZE_ERROR
-      events.wentAway(bytes.readUInt32BE(from) & LARGEST_STREAM, bytes.readUInt32BE(from + 4))
+      events.wentAway(bytes.readUInt32BE(from) & MAX_STREAM, bytes.readUInt32BE(from + 4))
       return NO_ERROR
     case WINDOW_UPDATE:
       return length === 4 ? readWindowUpdate(events, id, bytes, from) : FRAME_SIZE_ERROR
@@ -90,7 +90,7 @@ export function readControlFrame(
       if (length < 4) return FRAME_SIZE_ERROR
       events.wished()
       return events.prioritized(
-        bytes.readUInt32BE(from) & LARGEST_STREAM,
+        bytes.readUInt32BE(from) & MAX_STREAM,
         bytes.toString('latin1', from + 4, end),
       )
     default:
@@ -134,7 +134,7 @@ function readSettings(
 }
 
 function readWindowUpdate(events: ControlEvents, id: number, bytes: Buffer, from: number): number {
-  const byteCount = bytes.readUInt32BE(from) & LARGEST_WINDOW
+  const byteCount = bytes.readUInt32BE(from) & MAX_WINDOW
   if (id === 0) {
     if (byteCount === 0) return PROTOCOL_ERROR
     return events.grew(0, byteCount) ? NO_ERROR : FLOW_CONTROL_ERROR

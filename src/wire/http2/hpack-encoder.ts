@@ -52,7 +52,7 @@ const HTTP = 6
 const HTTPS = 7
 
 /** Larger fields would evict too many others; larger blocks are not worth caching. */
-const LARGEST_KEPT = TABLE_SIZE / 8
+const MAX_KEPT = TABLE_SIZE / 8
 
 /** A block that inserted nothing into the table, and the input that it was encoded from. */
 class KeptBlock {
@@ -63,7 +63,7 @@ class KeptBlock {
   /** The value of `inserted` when the block was encoded. */
   inserted = 0
   size = 0
-  readonly bytes: Buffer = Buffer.allocUnsafeSlow(LARGEST_KEPT)
+  readonly bytes: Buffer = Buffer.allocUnsafeSlow(MAX_KEPT)
 }
 
 /** Encodes the header blocks of one direction of one connection, in order. */
@@ -83,7 +83,7 @@ export class HpackEncoder {
   #size = 0
   #limit = TABLE_SIZE
   /** The smallest limit not yet announced to the peer, or -1. */
-  #untold = -1
+  #pendingLimit = -1
   #lastPath = ''
   #kept: KeptBlock | undefined = undefined
   readonly #codes: boolean
@@ -104,18 +104,18 @@ export class HpackEncoder {
     if (limit === this.#limit) return
     this.#limit = limit
     this.#kept = undefined
-    this.#untold = this.#untold < 0 ? limit : Math.min(this.#untold, limit)
+    this.#pendingLimit = this.#pendingLimit < 0 ? limit : Math.min(this.#pendingLimit, limit)
     this.#evict(limit)
   }
 
   begin(): void {
     this.bytes = shared
     this.length = 0
-    if (this.#untold < 0) return
+    if (this.#pendingLimit < 0) return
     // §4.2: the smallest size first, since it is what emptied the table.
-    if (this.#untold < this.#limit) this.#integer(0x20, 5, this.#untold)
+    if (this.#pendingLimit < this.#limit) this.#integer(0x20, 5, this.#pendingLimit)
     this.#integer(0x20, 5, this.#limit)
-    this.#untold = -1
+    this.#pendingLimit = -1
   }
 
   /**
@@ -139,7 +139,7 @@ export class HpackEncoder {
    * inserts into the table are encoded differently the next time.
    */
   keep(text: string, dropped: NameSet, status: number, length: number, inserted: number): void {
-    if (inserted !== this.#inserted || this.length > LARGEST_KEPT) return
+    if (inserted !== this.#inserted || this.length > MAX_KEPT) return
     this.#kept ??= new KeptBlock()
     const kept = this.#kept
     kept.text = text
@@ -207,7 +207,7 @@ export class HpackEncoder {
 
   #literal(line: string, name: string, value: string, isLike = !UNLIKE.has(name)): void {
     const size = name.length + value.length + FIELD_OVERHEAD
-    const isKept = isLike && size <= Math.min(LARGEST_KEPT, this.#limit)
+    const isKept = isLike && size <= Math.min(MAX_KEPT, this.#limit)
     const index = indexOfName(name)
     // Reserves room for the literal form, which is the longest.
     this.#reserve(name.length + value.length + 16)

@@ -27,13 +27,13 @@ const LENGTHS: readonly number[] = [
   30,
 ]
 const END_OF_TEXT = 256
-const LONGEST = 30
+const MAX_LENGTH = 30
 
 const LENGTH_OF: Uint8Array = Uint8Array.from(LENGTHS.slice(0, END_OF_TEXT))
 const CODE_OF: Uint32Array = new Uint32Array(END_OF_TEXT)
 
 const NODE = 0xff
-const HAS_OCTET = 0x100
+const HAS_BYTE = 0x100
 const FAILS = 0x200
 /** At most seven bits since the last byte, all ones: the string may end here (§5.2). */
 const MAY_END = 0x400
@@ -50,7 +50,7 @@ function makeSteps(): Uint32Array {
   const depths = [0]
   const areOnes = [true]
   let code = 0
-  for (let length = 1; length <= LONGEST; length++) {
+  for (let length = 1; length <= MAX_LENGTH; length++) {
     code *= 2
     for (let byte = 0; byte <= END_OF_TEXT; byte++) {
       if (LENGTHS[byte] !== length) continue
@@ -81,7 +81,7 @@ function makeSteps(): Uint32Array {
         const child = children[node * 2 + ((bits >>> bit) & 1)] as number
         if (child >= 0) node = child
         else {
-          step |= child === -1 - END_OF_TEXT ? FAILS : HAS_OCTET | ((-1 - child) << 16)
+          step |= child === -1 - END_OF_TEXT ? FAILS : HAS_BYTE | ((-1 - child) << 16)
           node = 0
         }
       }
@@ -107,10 +107,10 @@ export function decodeHuffman(
   for (let i = from; i < end; i++) {
     const byte = bytes[i] as number
     step = STEPS[((step & NODE) << 4) | (byte >> 4)] as number
-    if ((step & HAS_OCTET) !== 0) out[at++] = step >>> 16
+    if ((step & HAS_BYTE) !== 0) out[at++] = step >>> 16
     if ((step & FAILS) !== 0) return -1
     step = STEPS[((step & NODE) << 4) | (byte & 15)] as number
-    if ((step & HAS_OCTET) !== 0) out[at++] = step >>> 16
+    if ((step & HAS_BYTE) !== 0) out[at++] = step >>> 16
     if ((step & FAILS) !== 0) return -1
   }
   return (step & MAY_END) === 0 ? -1 : at

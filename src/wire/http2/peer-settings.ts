@@ -6,21 +6,21 @@ import {
   FRAME_SIZE_ERROR,
   HEADER_TABLE_SIZE,
   INITIAL_WINDOW_SIZE,
-  LARGEST_FRAME,
-  LARGEST_WINDOW,
   MAX_CONCURRENT_STREAMS,
+  MAX_FRAME,
   MAX_FRAME_SIZE,
+  MAX_WINDOW,
+  MIN_FRAME,
   NO_ERROR,
   NO_RFC7540_PRIORITIES,
   PROTOCOL_ERROR,
-  SMALLEST_FRAME,
 } from './protocol.ts'
 
 /** The settings that the peer announced (RFC 9113 §6.5.2). */
 export class PeerSettings {
   tableSize = 4_096
   window = DEFAULT_WINDOW
-  frame = SMALLEST_FRAME
+  frame = MIN_FRAME
   /** Max concurrent streams that it accepts. */
   streams = Number.POSITIVE_INFINITY
   /** RFC 8441 §3: whether it supports extended CONNECT. */
@@ -44,10 +44,10 @@ export class PeerSettings {
   #set(id: number, value: number): number {
     if (id === HEADER_TABLE_SIZE) this.tableSize = value
     else if (id === INITIAL_WINDOW_SIZE) {
-      if (value > LARGEST_WINDOW) return FLOW_CONTROL_ERROR
+      if (value > MAX_WINDOW) return FLOW_CONTROL_ERROR
       this.window = value
     } else if (id === MAX_FRAME_SIZE) {
-      if (value < SMALLEST_FRAME || value > LARGEST_FRAME) return PROTOCOL_ERROR
+      if (value < MIN_FRAME || value > MAX_FRAME) return PROTOCOL_ERROR
       this.frame = value
     } else if (id === MAX_CONCURRENT_STREAMS) this.streams = value
     else if (id === ENABLE_CONNECT_PROTOCOL) {

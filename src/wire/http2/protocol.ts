@@ -46,7 +46,7 @@ export const NO_RFC7540_PRIORITIES = 9
 export const FRAME_HEAD = 9
 /** The initial values of both sides, until they announce others. */
 export const DEFAULT_WINDOW = 65_535
-export const SMALLEST_FRAME = 16_384
-export const LARGEST_FRAME = 16_777_215
-export const LARGEST_WINDOW = 0x7fffffff
-export const LARGEST_STREAM = 0x7fffffff
+export const MIN_FRAME = 16_384
+export const MAX_FRAME = 16_777_215
+export const MAX_WINDOW = 0x7fffffff
+export const MAX_STREAM = 0x7fffffff

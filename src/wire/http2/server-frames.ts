@@ -15,7 +15,7 @@ import {
   FLOW_CONTROL_ERROR,
   FRAME_HEAD,
   INTERNAL_ERROR,
-  LARGEST_STREAM,
+  MAX_STREAM,
   NO_ERROR,
   PROTOCOL_ERROR,
   REFUSED_STREAM,
@@ -55,7 +55,7 @@ export abstract class ServerFrames
   protected readonly events: DownstreamEvents
   /** The last stream that the client opened, and the last one that will be served. */
   protected last = 0
-  protected lastServed: number = LARGEST_STREAM
+  protected lastServed: number = MAX_STREAM
   /** Undefined if bytes arrive as events, in their own memory. */
   protected readonly reads: LentReads | undefined
   /** Streams with their heads. */

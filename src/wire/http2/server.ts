@@ -22,10 +22,10 @@ import {
   ENABLE_CONNECT_PROTOCOL,
   ENHANCE_YOUR_CALM,
   INITIAL_WINDOW_SIZE,
-  LARGEST_STREAM,
   MAX_CONCURRENT_STREAMS,
   MAX_FRAME_SIZE,
   MAX_HEADER_LIST_SIZE,
+  MAX_STREAM,
   NO_ERROR,
   NO_RFC7540_PRIORITIES,
   PROTOCOL_ERROR,
@@ -52,7 +52,7 @@ export class ServerSession extends ServerFrames implements Timed {
   readonly #receive: (bytes: Buffer) => void
   readonly #openedAt = performance.now()
   #idleSince = this.#openedAt
-  #heardAt = this.#openedAt
+  #receivedAt = this.#openedAt
   #pingedAt = 0
   /** When the gateway stopped reading because the client does not read, or 0. */
   #pausedAt = 0
@@ -116,7 +116,7 @@ export class ServerSession extends ServerFrames implements Timed {
     if (this.isOver || this.#leavingSince > 0) return
     this.#leavingSince = performance.now()
     const { frames } = this.output
-    frames.goaway(LARGEST_STREAM, NO_ERROR)
+    frames.goaway(MAX_STREAM, NO_ERROR)
     frames.ping(LEAVING, 0, false)
     this.output.schedule()
   }
@@ -182,7 +182,7 @@ export class ServerSession extends ServerFrames implements Timed {
 
   #read(bytes: Buffer): void {
     if (this.isOver) return
-    this.#heardAt = performance.now()
+    this.#receivedAt = performance.now()
     let rest = bytes
     if (this.#prefaced < PREFACE.length) {
       const length = Math.min(bytes.length, PREFACE.length - this.#prefaced)
@@ -195,7 +195,7 @@ export class ServerSession extends ServerFrames implements Timed {
     }
     if (rest.length > 0) this.#reader.read(rest)
     if (this.#isCrowded && !this.isOver) {
-      this.#pausedAt = this.#heardAt
+      this.#pausedAt = this.#receivedAt
       this.socket.pause()
     }
   }
@@ -208,7 +208,7 @@ export class ServerSession extends ServerFrames implements Timed {
   #onDrain(): void {
     if (this.#pausedAt > 0) {
       this.#pausedAt = 0
-      this.#heardAt = performance.now()
+      this.#receivedAt = performance.now()
       this.socket.resume()
     }
     this.output.pump()
@@ -251,11 +251,11 @@ export class ServerSession extends ServerFrames implements Timed {
   #checkAlive(now: number): void {
     const { pingInterval, pingTimeout } = this.limits
     if (this.#pingedAt > 0) {
-      if (this.#heardAt > this.#pingedAt) this.#pingedAt = 0
+      if (this.#receivedAt > this.#pingedAt) this.#pingedAt = 0
       else if (now - this.#pingedAt > pingTimeout) this.#close('ping-timeout')
       return
     }
-    if (now - this.#heardAt < pingInterval) return
+    if (now - this.#receivedAt < pingInterval) return
     this.#pingedAt = now
     this.output.frames.ping(ALIVE, 0, false)
     this.output.schedule()

@@ -21,7 +21,7 @@ export interface StreamHome {
   /** `events` received lent bytes that it may need for longer. */
   lent(events: ResponseEvents): void
   /** Schedules the stream's `caughtUp` for when all received bytes have been processed. */
-  told(stream: ClientStream): void
+  scheduleCaughtUp(stream: ClientStream): void
   takeHead(): ResponseHead
   returnHead(head: ResponseHead): void
   /** The place of the stream is free again. */

@@ -2,7 +2,7 @@ import { isIPv4, isIPv6 } from 'node:net'
 import type { ProxyOutcome } from './read.ts'
 
 /** The longest line that the protocol allows, with its end. */
-const LONGEST = 107
+const MAX_LENGTH = 107
 const PREFIX = 'PROXY '
 
 export function readV1(bytes: Uint8Array): ProxyOutcome {
@@ -10,8 +10,8 @@ export function readV1(bytes: Uint8Array): ProxyOutcome {
     if (i === bytes.length) return 'more'
     if (bytes[i] !== PREFIX.charCodeAt(i)) return 'no-header'
   }
-  const end = bytes.subarray(0, LONGEST - 1).indexOf(CR)
-  if (end === -1) return bytes.length >= LONGEST - 1 ? 'line-too-long' : 'more'
+  const end = bytes.subarray(0, MAX_LENGTH - 1).indexOf(CR)
+  if (end === -1) return bytes.length >= MAX_LENGTH - 1 ? 'line-too-long' : 'more'
   if (end + 1 === bytes.length) return 'more'
   if (bytes[end + 1] !== LF) return 'bad-line'
   return readLine(String.fromCharCode(...bytes.subarray(PREFIX.length, end)), end + 2)

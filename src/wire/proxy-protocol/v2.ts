@@ -4,7 +4,7 @@ import type { ProxyEnd, ProxyOutcome } from './read.ts'
 const SIGNATURE = [13, 10, 13, 10, 0, 13, 10, 81, 85, 73, 84, 10]
 const HEAD = 16
 /** Addresses and extensions; load balancers send a few hundred bytes at most. */
-const LONGEST = 4_096
+const MAX_LENGTH = 4_096
 
 const LOCAL = 0
 const PROXY = 1
@@ -24,7 +24,7 @@ export function readV2(bytes: Uint8Array): ProxyOutcome {
   if (head >> 4 !== 2) return 'bad-version'
   if (command !== LOCAL && command !== PROXY) return 'bad-command'
   const length = uint16(bytes, 14)
-  if (length > LONGEST) return 'too-long'
+  if (length > MAX_LENGTH) return 'too-long'
   if (bytes.length < HEAD + length) return 'more'
   return readWhole(bytes.subarray(0, HEAD + length), command)
 }

@@ -11,7 +11,7 @@ import {
   vector,
   versions,
 } from '../../../test/tls/hello-bytes.ts'
-import { type HelloOutcome, HelloReader, LONGEST_HELLO } from './client-hello.ts'
+import { type HelloOutcome, HelloReader, MAX_HELLO } from './client-hello.ts'
 
 const read = (bytes: Uint8Array): HelloOutcome => new HelloReader().read(bytes)
 
@@ -77,12 +77,12 @@ describe('what is no ClientHello', () => {
     assert.equal(typeof read(Buffer.concat([hello, Buffer.from('anything')])), 'object')
   })
 
-  it(`no more than ${LONGEST_HELLO} bytes are waited for`, () => {
-    const long = helloMessage({ extensions: [[99, Buffer.alloc(LONGEST_HELLO)]] })
+  it(`no more than ${MAX_HELLO} bytes are waited for`, () => {
+    const long = helloMessage({ extensions: [[99, Buffer.alloc(MAX_HELLO)]] })
     assert.equal(read(inRecords(long)), 'malformed')
-    const longest = LONGEST_HELLO - helloMessage({ extensions: [[99, Buffer.alloc(0)]] }).length
+    const longest = MAX_HELLO - helloMessage({ extensions: [[99, Buffer.alloc(0)]] }).length
     const whole = helloMessage({ extensions: [[99, Buffer.alloc(longest)]] })
-    assert.equal(whole.length, LONGEST_HELLO)
+    assert.equal(whole.length, MAX_HELLO)
     assert.equal(typeof read(inRecords(whole)), 'object')
   })
 })

@@ -13,15 +13,15 @@ export type HelloOutcome = 'more' | 'not-tls' | 'malformed' | ClientHello
 /**
  * Enough for several kinds of keys and a long ticket; no more is buffered for an unknown client.
  */
-export const LONGEST_HELLO = 16_384
+export const MAX_HELLO = 16_384
 /** The same with record headers, of which there may be one for every other byte. */
-const LONGEST_WIRE = 65_536
+const MAX_WIRE = 65_536
 
 const HANDSHAKE_RECORD = 22
 const CLIENT_HELLO = 1
 const RECORD_HEAD = 5
 const MESSAGE_HEAD = 4
-const LONGEST_FRAGMENT = 16_384
+const MAX_FRAGMENT = 16_384
 
 /**
  * Reads a ClientHello from the bytes of a connection, which may arrive in any portions and be
@@ -59,7 +59,7 @@ export class HelloReader {
       const wanted = wantedOf(this.#message, 0, this.#length)
       if (typeof wanted === 'string') return wanted
       if (this.#length >= wanted) return readMessage(this.#message, MESSAGE_HEAD, wanted)
-      if (this.#at > LONGEST_WIRE) return 'malformed'
+      if (this.#at > MAX_WIRE) return 'malformed'
     }
   }
 
@@ -93,7 +93,7 @@ function wantedOf(bytes: Uint8Array, at: number, length: number): number | 'not-
   if (bytes[at] !== CLIENT_HELLO) return 'not-tls'
   if (length < MESSAGE_HEAD) return MESSAGE_HEAD
   const wanted = MESSAGE_HEAD + uint24(bytes, at + 1)
-  return wanted > LONGEST_HELLO ? 'malformed' : wanted
+  return wanted > MAX_HELLO ? 'malformed' : wanted
 }
 
 /** The length of the fragment in the record at `at`. */
@@ -104,7 +104,7 @@ function recordLength(bytes: Uint8Array, at: number): number | 'more' | 'not-tls
   if (at + RECORD_HEAD > bytes.length) return 'more'
   const length = uint16(bytes, at + 3)
   // RFC 8446 §5.1: no empty handshake fragments; they could make the gateway read forever.
-  return length === 0 || length > LONGEST_FRAGMENT ? 'malformed' : length
+  return length === 0 || length > MAX_FRAGMENT ? 'malformed' : length
 }
 
 /** A cursor over a part of a message; a read beyond its end clears `isWhole`. */

@@ -66,7 +66,7 @@ export class Terminator {
   readonly #server: Server
   readonly #tickets: TicketKeys
   readonly #scope: string
-  readonly #asksForCertificates: boolean
+  readonly #requestsCertificates: boolean
   readonly #isRequired: boolean
   readonly #ignoresInvalid: boolean
   #epoch = Number.NaN
@@ -80,13 +80,13 @@ export class Terminator {
     const contexts = others.map((own) => createSecureContext(own))
     this.#tickets = tickets
     this.#scope = scopeOf(options)
-    this.#asksForCertificates = clients !== undefined
+    this.#requestsCertificates = clients !== undefined
     this.#isRequired = clients?.mode === 'Require'
     this.#ignoresInvalid = clients?.mode === 'Optional' && clients.ignoresInvalid === true
     this.#server = createServer({
       ...first,
       ...(alpn.length > 0 ? { ALPNProtocols: [...alpn] } : {}),
-      requestCert: this.#asksForCertificates,
+      requestCert: this.#requestsCertificates,
       rejectUnauthorized: this.#isRequired,
       // A ticket of a listener that requests no certificate must not be valid on one that does.
       sessionIdContext: this.#scope,
@@ -129,7 +129,7 @@ export class Terminator {
     }
     socket.on('error', ignore)
     socket.on('close', release)
-    const shown = this.#asksForCertificates ? socket.getPeerX509Certificate() : undefined
+    const shown = this.#requestsCertificates ? socket.getPeerX509Certificate() : undefined
     const own = this.#ignoresInvalid && !socket.authorized ? undefined : shown
     // If a certificate is optional, an invalid one is still rejected unless configured otherwise.
     if (own !== undefined && !socket.authorized)

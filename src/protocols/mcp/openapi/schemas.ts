@@ -4,12 +4,12 @@ import { type DocumentObject, isDocumentObject as isObject } from './schema.ts'
 /* Converts OpenAPI schemas to JSON Schema 2020-12, which MCP clients read. */
 
 const PREFIX = '#/components/schemas/'
-const DEEPEST = 64
+const MAX_DEPTH = 64
 
 /** References refer to `$defs` from here on. */
 export function toJsonSchema(schema: unknown, depth = 0): unknown {
   if (typeof schema === 'boolean') return schema
-  if (!isObject(schema) || depth > DEEPEST) return {}
+  if (!isObject(schema) || depth > MAX_DEPTH) return {}
   const made: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(schema)) {
     if (DROPPED.has(key)) continue

@@ -31,7 +31,7 @@ export function readQuickHead(value: unknown): RouteHead | undefined {
 }
 
 const MAX_ENTRIES = 64
-const LONGEST_PATH = 2_048
+const MAX_PATH = 2_048
 /** Each is stricter than the schema. */
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,200}[A-Za-z0-9])?$/
 const HOSTNAME = /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,29}[a-z0-9])?\.){0,5}[a-z0-9]{1,30}$/
@@ -79,7 +79,7 @@ function isHostname(value: unknown): value is string {
 }
 
 function isPath(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= LONGEST_PATH && PATH.test(value)
+  return typeof value === 'string' && value.length <= MAX_PATH && PATH.test(value)
 }
 
 function isListOf<T>(value: unknown, is: (item: unknown) => item is T): value is readonly T[] {

@@ -137,7 +137,7 @@ export function readTargeted(reading: Reading, node: SectionNode): readonly Targ
       }),
     )
     // The invalid section is unknown, so everything that the policy could guard is denied.
-    const widest = { sections: [WIDEST[noun]], level, policy: name }
+    const widest = { sections: [MAX_WIDTH[noun]], level, policy: name }
     const policies =
       head.value === undefined
         ? [invalidPolicy(node, 'policies', widest, head.diagnostics), ...read]
@@ -147,7 +147,7 @@ export function readTargeted(reading: Reading, node: SectionNode): readonly Targ
 }
 
 /** The section in which an invalid policy denies everything that it could guard, by target. */
-const WIDEST: Readonly<Record<Targeted['noun'], Section>> = {
+const MAX_WIDTH: Readonly<Record<Targeted['noun'], Section>> = {
   gateway: 'frontend',
   listener: 'traffic',
   route: 'traffic',

@@ -3,13 +3,13 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { exchangeOf } from '../../test/fuzz/exchanges.ts'
-import type { Question } from '../exchange/ask.ts'
+import type { ServiceRequest } from '../exchange/service-call.ts'
 import type { Backend } from '../model/backend.ts'
 import { Deadlines } from '../wire/deadlines.ts'
-import { asker } from './ask.ts'
 import { openCluster } from './clusters.ts'
 import { Resolver } from './dns.ts'
 import { systemNames } from './name-source.ts'
+import { serviceCaller } from './service-caller.ts'
 
 const resolver = new Resolver({ lookupFamily: 'V4Only' }, { source: systemNames() })
 const servers: Server[] = []
@@ -21,7 +21,7 @@ after(() => {
   }
 })
 
-const QUESTION: Question = {
+const QUESTION: ServiceRequest = {
   method: 'GET',
   path: '/',
   authority: '',
@@ -42,8 +42,8 @@ async function open(listener: RequestListener) {
   const keepalive = { enabled: false, time: 1, interval: 1, retries: 1 }
   const settings = { connectTimeout: 500, idleTimeout: 1_000, maxAge: 3_600_000, keepalive }
   const around = { settings, deadlines: new Deadlines(20), resolver }
-  const ask = asker(openCluster(backend, [], around))
-  return (question: Partial<Question> = {}) => ask(exchangeOf(), { ...QUESTION, ...question })
+  const ask = serviceCaller(openCluster(backend, [], around))
+  return (question: Partial<ServiceRequest> = {}) => ask(exchangeOf(), { ...QUESTION, ...question })
 }
 
 describe('a question to a service', () => {

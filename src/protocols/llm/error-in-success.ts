@@ -10,14 +10,14 @@ import { obj, str } from './reading.ts'
 const ENOUGH = 48
 
 /** Errors are never longer; a longer body that begins like an error is passed through. */
-const MAX_TOLD_ERROR = 65_536
+const MAX_ERROR_BODY = 65_536
 
 const BEGINS = /^\s*\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error")/
 const EVENT_BEGINS =
   /^(?:event: ?error\r?\n|data: ?\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error"))/
 
 /** How much of the beginning of a body is read; more is read only if it begins like an error. */
-export const TOLD_BEGINNING = 256
+export const ERROR_PREFIX_BYTES = 256
 
 /** True if an incomplete body with this beginning may be an error. */
 export function beginsLikeError(text: string, isStream: boolean): boolean {
@@ -25,13 +25,13 @@ export function beginsLikeError(text: string, isStream: boolean): boolean {
 }
 
 /** Undefined if it is not an error. */
-export type ToldError = { readonly status: number } | 'more' | undefined
+export type ErrorInSuccess = { readonly status: number } | 'more' | undefined
 
 /** `text` is the beginning of a body, in Latin-1. */
-export function toldError(text: string, isStream: boolean, isWhole: boolean): ToldError {
+export function errorInSuccess(text: string, isStream: boolean, isWhole: boolean): ErrorInSuccess {
   if (!isStream) {
     if (!BEGINS.test(text)) return mayBegin(text, '{') && !isWhole ? 'more' : undefined
-    if (!isWhole) return text.length > MAX_TOLD_ERROR ? undefined : 'more'
+    if (!isWhole) return text.length > MAX_ERROR_BODY ? undefined : 'more'
     return statusOf(text)
   }
   const end = /\r?\n\r?\n/.exec(text)
@@ -40,7 +40,7 @@ export function toldError(text: string, isStream: boolean, isWhole: boolean): To
     const isOpen = mayBegin(text, 'e') || mayBegin(text, 'd')
     return isOpen && !isEvent && !isWhole ? 'more' : undefined
   }
-  if (!isEvent && !isWhole) return text.length > MAX_TOLD_ERROR ? undefined : 'more'
+  if (!isEvent && !isWhole) return text.length > MAX_ERROR_BODY ? undefined : 'more'
   const [event = ''] = text.split(/\r?\n\r?\n/, 1)
   const data = event.split(/\r?\n/).flatMap((line) => /^data: ?(.*)$/.exec(line)?.[1] ?? [])
   return statusOf(data.join('\n'))
@@ -52,7 +52,7 @@ function mayBegin(text: string, first: string): boolean {
 }
 
 /** Returns undefined if it only begins like an error. */
-function statusOf(json: string): ToldError {
+function statusOf(json: string): ErrorInSuccess {
   const { value } = parseJsonText(Buffer.from(json, 'latin1').toString('utf8'))
   if (!isObject(value)) return undefined
   const own = value['error']

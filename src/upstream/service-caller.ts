@@ -1,6 +1,11 @@
-import type { Ask, NoResponse, Question, ServiceResponse } from '../exchange/ask.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { HeaderView } from '../exchange/header-view.ts'
+import type {
+  CallService,
+  NoResponse,
+  ServiceRequest,
+  ServiceResponse,
+} from '../exchange/service-call.ts'
 import type { Fields } from '../wire/http1/fields.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
@@ -10,20 +15,20 @@ import { headersOf, renderLines, sendRequest } from './own-request.ts'
 import type { Waiting } from './pool.ts'
 
 /** Concurrent calls; further calls fail instead of waiting, so that a slow service costs little. */
-const MAX_ASKING = 1_024
+const MAX_CALLS = 1_024
 
 /** Calls the service behind a cluster, one attempt per call, on an open connection if possible. */
-export function asker(cluster: Cluster): Ask {
+export function serviceCaller(cluster: Cluster): CallService {
   let asking = 0
-  const ask = async (exchange: Exchange, question: Question) => {
+  const ask = async (exchange: Exchange, question: ServiceRequest) => {
     const lines = renderLines(question)
     if (lines === undefined) return { failure: 'bad-question' }
-    if (asking >= MAX_ASKING) return { failure: 'overloaded' }
+    if (asking >= MAX_CALLS) return { failure: 'overloaded' }
     const choice = cluster.choose(exchange, [])
     if (typeof choice === 'string') return { failure: choice }
     asking++
     try {
-      return await new Asking(choice, question, lines).settled
+      return await new ServiceCall(choice, question, lines).settled
     } finally {
       asking--
     }
@@ -32,10 +37,10 @@ export function asker(cluster: Cluster): Ask {
 }
 
 /** One call in progress. */
-class Asking implements Waiting, ResponseEvents {
+class ServiceCall implements Waiting, ResponseEvents {
   readonly settled: Promise<ServiceResponse | NoResponse>
   readonly #choice: Choice
-  readonly #question: Question
+  readonly #question: ServiceRequest
   readonly #lines: string
   readonly #startedAt = performance.now()
   readonly #timer: NodeJS.Timeout
@@ -49,7 +54,7 @@ class Asking implements Waiting, ResponseEvents {
   #size = 0
   #isOver = false
 
-  constructor(choice: Choice, question: Question, lines: string) {
+  constructor(choice: Choice, question: ServiceRequest, lines: string) {
     this.#choice = choice
     this.#question = question
     this.#lines = lines

@@ -2,16 +2,16 @@
 const ECHO = 300
 
 /** Resolves on SIGTERM or SIGINT; a second signal exits the process immediately. */
-export function stopAsked(reload: () => void): Promise<void> {
+export function stopRequested(reload: () => void): Promise<void> {
   process.on('SIGHUP', reload)
   return new Promise((resolve) => {
     const stop = () => {
       process.off('SIGHUP', reload)
-      const askedAt = performance.now()
+      const requestedAt = performance.now()
       for (const signal of ['SIGTERM', 'SIGINT'] as const) {
         process.off(signal, stop)
         process.on(signal, () => {
-          if (performance.now() - askedAt > ECHO) process.exit(1)
+          if (performance.now() - requestedAt > ECHO) process.exit(1)
         })
       }
       resolve()

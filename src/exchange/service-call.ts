@@ -2,7 +2,7 @@ import type { Exchange } from './exchange.ts'
 import type { HeaderView } from './header-view.ts'
 
 /** A request that the gateway itself sends to a service that a policy calls. */
-export interface Question {
+export interface ServiceRequest {
   readonly method: string
   readonly path: string
   /** If empty, the name of the service. */
@@ -30,8 +30,8 @@ export interface NoResponse {
 }
 
 /** Calls a service on behalf of the request in `exchange`. Never throws. */
-export interface Ask {
-  (exchange: Exchange, question: Question): Promise<ServiceResponse | NoResponse>
+export interface CallService {
+  (exchange: Exchange, question: ServiceRequest): Promise<ServiceResponse | NoResponse>
   /** Opens a stream of messages in both directions; absent if there is no service to call. */
   readonly open?: OpenStream
 }
