@@ -52,7 +52,7 @@ export interface Http2 {
 }
 
 /** An accepted socket, for code that admits it or forwards its bytes. */
-export interface Accepted {
+export interface AcceptedSocket {
   readonly boundPort: {
     readonly acceptDeps: AcceptDeps
     readonly deadlines: Deadlines

@@ -11,7 +11,7 @@ import type {
   ResetReason,
 } from '../wire/http2/limits.ts'
 import { type ProxyHeader, readProxyHeader } from '../wire/proxy-protocol/read.ts'
-import type { Accepted, Served } from './accept-deps.ts'
+import type { AcceptedSocket, Served } from './accept-deps.ts'
 import { acceptTls } from './accept-tls.ts'
 import { admit } from './admission.ts'
 import type { BoundPort } from './bound-port.ts'
@@ -25,7 +25,7 @@ import type { StreamTarget } from './stream-types.ts'
 import { serveStream } from './tcp.ts'
 
 /** One accepted socket, from its first byte until other code owns it. */
-export class DownstreamSocket implements Accepted, Http2Observer {
+export class DownstreamSocket implements AcceptedSocket, Http2Observer {
   readonly socket: Socket
   /** The stream that its bytes are read from: the socket, or TLS on it. */
   carrier: Socket

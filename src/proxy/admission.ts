@@ -2,13 +2,13 @@ import type { Connection } from '../exchange/connection.ts'
 import { Permit } from '../program/permit.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import { ServerConnection } from '../wire/http1/server-connection.ts'
-import type { Accepted } from './accept-deps.ts'
+import type { AcceptedSocket } from './accept-deps.ts'
 import { isAlike, type PortPlan } from './port-plan.ts'
 import { rejectedConnection } from './rejection.ts'
 
 /** Returns a permit if the rules of all listeners admit it; otherwise closes and reports it. */
 export function admit(
-  accepted: Accepted,
+  accepted: AcceptedSocket,
   connection: Connection,
   listeners: readonly ListenerProgram[],
 ): Permit<'connection'> | undefined {
@@ -29,7 +29,7 @@ const DENIED = 'authorization failed'
  * Evaluates the rules of a new plan for a connection that earlier rules admitted. If they deny it,
  * it accepts no new requests; requests in progress may finish within `grace`.
  */
-export function reauthorize(accepted: Accepted, plan: PortPlan, grace: number): void {
+export function reauthorize(accepted: AcceptedSocket, plan: PortPlan, grace: number): void {
   const { listener, admitted } = accepted
   if (!accepted.fits(plan)) {
     accepted.end(grace)
@@ -55,7 +55,7 @@ export function reauthorize(accepted: Accepted, plan: PortPlan, grace: number): 
  * A request that arrives now is no longer admitted. HTTP/2 tells the client which requests it will
  * still serve; HTTP/1.1 would accept one more request.
  */
-export function closeIdle({ served, carrier }: Accepted): void {
+export function closeIdle({ served, carrier }: AcceptedSocket): void {
   const isIdle = served instanceof ServerConnection && served.exchange === undefined
   // The end of a response may still be in transit.
   if (isIdle && carrier.writableLength === 0) carrier.destroy()

@@ -6,7 +6,7 @@ import type { ListenerProgram } from '../program/program.ts'
 import type { Attempt } from '../upstream/cluster.ts'
 import type { Dialing } from '../upstream/connect.ts'
 import type { Deadlines, Timed } from '../wire/deadlines.ts'
-import type { Accepted } from './accept-deps.ts'
+import type { AcceptedSocket } from './accept-deps.ts'
 import type { StreamEnd, Streamed, StreamTarget } from './stream-types.ts'
 
 const MAX_ATTEMPTS = 3
@@ -14,7 +14,7 @@ const MAX_ATTEMPTS = 3
 /** Forwards the bytes of a client to a backend and back, unchanged. */
 export function serveStream(
   permit: Permit<'connection'>,
-  accepted: Accepted,
+  accepted: AcceptedSocket,
   listener: ListenerProgram,
   socket: Socket,
   connection: Connection,
