@@ -31,6 +31,11 @@ const PROGRAMS = globSync(
   .filter((file) => !/\.test\.ts$|\/fixtures\/|\/generated\/|portcullis-crds/.test(file))
   .sort()
 
+/** What people wrote: its comments. */
+const CODE = globSync(['{src,bin,ui/src,site,tools,bench,test}/**/*.{ts,tsx}'], { cwd: ROOT })
+  .filter((file) => !/\/generated\/|node_modules|glossary\.test/.test(file))
+  .sort()
+
 /** Words that the field does not use, and what it says instead. */
 const LEFT_OUT: readonly (readonly [RegExp, string])[] = [
   [/\boctets?\b/i, 'bytes'],
@@ -96,6 +101,12 @@ function textsOf(file: string, code: string): string {
     .join('\n')
 }
 
+/** The comments of code, each line on its own. */
+function commentsOf(code: string): string {
+  const found = code.matchAll(/\/\*[\s\S]*?\*\/|(?:^|[\s;{}(,])\/\/[^\n]*/gm)
+  return [...found].map(([comment]) => comment).join('\n')
+}
+
 function leftOutIn(text: string): readonly string[] {
   return prose(text)
     .split('\n')
@@ -126,6 +137,16 @@ describe('words', () => {
       const texts = textsOf(file, readFileSync(join(ROOT, file), 'utf8'))
       return leftOutIn(texts).map((one) => `${file}: ${one.replace(/^line \d+: /, '')}`)
     })
+    assert.deepEqual(found, [])
+  })
+
+  it('comments use those of the field', () => {
+    assert.ok(CODE.length > 2000)
+    const found = CODE.flatMap((file) =>
+      leftOutIn(commentsOf(readFileSync(join(ROOT, file), 'utf8'))).map(
+        (one) => `${file}: ${one.replace(/^line \d+: /, '')}`,
+      ),
+    )
     assert.deepEqual(found, [])
   })
 

@@ -118,7 +118,7 @@ export function* compileHosts<T>(
 /** The keys of changed paths, by name; undefined if one of them has no key. */
 type Changes = ReadonlyMap<string, ReadonlySet<string> | undefined>
 
-/** Covers all entries that differ; '' stands for any name. */
+/** Covers all entries that differ; '' is any name. */
 function changedHosts<T>({ gone, come }: Difference<T>): Changes {
   const changes = new Map<string, Set<string> | undefined>()
   const note = (name: string, key: string | undefined) => {

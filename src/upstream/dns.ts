@@ -29,7 +29,7 @@ const STALE_WHILE_ABSENT = 30_000
 /** Has connections to the addresses of a name. */
 export interface Follower {
   /**
-   * Whether it has connections now: then the name is looked up again whenever its answer expires.
+   * Whether it has connections now: then the name is looked up again whenever its DNS answer expires.
    */
   isActive(): boolean
   /** Called after each answer with the addresses that are still good. */
@@ -58,7 +58,7 @@ class Name {
 }
 
 /**
- * Caches names for the TTL of their answers and refreshes names in use before they expire, so that
+ * Caches names for the TTL of DNS answers and refreshes names in use before they expire, so that
  * no request waits for the same name twice. Failing name servers change nothing: good addresses
  * stay in use.
  */

@@ -25,7 +25,7 @@ export interface Account {
   readonly by: Accountant
   /** Whether the parts below are accounted for one by one; if not, the whole part is. */
   readonly opens?: true
-  /** Applies only if this is true of the two values; undefined stands for an absent value. */
+  /** Applies only if this is true of the two values; undefined is an absent value. */
   readonly when?: (old: unknown, now: unknown) => boolean
   /** Whether a value decides by itself, so that ways with and without it are not alike. */
   readonly decides?: (value: unknown) => boolean

@@ -135,7 +135,7 @@ export const apiKey: Converter = (value, context) => [
   { kind: 'apiKey', field: context.field, value: apiKeyValue(value, context) },
 ]
 
-/** Only digests of keys are in the Model, and messages contain neither. */
+/** Only hashes of keys are in the Model, and messages contain neither. */
 function apiKeyValue(value: unknown, { field, namespace, view }: ConvertContext): unknown {
   if (!isFields(value)) return value
   const { secretRef, secretSelector, configMapSelector, ...rest } = value
