@@ -47,7 +47,7 @@ export function openMetrics({ metrics }: Settings): Metrics {
   return createMetrics({ histograms, remove, customLabels: Object.keys(labels) })
 }
 
-/** `file`: the destination of decision records; written by this process, whichever process decides. */
+/** `file`: the destination of decision records, also of those that workers made. */
 export function openFleet(
   settings: Settings,
   log: Logger,

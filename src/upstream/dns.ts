@@ -29,7 +29,8 @@ const STALE_WHILE_ABSENT = 30_000
 /** Has connections to the addresses of a name. */
 export interface Follower {
   /**
-   * Whether it has connections now: then the name is looked up again whenever its DNS answer expires.
+   * Whether it has connections now: then the name is resolved again whenever its DNS answer
+   * expires.
    */
   isActive(): boolean
   /** Called after each answer with the addresses that are still good. */
