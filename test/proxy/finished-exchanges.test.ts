@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { after, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { startHttp2Gateway, type Version } from './http2-gateway.ts'
-import { type CallService, clientOf, startPeer } from './http2-peers.ts'
+import { type PeerRequest, clientOf, startPeer } from './http2-peers.ts'
 import { until } from './whole-gateway.ts'
 
 /*
@@ -19,7 +19,7 @@ after(() => opened.forEach((own) => void own.close()))
 /** Larger than the window of a stream, so that the end of the response has to wait. */
 const LARGE = Buffer.alloc(200_000, 'x')
 
-const KINDS: ReadonlyMap<string, CallService> = new Map([
+const KINDS: ReadonlyMap<string, PeerRequest> = new Map([
   ['no bodies', { path: '/none' }],
   ['a small response', { path: '/small' }],
   ['a response that waits for its window', { path: '/large' }],
@@ -40,7 +40,7 @@ for (const client of ['h1', 'h2'] as const) {
   }
 }
 
-async function leftOf(client: Version, upstream: Version, ask: CallService): Promise<void> {
+async function leftOf(client: Version, upstream: Version, ask: PeerRequest): Promise<void> {
   const peer = await startPeer(upstream, (request, response) => {
     request.on('error', () => {})
     if (request.url === '/early') respond(response, request.url)

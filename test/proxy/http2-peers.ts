@@ -44,7 +44,7 @@ export interface PeerResponse {
   readonly trailers: Readonly<Record<string, unknown>>
 }
 
-export interface CallService {
+export interface PeerRequest {
   readonly method?: string
   readonly path?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -54,7 +54,7 @@ export interface CallService {
 
 /** A client of either version. */
 export interface Client {
-  ask(ask: CallService): Promise<PeerResponse>
+  ask(ask: PeerRequest): Promise<PeerResponse>
   close(): void
 }
 
@@ -65,7 +65,7 @@ export function clientOf(version: Version, port: number): Client {
 }
 
 function http1Client(port: number): Client {
-  const ask = ({ method = 'GET', path = '/', headers = {}, body, trailers }: CallService) =>
+  const ask = ({ method = 'GET', path = '/', headers = {}, body, trailers }: PeerRequest) =>
     new Promise<PeerResponse>((resolve, reject) => {
       const length = body !== undefined && trailers === undefined ? body.length : undefined
       const own = request({
@@ -101,7 +101,7 @@ export function http2Client(session: ClientHttp2Session): Client {
   return { ask: (own) => askHttp2(session, own), close: () => session.destroy() }
 }
 
-export function askHttp2(session: ClientHttp2Session, own: CallService): Promise<PeerResponse> {
+export function askHttp2(session: ClientHttp2Session, own: PeerRequest): Promise<PeerResponse> {
   const { method = 'GET', path = '/', headers = {}, body, trailers } = own
   return new Promise<PeerResponse>((resolve, reject) => {
     const stream = session.request(

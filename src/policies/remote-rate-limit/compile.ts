@@ -13,7 +13,7 @@ import { textOf } from '../value-text.ts'
 import type { Counted, Said, Verdict } from './grpc.ts'
 import type { Descriptor, RemoteRateLimit } from './schema.ts'
 
-type CallService = (exchange: Exchange, counted: readonly Counted[]) => Promise<Verdict>
+type CheckLimit = (exchange: Exchange, counted: readonly Counted[]) => Promise<Verdict>
 
 export function compileRemoteRateLimit(
   [policy]: Attachments<RemoteRateLimit>,
@@ -47,7 +47,7 @@ export function compileRemoteRateLimit(
   }, step)
 }
 
-function compileCall(policy: ValidPolicy<RemoteRateLimit>, context: CompileContext): CallService {
+function compileCall(policy: ValidPolicy<RemoteRateLimit>, context: CompileContext): CheckLimit {
   const { target, domain, timeout } = policy.value
   const connected = context.connect(target, policy, '2')
   // Loaded only if there is such a policy: loading protobuf takes too long for the request path.
@@ -114,7 +114,7 @@ function wholeNumber(value: unknown): number {
 function tokenLimit(
   exchange: Exchange,
   counted: readonly (Counted & { readonly costAfter: CostAfter })[],
-  ask: CallService,
+  ask: CheckLimit,
   settle: (verdict: Verdict) => Reply | undefined,
 ): UsageLimit {
   const costing = (cost: number, variables?: Variables) =>
