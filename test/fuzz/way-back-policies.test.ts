@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import { connect, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -290,6 +291,72 @@ describe('policies on the way back', () => {
       )
     })
 
+  /** The same over HTTP/2; undefined: the stream ended as an error. */
+  const askHttp2 = (session: ClientHttp2Session, script: Script) =>
+    new Promise<{ own: Read | undefined; early: ReadonlyMap<string, string>[] }>((resolve) => {
+      const { route, method, accept, becomes } = script
+      const fields = {
+        ':method': method,
+        ':path': `/${route}`,
+        'x-status': String(becomes),
+        'x-script': JSON.stringify(script),
+        te: 'trailers',
+        ...(accept === '' ? {} : { 'accept-encoding': accept }),
+      }
+      const stream = session.request(fields, { endStream: method !== 'POST' })
+      if (method === 'POST') stream.end('hi')
+      const early: ReadonlyMap<string, string>[] = []
+      const pieces: Buffer[] = []
+      let head: ReadonlyMap<string, string> = new Map()
+      let trailers = ''
+      let hasEnded = false
+      const read = (found: object) =>
+        new Map(Object.entries(found).map(([name, value]) => [name, String(value)]))
+      stream.on('headers', (found) => early.push(read(found)))
+      stream.on('response', (found) => {
+        head = read(found)
+      })
+      stream.on('trailers', (found) => {
+        trailers = Object.keys(found).join('\n')
+      })
+      stream.on('data', (bytes: Buffer) => pieces.push(bytes))
+      stream.on('end', () => {
+        hasEnded = true
+      })
+      stream.on('error', () => {})
+      stream.on('close', () => {
+        const body = Buffer.concat(pieces)
+        const status = Number(head.get(':status'))
+        const isWhole = hasEnded && stream.rstCode === 0 && status > 0
+        const rest = Buffer.alloc(0)
+        resolve({
+          early,
+          own: isWhole ? { status, fields: head, body, trailers, rest } : undefined,
+        })
+      })
+    })
+
+  const check = (script: Script, own: Read | undefined) => {
+    const { status, body } = expected(script)
+    if (body === undefined) {
+      // As long as the service has said nothing of the body, there is still time for an error.
+      const isEarly = script.route.startsWith('processed') && own?.status === 502
+      if (isEarly) assert.match(decoded(own as Read), /^<?Bad Gateway\n/)
+      else assert.equal(own, undefined, 'it looks whole')
+      return false
+    }
+    assert.ok(own !== undefined, 'it is not whole')
+    assert.equal(own.status, status)
+    const text = own.body.length === 0 ? '' : decoded(own)
+    if (body === 'Bad Gateway') assert.match(text, /^<?Bad Gateway\n/)
+    else assert.equal(text, body)
+    if (POLICIES[script.route].includes('x-gone')) {
+      assert.ok(!own.fields.has('x-gone'))
+      assert.doesNotMatch(own.trailers, /x-gone/)
+    }
+    return true
+  }
+
   it('send what they make of a response, and the next one behind it', async () => {
     await fc.assert(
       fc.asyncProperty(scripts, async (script) => {
@@ -300,23 +367,7 @@ describe('policies on the way back', () => {
           assert.notEqual(own.fields.has('x-gone'), isRemoved)
           own = readResponse(own.rest, script.method, isEnded)
         }
-        const { status, body } = expected(script)
-        if (body === undefined) {
-          // As long as the service has said nothing of the body, there is still time for an error.
-          const isEarly = script.route.startsWith('processed') && own?.status === 502
-          if (isEarly) assert.match(decoded(own as Read), /^<?Bad Gateway\n/)
-          else assert.equal(own, undefined, 'it looks whole')
-          return
-        }
-        assert.ok(own !== undefined, JSON.stringify(bytes.toString('latin1')))
-        assert.equal(own.status, status)
-        const text = own.body.length === 0 ? '' : decoded(own)
-        if (body === 'Bad Gateway') assert.match(text, /^<?Bad Gateway\n/)
-        else assert.equal(text, body)
-        if (isRemoved) {
-          assert.ok(!own.fields.has('x-gone'))
-          assert.doesNotMatch(own.trailers, /x-gone/)
-        }
+        if (!check(script, own) || own === undefined) return
         if (own.rest.length === 0) {
           // Only where the end of the connection is the end of the body.
           assert.ok(own.fields.get('connection') === 'close', 'the next response is missing')
@@ -328,5 +379,22 @@ describe('policies on the way back', () => {
       }),
       fuzz(1, 200),
     )
+  })
+
+  it('send the same over HTTP/2', async () => {
+    const session = connectHttp2(`http://127.0.0.1:${port}`)
+    try {
+      await fc.assert(
+        fc.asyncProperty(scripts, async (script) => {
+          const { own, early } = await askHttp2(session, script)
+          for (const fields of early)
+            assert.notEqual(fields.has('x-gone'), POLICIES[script.route].includes('x-gone'))
+          check(script, own)
+        }),
+        fuzz(0.5, 150),
+      )
+    } finally {
+      session.destroy()
+    }
   })
 })
