@@ -25,15 +25,15 @@ export async function benchLife(
   const programs = new Map([['source', SOURCE]])
   if (bundle !== undefined) programs.set('bundle', bundle)
   const lives = new Map<string, Life>()
-  const contexts = new Map<string, CompileContext>()
+  const contexts = new Map<string, LaunchContext>()
   for (const [name, program] of programs) {
-    const context = await siteOf(field, name, program)
+    const context = await launchContextOf(field, name, program)
     contexts.set(name, context)
     lives.set(name, await live(context, rounds))
   }
   // Targets are for what is released.
   const [name, life] = [...lives].at(-1) as [string, Life]
-  const context = contexts.get(name) as CompileContext
+  const context = contexts.get(name) as LaunchContext
   const one = await reload(context, 1, rounds)
   const all = await reload(context, ROUTES, rounds)
   const some = ROUTES.toLocaleString('en-US')
@@ -93,14 +93,18 @@ export function buildBundle(): string | undefined {
   return status === 0 && existsSync(BUNDLE) ? BUNDLE : undefined
 }
 
-interface CompileContext {
+interface LaunchContext {
   readonly program: string
   readonly place: Place
   readonly readiness: number
   readonly file: string
 }
 
-async function siteOf(field: Field, name: string, program: string): Promise<CompileContext> {
+async function launchContextOf(
+  field: Field,
+  name: string,
+  program: string,
+): Promise<LaunchContext> {
   const [port = 0, tlsPort = 0, readiness = 0] = await freePorts(3)
   const { backend, grpcBackend, certificate, key } = field
   const folder = join(field.folder, `own-${name}`)
@@ -122,12 +126,12 @@ interface Life {
   readonly full: Stage
 }
 
-async function live(context: CompileContext, rounds: number): Promise<Life> {
+async function live(context: LaunchContext, rounds: number): Promise<Life> {
   const idle = await stageOf(context, rounds, {})
   return { idle, full: await stageOf(context, 1, { routes: ROUTES }) }
 }
 
-async function stageOf(context: CompileContext, rounds: number, extras: OwnExtras): Promise<Stage> {
+async function stageOf(context: LaunchContext, rounds: number, extras: OwnExtras): Promise<Stage> {
   const times: number[] = []
   const costs: number[] = []
   let resident = Number.NaN
@@ -146,17 +150,17 @@ async function stageOf(context: CompileContext, rounds: number, extras: OwnExtra
   return { ready: figure(times).median, cpu: figure(costs).median, resident }
 }
 
-function writeNext({ place, readiness, file }: CompileContext, extras: OwnExtras): void {
+function writeNext({ place, readiness, file }: LaunchContext, extras: OwnExtras): void {
   writeFileSync(`${file}.next`, ownConfiguration(place, { readiness, ...extras }))
 }
 
 /** By a rename, so that nobody reads half a file. */
-function takeNext({ file }: CompileContext): void {
+function takeNext({ file }: LaunchContext): void {
   renameSync(`${file}.next`, file)
 }
 
 async function launch(
-  context: CompileContext,
+  context: LaunchContext,
   around: readonly string[] = [],
 ): Promise<{ readonly started: Started; readonly ready: number }> {
   const before = performance.now()
@@ -198,7 +202,7 @@ interface Reload {
 const EVERY_5_MS = { perSecond: 200, connections: 8 }
 const WATCHED = 3_000
 
-async function reload(context: CompileContext, routes: number, rounds: number): Promise<Reload> {
+async function reload(context: LaunchContext, routes: number, rounds: number): Promise<Reload> {
   const { port } = context.place
   writeNext(context, { routes: ROUTES })
   takeNext(context)
