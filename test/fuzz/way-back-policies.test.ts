@@ -11,10 +11,10 @@ import { startWhole, type WholeGateway } from '../proxy/whole-gateway.ts'
 import { fuzz } from './runs.ts'
 
 /**
- * Policies on the way back, as a file has them, between a backend that frames, codes and breaks off
- * its responses in every way and a client that reads bytes. The next response on the connection must
- * be the next response, a body must be what the policies make of it, and what is cut off must never
- * look whole.
+ * Response policies, as configured in a file, between a backend that frames, encodes and aborts its
+ * responses in every way and a client that reads bytes. The next response on the connection must be
+ * the next response, a body must be the result of the policies, and a truncated response must never
+ * look complete.
  */
 
 const BODY = `transformations: { response: { body: "'<' + string(response.body) + '>'", remove: [x-gone] } }`
@@ -22,7 +22,7 @@ const BUFFER = 'buffer: { response: { maxBytes: 9000 } }'
 const COMPRESSION = 'compression: { minBytes: 1 }'
 const STATUS = `transformations: { response: { set: { ':status': "int(request.headers['x-status'])" } } }`
 
-/** Of a service that puts braces around a whole body, and writes `A` for `a` in pieces. */
+/** A service that puts braces around a whole body, and replaces `a` with `A` in streamed pieces. */
 const processor = (mode: string) =>
   `extProc: { host: '127.0.0.1:PORT_OF_${mode}', processingOptions: { requestBodyMode: none, responseBodyMode: ${mode} } }`
 
@@ -81,7 +81,7 @@ const anyScripts: fc.Arbitrary<Script> = fc.record({
   piece: fc.constantFrom(1, 7, 100, 1 << 20),
 })
 
-/** A service is sent the bytes as they are, and this one only understands text. */
+/** The service receives the bytes as they are, and this one only supports plain text. */
 const scripts = anyScripts.map((script) =>
   script.route.startsWith('processed') ? { ...script, isCoded: false } : script,
 )
@@ -89,7 +89,7 @@ const scripts = anyScripts.map((script) =>
 const mayHaveBody = (status: number, method: string) =>
   method !== 'HEAD' && status !== 204 && status !== 304
 
-/** What the backend writes; `undefined` at the end: it closes. */
+/** The bytes that the backend writes, and whether it closes the connection after them. */
 function written(script: Script): { text: string; closes: boolean } {
   const { method, status, framing, isCoded, isCut, trailers, early } = script
   const content = isCoded ? gzipSync(script.body).toString('latin1') : script.body
@@ -111,7 +111,7 @@ function written(script: Script): { text: string; closes: boolean } {
   return { text: cut, closes: isCut || framing === 'close' }
 }
 
-/** Whether something of the body is missing, and the client could know. */
+/** Whether part of the body is missing in a way that the client can detect. */
 function isBroken({ isCut, framing, method, status, body, isCoded }: Script): boolean {
   if (!isCut || framing === 'close' || !mayHaveBody(status, method)) return false
   return framing === 'chunked' || body !== '' || isCoded
@@ -119,7 +119,7 @@ function isBroken({ isCut, framing, method, status, body, isCoded }: Script): bo
 
 interface Expected {
   readonly status: number
-  /** Decoded; undefined: it must not look whole. */
+  /** The decoded body; undefined: the response must not look complete. */
   readonly body: string | undefined
 }
 
@@ -131,7 +131,7 @@ function expected(script: Script): Expected {
   const isWhole = isBody || isProcessed || route.startsWith('buffer')
   const changed = route.endsWith('status') ? becomes : isBody && status === 206 ? 200 : status
   if (isBroken(script) && isWhole) {
-    // The gateway's own, which meets the policies, too.
+    // The gateway's own response, which the policies also apply to.
     const own = route.endsWith('status') ? becomes : 502
     return { status: own, body: mayHaveBody(own, method) && own !== 205 ? 'Bad Gateway' : '' }
   }
@@ -151,7 +151,10 @@ interface Read {
   readonly rest: Buffer
 }
 
-/** RFC 9112 §6, strictly; undefined: it is not whole. `isEnded`: the connection was closed well. */
+/**
+ * Parses a response strictly according to RFC 9112 §6; undefined: it is incomplete. `isEnded`: the
+ * connection was closed cleanly.
+ */
 function readResponse(bytes: Buffer, method: string, isEnded: boolean): Read | undefined {
   const end = bytes.indexOf('\r\n\r\n')
   if (end < 0) return undefined
@@ -208,7 +211,7 @@ function decoded({ body, fields }: Read): string {
   }
 }
 
-describe('policies on the way back', () => {
+describe('response policies', () => {
   let upstream: RawUpstream
   let gateway: WholeGateway
   let whole: Service
@@ -267,7 +270,10 @@ describe('policies on the way back', () => {
     upstream.close()
   })
 
-  /** The request and one behind it on the same connection; `isEnded`: not by a reset. */
+  /**
+   * Sends the request and another one after it on the same connection. `isEnded`: the connection
+   * was not reset.
+   */
   const ask = ({ route, version, method, accept, becomes, ...rest }: Script) =>
     new Promise<{ bytes: Buffer; isEnded: boolean }>((resolve) => {
       const socket = connect({ port, host: '127.0.0.1' })
@@ -290,7 +296,7 @@ describe('policies on the way back', () => {
       )
     })
 
-  it('send what they make of a response, and the next one behind it', async () => {
+  it('produce the expected response, and the next response after it', async () => {
     await fc.assert(
       fc.asyncProperty(scripts, async (script) => {
         const { bytes, isEnded } = await ask(script)
@@ -302,7 +308,7 @@ describe('policies on the way back', () => {
         }
         const { status, body } = expected(script)
         if (body === undefined) {
-          // As long as the service has said nothing of the body, there is still time for an error.
+          // Until the service has responded to the body, the gateway can still send an error.
           const isEarly = script.route.startsWith('processed') && own?.status === 502
           if (isEarly) assert.match(decoded(own as Read), /^<?Bad Gateway\n/)
           else assert.equal(own, undefined, 'it looks whole')
@@ -318,7 +324,7 @@ describe('policies on the way back', () => {
           assert.doesNotMatch(own.trailers, /x-gone/)
         }
         if (own.rest.length === 0) {
-          // Only where the end of the connection is the end of the body.
+          // Only if the end of the connection is the end of the body.
           assert.ok(own.fields.get('connection') === 'close', 'the next response is missing')
           return
         }
