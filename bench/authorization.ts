@@ -17,13 +17,13 @@ import { type Report, ratio, type Target } from './report.ts'
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7)
 const WARM_UPS = 3
 const COUNTS = [0, 1, 10, 100, 1_000, 10_000] as const
-/** Envoy tests its rules in turn: of 10,000 it decides a few dozen requests in a second. */
+/** Envoy tests its rules one by one: with 10,000 it decides a few dozen requests per second. */
 const ENVOY_COUNTS = COUNTS.slice(0, -1)
 const CONNECTIONS = 32
-/** More than one slice asks for. */
+/** More than one slice requests. */
 const COLD_TOKENS = 25_000
 
-/** One thing that is measured: a port of a process, and what is sent to it. */
+/** One subject of measurement: a port of a process, and the request sent to it. */
 interface Subject {
   readonly key: string
   readonly pid: number
@@ -33,7 +33,7 @@ interface Subject {
   readonly before?: () => Promise<void>
 }
 
-/** What a token and rules cost, against Envoy in the same run. */
+/** Cost of a token and rules, compared with Envoy in the same run. */
 export async function authorization(): Promise<Report> {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'))
   try {
@@ -72,7 +72,7 @@ async function openOwn(folder: string, backend: number, tokens: Tokens): Promise
   const script = join(folder, 'cold.lua')
   writeFileSync(script, COLD_SCRIPT)
   let leeway = 0
-  // Another policy remembers nothing of what this one verified.
+  // A changed policy starts with an empty token cache.
   const forget = async () => {
     write(++leeway)
     await pause(2_000)
@@ -120,7 +120,7 @@ async function openEnvoy(
   ]
 }
 
-/** Without any governance first, then with more and more rules. */
+/** The first without a token or rules, the others with more and more rules. */
 function governances(counts: readonly number[], ports: readonly number[]): readonly Governance[] {
   return [undefined, ...counts].map((rules, i) => ({
     name: `rules-${rules ?? 'none'}`,
@@ -143,7 +143,7 @@ const keyOf = (proxy: string, rules: number | undefined) => `${proxy} ${rules ??
 
 type Medians = ReadonlyMap<string, number>
 
-/** µs of CPU for each request; all take turns in each round. */
+/** CPU µs per request; all subjects take turns in each round. */
 async function measure(subjects: readonly Subject[], wrk: string): Promise<Medians> {
   const samples = new Map<string, number[]>(subjects.map(({ key }) => [key, []]))
   const slice = async ({ key, pid, port, headers, script, before }: Subject) => {
@@ -156,7 +156,7 @@ async function measure(subjects: readonly Subject[], wrk: string): Promise<Media
     }
     samples.get(key)?.push(found.user + found.kernel)
   }
-  // Code gets hot with each of them, and what was made for one is made anew for the next.
+  // Each subject warms up the code, and code optimized for one is recompiled for the next.
   for (let round = 0; round < WARM_UPS; round++) for (const one of subjects) await slice(one)
   for (const list of samples.values()) list.length = 0
   for (let round = 0; round < ROUNDS; round++) {

@@ -4,7 +4,7 @@ import { benchLoad } from './cel/load.ts'
 import { benchRules } from './cel/rules.ts'
 import type { Report } from './report.ts'
 
-/** The CEL engine against cel-go and two engines in JavaScript, in one interleaved run. */
+/** The CEL engine against cel-go and two JavaScript engines, in one interleaved run. */
 export async function cel(): Promise<Report> {
   const started = CelGo.start()
   const go = typeof started === 'string' ? undefined : started

@@ -7,7 +7,7 @@ import { nanoseconds, type Report } from './report.ts'
 
 const MEASURE = fileURLToPath(import.meta.resolve('./change/measure.ts'))
 
-/** CPU time of a change of one route among thousands, in a gateway that serves. */
+/** CPU time of changing one route among thousands in a running gateway. */
 export async function change(): Promise<Report> {
   const targets: Report['targets'][number][] = []
   const rows: string[][] = []

@@ -11,12 +11,12 @@ import { residentOf, stopAll } from './proxy/processes.ts'
 import { formsOf, hasNginx, sliceOf } from './proxy/traffic.ts'
 
 /*
- * Gateways of several checkouts beside nginx under one load, in turn within each round:
+ * Compares gateways of several checkouts and nginx under one load, in turn within each round:
  *
  *   node bench/compare.ts --load=handshake --rounds=9 bin/portcullis.ts ../other/bin/portcullis.ts
  *
- * Ratios are taken within a round and shown with their range. One program given twice shows how
- * much of a difference is noise.
+ * Ratios are computed within a round and shown with their range. Passing one program twice shows
+ * how much of a difference is noise.
  */
 
 const { values, positionals } = parseArgs({
@@ -68,7 +68,7 @@ try {
   await stopAll()
 }
 
-/** The folder of a checkout, or the program itself. */
+/** The checkout folder and the file name of a program. */
 function nameOf(program: string): string {
   return `${basename(join(program, '../..'))}/${basename(program)}`
 }

@@ -9,16 +9,16 @@ import { type Measured, reportOf } from './controlplane/report.ts'
 import { inFolder } from './proxy/bench-folder.ts'
 import type { Report } from './report.ts'
 
-/** CONTROLPLANE_SIZES: how many routes, each with a policy; the first is what others compare with. */
+/** CONTROLPLANE_SIZES: numbers of routes, each with a policy; the first is the baseline. */
 const SIZES = sizesOf('CONTROLPLANE_SIZES', '100,1000,5000')
-/** The same for Envoy Gateway, which takes far longer for many. */
+/** The same for Envoy Gateway, which takes far longer with many routes. */
 const PEER_SIZES = sizesOf('CONTROLPLANE_PEER_SIZES', '100,1000')
 
 function sizesOf(variable: string, otherwise: string): readonly number[] {
   return (process.env[variable] ?? otherwise).split(',').filter(Boolean).map(Number)
 }
 
-/** Controllers with a proxy, as processes, each at a real API server of its own. */
+/** Runs controllers with a proxy as processes, each against a separate real API server. */
 export async function controlplane(): Promise<Report> {
   const reason = missing()
   if (reason !== undefined) throw new Error(reason)

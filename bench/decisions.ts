@@ -15,7 +15,7 @@ import { modelOf, TestServices } from '../test/program/models.ts'
 import { contender, interleave, sink } from './measure.ts'
 import { nanoseconds, type Report, type Table } from './report.ts'
 
-/** What a request costs that passes a gateway of ours without rules; see the bench `proxy`. */
+/** Cost of a request through this gateway without rules; see the bench `proxy`. */
 const REQUEST = 20_000
 const SIZES = [10, 1_000, 100_000] as const
 
@@ -25,7 +25,7 @@ const texts = (size: number): readonly string[] =>
     (_, i) => `jwt.sub == 'user-${i}' && request.path.startsWith('/api')`,
   )
 
-/** What records cost where all is well, and what a denial costs. */
+/** Cost of recording allowed requests, and cost of a denial. */
 export async function decisions(): Promise<Report> {
   const allow = await allowPath()
   const deny = await denials()

@@ -18,10 +18,10 @@ const ROUTES = 5_000
 const EDITS = 200
 const WARM = 50
 const PROXIES = 1_000
-/** Of the proxies whose memory is measured. */
+/** Routes of the Gateway in the memory measurement. */
 const SMALL = 100
 
-/** From a changed route at the controller until a proxy serves it; and what proxies cost. */
+/** Time from a changed route at the controller until a proxy serves it; cost of proxies. */
 export async function delivery(): Promise<Report> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-delivery-'))
   const tokenFile = join(folder, 'token')

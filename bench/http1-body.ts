@@ -2,7 +2,7 @@ import { BodyReader, beginBody, readBody } from '../src/wire/http1/body.ts'
 import { type Contender, contender, interleave, sink } from './measure.ts'
 import { nanoseconds, type Report } from './report.ts'
 
-/** Chunked bodies: the framer alone, on data that is never touched. */
+/** Chunked bodies: the framer alone, on data that is never read. */
 export async function http1Body(): Promise<Report> {
   const rows: string[][] = []
   for (const [size, count] of [

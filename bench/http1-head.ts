@@ -22,7 +22,7 @@ import {
 import { type Contender, contender, interleave, sink } from './measure.ts'
 import { nanoseconds, type Report, ratio, type Table, type Target } from './report.ts'
 
-/** Heads of HTTP/1.1: ways to read them, and what the way through the gateway costs. */
+/** HTTP/1.1 heads: ways to read them, and the cost of forwarding them through the gateway. */
 export async function http1Head(): Promise<Report> {
   const reading = await benchReading()
   const passing = await benchPassing()
@@ -98,7 +98,7 @@ async function benchPassing(): Promise<Table> {
   }
 }
 
-/** Turns before the first slice: the optimiser takes its time with functions of this size. */
+/** Turns before the first slice: V8 takes long to optimize functions of this size. */
 const WARM = 150_000
 
 function rotating(

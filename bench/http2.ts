@@ -5,7 +5,7 @@ import type { Report } from './report.ts'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
 
-/** Bodies and many streams over HTTP/2, what attacks cost, and what streams and connections hold. */
+/** HTTP/2 bodies, many streams, cost of attacks, and memory per stream and connection. */
 export function http2(): Promise<Report> {
   return inFolder(async (folder) => {
     const streams = await benchStreams(folder, ROUNDS)

@@ -15,7 +15,7 @@ import { nanoseconds, type Report, ratio } from './report.ts'
 
 const LENGTH = 1024
 
-/** What a request pays for its token: the first time, and every time after. */
+/** Cost of a token per request: the first time, and every time after. */
 export async function jwt(): Promise<Report> {
   const contenders = [...ALL_ALGORITHMS.map(cold), ...parts(), ...hot()]
   const figures = await interleave(contenders)
@@ -52,7 +52,7 @@ export async function jwt(): Promise<Report> {
 const HOT = 'hot: digest and look-up, 1,000 clients'
 const ONE = 'hot: digest and look-up, one client'
 
-/** Claims as they are usual, made up to the length. */
+/** Typical claims, padded to the usual length. */
 function sized(signer: Signer, sub = 'alice'): string {
   const claims = {
     aud: ['api', 'web'],
@@ -94,7 +94,7 @@ function parts(): readonly Contender[] {
   ]
 }
 
-/** Of many clients, each with a token of its own. */
+/** Requests of many clients, each with its own token. */
 function hot(): readonly Contender[] {
   const signer = signerOf('ES256')
   const providers = providersOf([signer])

@@ -19,16 +19,16 @@ import { freePorts, isPinned, pause, residentOf, start, stop } from './proxy/pro
 import { type Report, ratio, type Table, type Target } from './report.ts'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
-/** Slices of a round, of those that are so fast that what else the machine does would show in one. */
+/** Slices per round of fast gateways: other load on the machine would distort a single one. */
 const TURNS = 3
-/** Calls of a slice, for the fastest where there is no wrk. */
+/** Calls per slice for the fastest gateway, if wrk is not installed. */
 const CALLS = { [PLAIN.name]: 4_000, [STREAM.name]: 1_000 } as Readonly<Record<string, number>>
 /**
- * Slices before the first that counts, for all alike; whoever is compiled while it runs makes as
- * many calls in each as the fastest.
+ * Warm-up slices, the same number for all gateways. Gateways that V8 compiles while they run make
+ * as many calls per slice as the fastest gateway.
  */
 const WARM_UP = 10
-/** Calls of each that are looked at before. */
+/** Calls of each gateway whose responses are checked before the measurement. */
 const CHECKED = 100
 const STREAMS = Number(process.env.BENCH_STREAMS ?? 5_000)
 
@@ -36,7 +36,7 @@ const OWN = 'portcullis, usage counted'
 const TRANSLATED = 'portcullis, translated'
 const BYTES = 'portcullis, bytes'
 
-/** Calls to models through this gateway and others, in one interleaved run. */
+/** Model calls through this gateway and others, in one interleaved run. */
 export function llm(): Promise<Report> {
   return inFolder(async (folder) => {
     const upstream = await startProvider()
@@ -126,12 +126,12 @@ function slice(
 interface Memory {
   readonly name: string
   readonly streams: number
-  /** MB before and while they are open. */
+  /** MB before the streams are opened and while they are open. */
   readonly before: number
   readonly during: number
 }
 
-/** Streams that are open at the same time: each gateway is a fresh one. */
+/** Memory of concurrently open streams, each time in a new gateway. */
 async function memoryOfStreams(folder: string, upstream: number): Promise<readonly Memory[]> {
   const found: Memory[] = []
   for (const [name, provider] of [
@@ -139,7 +139,7 @@ async function memoryOfStreams(folder: string, upstream: number): Promise<readon
     [TRANSLATED, 'anthropic'],
   ] as const) {
     const gateway = await startOwn(folder, upstream, { name, provider })
-    // The first ones find the heap that a start needs; what the others add is theirs.
+    // The first streams fill the heap that was sized for the start; the rest show the added memory.
     const first = await hold(gateway, STREAMS / 5)
     const before = residentOf(gateway.started.pid)
     const rest = await hold(gateway, STREAMS)
@@ -153,7 +153,7 @@ async function memoryOfStreams(folder: string, upstream: number): Promise<readon
   return found
 }
 
-/** Opens so many streams; a process keeps them open until its stdin ends. */
+/** Opens `connections` streams; a client process keeps them open until its stdin ends. */
 async function hold({ port, headers }: ModelGateway, connections: number) {
   const own = [...headers, 'x-hold: 1']
   const load: ModelLoad = { ...STREAM, port, headers: own, connections, requests: 0, hold: true }

@@ -8,7 +8,7 @@ import { plainMatch } from '../test/fuzz/route-match.plain.ts'
 import { contender, cpuTime, interleave, sink } from './measure.ts'
 import { nanoseconds, type Report, ratio, type Table, type Target } from './report.ts'
 
-/** Routes of one shape, and requests for the n-th of them. */
+/** Routes of one shape, and requests for the nth route. */
 interface Form {
   readonly name: string
   readonly route: (n: number) => Omit<MatchEntry<number>, 'target'>
@@ -55,7 +55,7 @@ const FORMS: readonly Form[] = [
 const SIZES = [10, 100, 1_000, 5_000]
 const REQUESTS = 512
 
-/** The route matcher, by number of routes; and what it takes to compile them. */
+/** Cost of the route matcher by number of routes, and of compiling the routes. */
 export async function match(): Promise<Report> {
   const rows: string[][] = []
   const targets: Target[] = []
@@ -119,13 +119,13 @@ function contenders(form: Form, size: number) {
   return [ours, twin]
 }
 
-/** Texts in one piece, as a socket gives them: joined ones are slower to read. */
+/** Flat strings, as read from a socket: concatenated ones are slower to read. */
 function flat({ host, url }: ReturnType<Form['asked']>) {
   const whole = (text: string) => Buffer.from(text, 'latin1').toString('latin1')
   return host === undefined ? { url: whole(url) } : { host: whole(host), url: whole(url) }
 }
 
-/** A whole Program: each route with a header, a rule and a backend of its own. */
+/** Compiles a whole Program, in which each route has its own header, rule and backend. */
 function compileTime(): number {
   const origin = { kind: 'object', object: 'bench', field: '' } as const
   const place = { state: 'valid', section: 'traffic', level: 'route', origin } as const

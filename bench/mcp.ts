@@ -22,7 +22,7 @@ const PEER = { name: 'mcp-proxy', version: '6.7.19' }
 const ROUNDS = 3
 const CALLS = Number(process.env['BENCH_CALLS'] ?? 2_000)
 const SESSIONS = Number(process.env['BENCH_SESSIONS'] ?? 10_000)
-/** Sessions with something of their own behind them: a stream, a program. */
+/** Sessions with their own SSE stream, and with their own stdio program. */
 const STREAMS = Number(process.env['BENCH_STREAMS'] ?? 2_000)
 const PROGRAMS = Number(process.env['BENCH_PROGRAMS'] ?? 60)
 const CONNECTIONS = 4
@@ -33,7 +33,7 @@ interface Contender {
   readonly started: Started
 }
 
-/** What `tools/call` costs through the gateway, beside a direct call and beside another proxy. */
+/** Cost of `tools/call` through the gateway, compared with a direct call and another proxy. */
 export async function mcp(): Promise<Report> {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-mcp-bench-'))
   try {
@@ -145,12 +145,12 @@ async function startAll(folder: string) {
   return { contenders, missing, sse, programs }
 }
 
-/** As much of a server as a handshake needs, in a program that is small. */
+/** The part of a server that a handshake needs, as a small program. */
 const GREETING =
   's/.*"id":([0-9]+).*/{"jsonrpc":"2.0","id":\\1,"result":{"protocolVersion":"2025-06-18",' +
   '"capabilities":{},"serverInfo":{"name":"b","version":"1"}}}/'
 
-/** Kept for the next time; a sentence where it cannot be had. */
+/** Installs the peer once and returns its path, or a message if that fails. */
 function findPeer(): string {
   const folder = join(ROOT, '.cache', PEER.name)
   const program = join(folder, 'node_modules', PEER.name, 'dist/bin/mcp-proxy.mjs')
@@ -183,14 +183,14 @@ const INITIALIZE = JSON.stringify({
   },
 })
 
-/** The session; empty: there is none. */
+/** Returns the session ID; empty if the server does not use sessions. */
 async function initialize(url: string, agent: Agent): Promise<string> {
   const { status, session, text } = await post(url, agent, INITIALIZE, '')
   if (status !== 200) throw new Error(`initialize: ${status} ${text}`)
   return session
 }
 
-/** Microseconds of CPU for each call. */
+/** CPU microseconds per call. */
 async function measure({ url, started }: Contender, calls: number): Promise<number> {
   const agents = Array.from(
     { length: CONNECTIONS },
@@ -213,7 +213,7 @@ async function measure({ url, started }: Contender, calls: number): Promise<numb
   return ((after.user + after.kernel - before.user - before.kernel) / calls) * 1e6
 }
 
-/** Kilobytes that each session of many costs. */
+/** Kilobytes per session, with many sessions. */
 async function sessions({ url, started }: Contender): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
   const begin = async (count: number) => {
@@ -221,7 +221,7 @@ async function sessions({ url, started }: Contender): Promise<number> {
       await Promise.all(Array.from({ length: 100 }, () => initialize(url, agent)))
     }
   }
-  // The heap has its size before anything is compared.
+  // Grows the heap to its steady size before the first reading.
   await begin(SESSIONS)
   const before = residentOf(started.pid)
   await begin(SESSIONS)
@@ -229,7 +229,7 @@ async function sessions({ url, started }: Contender): Promise<number> {
   return Math.max(0, ((residentOf(started.pid) - before) * 1_000) / SESSIONS)
 }
 
-/** The same for sessions that stay open, without what the programs behind them have. */
+/** The same for sessions that stay open, without the memory of the programs behind them. */
 async function openSessions({ url, started }: Contender, count: number): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
   const begin = async (some: number) => {
@@ -240,7 +240,7 @@ async function openSessions({ url, started }: Contender, count: number): Promise
     }
     return ids
   }
-  // What opens sessions is compiled, and its heap has its size.
+  // Warms up the code that opens sessions, and grows the heap to its steady size.
   const first = await begin(count)
   await Promise.all(first.map((id) => end(url, agent, id)))
   await pause(1_000)
@@ -252,7 +252,7 @@ async function openSessions({ url, started }: Contender, count: number): Promise
   return Math.max(0, ((after - before) * 1_000) / count)
 }
 
-/** In MB, of the gateway without its children. */
+/** Resident memory of the gateway in MB, without its children. */
 function ownResident(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return (Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) * 1_024) / 1e6

@@ -1,17 +1,17 @@
-/** Something that is measured: runs `times` turns and returns the CPU time of them, in ns. */
+/** A subject of measurement: runs `times` turns and returns their CPU time in ns. */
 export interface Contender {
   readonly name: string
   readonly slice: (times: number) => number | Promise<number>
 }
 
-/** Nanoseconds a turn. The p10 is the figure to quote: load can only add. */
+/** Nanoseconds per turn. Quote the p10: other load can only add time. */
 export interface Figure {
   readonly p10: number
   readonly median: number
 }
 
 export interface Effort {
-  /** Measured slices of each contender. */
+  /** Measured slices per contender. */
   readonly slices?: number
   /** Nanoseconds that a slice should take. */
   readonly length?: number
@@ -23,7 +23,7 @@ export function cpuTime(): number {
   return (user + system) * 1000
 }
 
-/** A contender of this process. `turns` runs its argument's number of turns. */
+/** A contender in this process; `turns` runs the given number of turns. */
 export function contender(name: string, turns: (times: number) => void): Contender {
   const slice = (times: number) => {
     const before = cpuTime()
@@ -34,8 +34,8 @@ export function contender(name: string, turns: (times: number) => void): Contend
 }
 
 /**
- * Measures all contenders slice by slice in turn, so that whatever else the machine does meets
- * them alike: ratios of one call are to be trusted, figures of two calls are not to be compared.
+ * Measures all contenders slice by slice in turn, so that other load on the machine affects them
+ * equally: ratios within one call are reliable, figures of two calls are not comparable.
  */
 export async function interleave(
   contenders: readonly Contender[],
@@ -53,14 +53,14 @@ export async function interleave(
   return new Map(contenders.map((each) => [each.name, figure(samples.get(each) ?? [])]))
 }
 
-/** How many turns fill a slice; on the way the code gets warm. */
+/** Finds the number of turns that fill a slice, and warms up the code. */
 async function calibrate({ slice }: Contender, length: number): Promise<number> {
   let times = 1
   for (let warm = 0; warm < 6; ) {
     const spent = await slice(times)
     if (spent >= length) warm++
     else times = Math.ceil(times * Math.min(8, Math.max(1.1, length / Math.max(1, spent))))
-    // One turn that is longer than any slice needs no more warming.
+    // A single turn longer than any slice needs no more warm-up.
     if (times === 1 && spent > 10 * length) return 1
   }
   return times
@@ -72,5 +72,5 @@ export function figure(samples: readonly number[]): Figure {
   return { p10: at(0.1), median: at(0.5) }
 }
 
-/** Keeps what a loop computed from being optimised away. */
+/** Keeps V8 from optimizing away the results of a loop. */
 export const sink = { count: 0 }

@@ -24,7 +24,7 @@ import type { Span } from '../src/telemetry/trace.ts'
 import { type Contender, contender, interleave, sink } from './measure.ts'
 import { nanoseconds, type Report, type Target } from './report.ts'
 
-/** What is written by the generated code, and what is not because it would cost more. */
+/** Messages encoded by the generated code, and messages for which that would cost more. */
 export async function protobuf(): Promise<Report> {
   const contenders = [...spans(), ...scrapes(), ...checks()]
   const figures = await interleave(contenders)
@@ -44,7 +44,7 @@ export async function protobuf(): Promise<Report> {
       'them one of 600 bytes, and metadata; a CheckResponse sets two headers and has metadata.',
     ],
     targets: [
-      // Beyond it, the generated code would do.
+      // If this is missed, the generated code is good enough.
       target('a span', 'a span, field by field', 'a span, by generated code'),
       target('a scrape', '2,000 counters, field by field', '2,000 counters, by generated code'),
     ],

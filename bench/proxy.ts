@@ -11,7 +11,7 @@ import type { Report } from './report.ts'
 /** Rounds of the main load; 25 for figures to quote. */
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9)
 const FEW = 3
-/** Rounds of latency: one interruption of the machine is a slow percent of a slice. */
+/** Rounds of latency: a single interruption of the machine makes one percent of a slice slow. */
 const LATENCY = 9
 
 /** The whole gateway against nginx, HAProxy and Envoy, in one interleaved run. */

@@ -1,4 +1,4 @@
-/** What one bench found: tables for the reader, targets with a yes or no. */
+/** Results of one bench: tables for the reader, and targets that are met or missed. */
 export interface Report {
   readonly intro: readonly string[]
   readonly tables: readonly Table[]

@@ -24,7 +24,7 @@ import { telemetry } from './telemetry.ts'
 import { ui } from './ui.ts'
 import { upstream } from './upstream.ts'
 
-/** Each is a section of RESULTS.md. */
+/** Each bench writes one section of RESULTS.md. */
 const BENCHES: ReadonlyMap<string, () => Promise<Report>> = new Map([
   ['cel', cel],
   ['http1-head', http1Head],
@@ -50,7 +50,7 @@ const BENCHES: ReadonlyMap<string, () => Promise<Report>> = new Map([
 
 const RESULTS = new URL('RESULTS.md', import.meta.url)
 
-// On few cores the compiler's thread starves, and code stays cold for as long as a bench runs.
+// On few cores the compiler thread starves, and code stays cold for the whole bench.
 setFlagsFromString('--no-concurrent-recompilation')
 
 const asked = process.argv.slice(2)
@@ -83,7 +83,7 @@ function commit(): string {
   }
 }
 
-/** The other sections stay as they are. */
+/** Replaces one section and keeps the others. */
 function replaceSection(name: string, section: string): string {
   const title =
     '# Benchmark results\n\nWritten by `npm run bench`; each section by its own bench.\n'

@@ -14,14 +14,14 @@ import { type Attack, RULE_ATTACKS } from './stalls/attacks.ts'
 import { PROTOCOL_ATTACKS, responseTo } from './stalls/protocol-attacks.ts'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 31)
-/** Until the functions of both ways are compiled as they stay. */
+/** Enough rounds for V8 to compile the functions of both variants in their final form. */
 const WARM_UPS = 12
-/** Milliseconds of CPU that a request may cost beyond reading it. */
+/** Max CPU milliseconds of a request beyond reading it. */
 const MAX_COST = 10
 const ISSUER = 'https://issuer.example'
 const ATTACKS: readonly Attack[] = [...RULE_ATTACKS, ...PROTOCOL_ATTACKS]
 
-/** What single requests cost that are made to cost: how long does one hold a worker? */
+/** Cost of single requests crafted to be expensive: how long does one block a worker? */
 export async function stalls(): Promise<Report> {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'))
   const backend = createServer({ maxHeaderSize: 1 << 18 }, (message, response) => {
@@ -117,28 +117,28 @@ interface Found {
   readonly name: string
   readonly bytes: number
   readonly status: number
-  /** Of pairs of requests, one after the other: what the rules cost beyond the control. */
+  /** Median over request pairs of the cost of the rules beyond the control. */
   readonly median: number
-  /** How much of that is to read the body, which would be done without guards as well. */
+  /** The part spent reading the body, which happens without guards as well. */
   readonly reading: number | undefined
-  /** The dearest of all, less the dearest of the control. */
+  /** The most expensive request, minus the most expensive of the control. */
   readonly worst: number
-  /** What the control alone differs from its own median at the worst: how much of it is noise. */
+  /** The control's max deviation from its own median: the share of noise. */
   readonly noise: number
-  /** How long another client waits at most while it is served, and while the control is. */
+  /** Longest wait of another client during the attack, and during the control. */
   readonly wait: number
   readonly controlWait: number
   readonly isOfServer: boolean
 }
 
-/** With the rules and without, in turn. */
+/** Measures with and without the rules, in turn. */
 async function measure(target: Target): Promise<Found> {
   const { attack, at, port, pid, token } = target
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const ask = async (kind: string) => {
     const before = cpuOf(pid)
     const status = await send(agent, port, `${kind}-${at}.test`, token, attack)
-    // What is written after the response belongs to it.
+    // Work after the response counts as part of the request.
     await settled(pid)
     return { status, cost: cpuOf(pid) - before }
   }
@@ -147,7 +147,7 @@ async function measure(target: Target): Promise<Found> {
   const read: number[] = []
   let status = 0
   for (let round = -WARM_UPS; round < ROUNDS; round++) {
-    // Whoever is second finds caches as the first left them.
+    // The order alternates, because the second request finds the caches of the first.
     const isFirst = round % 2 === 0
     const before = isFirst ? await ask('plain') : undefined
     const own = await ask('ruled')
@@ -181,7 +181,7 @@ async function measure(target: Target): Promise<Found> {
 const WAITS = Math.min(9, ROUNDS)
 const LITTLE: Attack = { name: 'a request of another client' }
 
-/** Another client sends one small request after the other: the longest that one of them takes. */
+/** The longest latency of another client that sends one small request after the other. */
 async function measureWaits(
   { attack, at, port, token }: Target,
   agent: Agent,
@@ -211,7 +211,7 @@ async function measureWaits(
   return { wait: figure(ruled).median, controlWait: figure(plain).median }
 }
 
-/** The process rests: it has used next to nothing for some milliseconds. */
+/** Waits until the process is idle: it has used next to no CPU for some milliseconds. */
 async function settled(pid: number): Promise<void> {
   for (let before = cpuOf(pid); ; ) {
     await new Promise((done) => setTimeout(done, 6))
@@ -253,8 +253,8 @@ function send(
 }
 
 /**
- * Milliseconds of CPU of the thread that serves requests, to the microsecond. Others compile what is
- * hot and collect garbage beside it, which holds up nobody.
+ * CPU milliseconds of the thread that serves requests, with microsecond precision. Other threads
+ * compile hot code and collect garbage concurrently, which does not delay requests.
  */
 function cpuOf(pid: number): number {
   const text = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8')

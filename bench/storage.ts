@@ -11,11 +11,11 @@ const EDITS = Number(process.env['EDITS'] ?? 300)
 const EDITS_AMONG = Number(process.env['EDITS_AMONG'] ?? 100)
 const STORED = Number(process.env['STORED'] ?? 10_000)
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 9)
-/** Of one round and one gateway. */
+/** Requests per round and gateway. */
 const REQUESTS = 10_000
 const CONNECTIONS = 32
 
-/** Edits until two replicas enforce them, a start with many edits, what a request costs. */
+/** Edits until two replicas enforce them, a start with many edits, and cost of a request. */
 export async function storage(): Promise<Report> {
   if (SKIPPED !== false) return { intro: [SKIPPED], tables: [], targets: [] }
   const server = await startServer()
@@ -84,12 +84,12 @@ export async function storage(): Promise<Report> {
   }
 }
 
-/** The smallest that is not below so many of them. */
+/** The nearest-rank quantile. */
 function at(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] as number
 }
 
-/** Milliseconds, sorted. */
+/** Sorted milliseconds until an edit is enforced. */
 async function measureEdits(url: string, count: number): Promise<readonly number[]> {
   const gateways = await Promise.all([startGateway(url), startGateway(url)])
   const [first] = gateways
@@ -142,7 +142,7 @@ async function measureStart(server: TestServer, url: string) {
   return { seconds, cpu }
 }
 
-/** CPU time per request of database mode by that of readonly mode, round by round, sorted. */
+/** Sorted per-round ratios of CPU time per request, database mode to readonly mode. */
 async function measureRequests(url: string): Promise<readonly number[]> {
   const [stored, readonly] = await Promise.all([startGateway(url), startGateway(undefined)])
   const shares: number[] = []
@@ -154,7 +154,7 @@ async function measureRequests(url: string): Promise<readonly number[]> {
       await sendMany(gateway.port)
       spent.set(gateway, cpuOf(gateway) - before)
     }
-    // The first one warms both up.
+    // The first round warms up both.
     if (round >= 0) shares.push((spent.get(stored) ?? 0) / (spent.get(readonly) ?? 1))
   }
   await Promise.all([stored.remove(), readonly.remove()])
@@ -179,7 +179,7 @@ async function sendMany(port: number): Promise<void> {
   agent.destroy()
 }
 
-/** Seconds of all threads of the process. */
+/** CPU seconds of all threads of the process. */
 function cpuOf({ child }: StoredGateway): number {
   const text = readFileSync(`/proc/${child.pid}/stat`, 'utf8')
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')

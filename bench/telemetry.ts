@@ -13,7 +13,7 @@ import { parseTraceparent, writeTraceparent } from '../src/telemetry/trace-conte
 import { type Contender, contender, interleave, sink } from './measure.ts'
 import { nanoseconds, type Report, type Table, type Target } from './report.ts'
 
-/** What a request pays for being counted, logged and traced, and what a scrape costs. */
+/** Cost of metrics, logs and traces per request, and cost of a scrape. */
 export async function telemetry(): Promise<Report> {
   const perRequest = await measure([...counting(), ...logging(), ...tracing()])
   const scrapes = await measure(await scraping())
@@ -178,7 +178,7 @@ function logging(): readonly Contender[] {
   ]
 }
 
-/** As the sink does it, but for the write. */
+/** Buffers lines as the sink does, without the write. */
 function collect(): (line: string) => void {
   let waiting = ''
   return (line) => {

@@ -9,7 +9,7 @@ import { measurePaints, type Paint } from './ui/first-paint.ts'
 const FIRST_PAGE = 300_000
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5)
 
-/** How much a browser loads for each page of the Admin UI, compressed by gzip. */
+/** Bytes that a browser loads for each page of the Admin UI, compressed with gzip. */
 export async function ui(): Promise<Report> {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-ui-bench-'))
   try {
@@ -24,7 +24,7 @@ export async function ui(): Promise<Report> {
     const loadedBy = (first: string) => {
       const all = new Set([first])
       for (const name of all) {
-        // What it imports; the shell names every page, and loads none of them by itself.
+        // Follows imports, except the shell's: it names every page but loads none of them itself.
         if (shell.includes(name)) continue
         for (const other of names) if (textOf(name).includes(other)) all.add(other)
       }

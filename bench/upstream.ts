@@ -17,7 +17,7 @@ const ENDPOINTS = 10
 const ORIGIN = { document: 'bench', path: [] } as unknown as Backend['origin']
 const OVER: Attempt = { outcome: 'responded', status: 200, duration: 1 }
 
-/** What choosing an endpoint costs a request, the account of it included. */
+/** Cost of selecting an endpoint per request, including its accounting. */
 export async function upstream(): Promise<Report> {
   const resolver = new Resolver({ lookupFamily: 'V4Only' }, { source: systemNames() })
   const around: ClusterDeps = {
@@ -98,7 +98,7 @@ function turns(cluster: Cluster, times: number): void {
   }
 }
 
-/** A connection that is taken and comes back; there is no peer, since none is spoken to. */
+/** Takes a connection from the pool and returns it; there is no peer, as nothing is sent. */
 async function pooled(deadlines: Deadlines): Promise<Contender> {
   const dial: Dial = ({ opened }) => {
     setImmediate(() => opened(new Socket(), ''))

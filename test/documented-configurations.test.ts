@@ -11,25 +11,27 @@ import { loadText } from '../src/sources/file/load.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const pages = globSync(['*.md', 'docs/**/*.md', 'charts/*/README.md'], { cwd: ROOT })
-  // Each has an example of what is wrong: test/error-examples.test.ts.
+  // Error pages show invalid configurations on purpose; test/error-examples.test.ts checks those.
   .filter((page) => !page.startsWith('docs/errors/'))
   .sort()
 
-/** A fragment need not have what it is not about, nor do files and variables exist here. */
+/**
+ * A fragment may omit unrelated parts, and the files and variables that it names do not exist here.
+ */
 const ELSEWHERE: ReadonlySet<string> = new Set(['PC0204', 'PC0301', 'PC0302', 'PC0310'])
-/** Objects that manifests on a page refer to. */
+/** Reported for objects that manifests on a page reference but do not show. */
 const NOT_SHOWN: ReadonlySet<string> = new Set(['PC0702', 'PC0707'])
-/** Of these it is the page's point that they are wrong. */
+/** Marks examples that are invalid on purpose. */
 const IS_WRONG = /#.*(?:wrong|never|error|✗)/i
-/** A file of the page, which test/cookbook.test.ts tries. */
+/** A named file of the page; test/cookbook.test.ts checks those. */
 const IS_NAMED = /^# [\w-]+\.yaml\n/
-/** Parts of a configuration that a block may begin with. */
+/** Top-level keys with which a configuration block may begin. */
 const IS_FILE = /^(?:gateways|routes|policies|backends|frontendPolicies|config|llm|mcp|binds):/m
-/** Policies of these stand at what is behind them. */
+/** Policies that are set on backends. */
 const OF_BACKENDS = /^(?:a2a|mcpAuthorization|mcpAuthentication):/m
 
 const GATEWAY = 'gateways: { default: { port: 8080 } }\n'
-/** Rules may read them. */
+/** Rules may read the claims of these tokens. */
 const TOKENS = "  jwtAuthentication: { issuer: 'https://a', jwks: { url: 'https://a/keys' } }\n"
 const HOST = "  backends: [{ host: 'a:80' }]\n"
 
@@ -47,7 +49,7 @@ describe('configurations in the documentation', () => {
     }
   }
 
-  it('are found, and what is wrong with them', async () => {
+  it('are found, with their errors', async () => {
     const text = `\`\`\`yaml\nroutes:\n- policies: { authorization: { rules: [{ allow: "jwt.sub == 'a'" }] } }\n  backends: [{ host: 'a:80' }]\n\`\`\``
     const [block = ''] = blocksIn(text)
     assert.deepEqual(await errorsOf(block, 'a.md', folder), [
@@ -55,12 +57,12 @@ describe('configurations in the documentation', () => {
     ])
   })
 
-  it('of any kind are tried: what is none of them is an error', async () => {
+  it('of every kind are checked: an unknown kind is an error', async () => {
     await assert.rejects(() => errorsOf('something: else\n', 'a.md', folder), /which kind/)
   })
 })
 
-/** All YAML of a page, but for files with a name and for comments. */
+/** All YAML blocks of a page except named files and comments. */
 function blocksIn(page: string): readonly string[] {
   const blocks = [...page.matchAll(/^([ \t]*)```yaml\n(.*?)^[ \t]*```/gms)]
   return blocks
@@ -74,7 +76,7 @@ async function errorsOf(text: string, page: string, folder: string): Promise<rea
   return errorsOfConfiguration(whole(text))
 }
 
-/** A fragment at the place that it is for. */
+/** Completes a fragment to a whole configuration. */
 function whole(text: string): string {
   if (/^policies:\n +\w+:/.test(text)) return `${GATEWAY}${atRoute(text)}${HOST}`
   if (IS_FILE.test(text)) return /^(?:gateways|binds):/m.test(text) ? text : `${GATEWAY}${text}`
@@ -97,7 +99,7 @@ function whole(text: string): string {
   throw new Error(`which kind of configuration is this?\n${text}`)
 }
 
-/** Policies as they are written at a route. */
+/** Wraps policies in a route. */
 function atRoute(policies: string): string {
   return `routes:\n- name: shown\n${policies.replaceAll(/^(?=.)/gm, '  ')}\n`
 }
@@ -133,7 +135,7 @@ function isMapping(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Values of a chart, and the configuration in them. */
+/** Errors in the values of a chart and in the configuration that they contain. */
 function errorsOfValues(text: string, chart: string): readonly string[] {
   const ajv = new Ajv2020({ strict: false, logger: false })
   const isValid = ajv.compile({
@@ -141,7 +143,7 @@ function errorsOfValues(text: string, chart: string): readonly string[] {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
   })
   const values = parse(text) as { readonly config?: object }
-  // What a user leaves out has its default.
+  // Omitted values have their defaults.
   const defaults = parse(readFileSync(join(chart, 'values.yaml'), 'utf8')) as object
   if (!isValid(merged(defaults, values)))
     return (isValid.errors ?? []).map(({ message }) => String(message))

@@ -48,12 +48,12 @@ describe('the examples of the error pages', () => {
   }
 })
 
-/** Files of a page are not there when it is tested. */
+/** Reported for files that a page names, which do not exist during the test. */
 const FILES: ReadonlySet<string> = new Set(['PC0310'])
 
-describe('what the error pages call right', () => {
+describe('valid examples of the error pages', () => {
   for (const { title, codes } of CATALOGUE) {
-    // Cases of `portcullis test` are no configuration.
+    // Cases of `portcullis test` are not configurations.
     const own = codes.filter(
       ({ code, example }) => example.language === 'yaml' && !code.startsWith('PC06'),
     )

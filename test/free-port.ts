@@ -1,16 +1,16 @@
 import { createServer } from 'node:net'
 
-// Below the range from which systems take the ports of outgoing connections, so that no connection
-// takes a port between the moment it is chosen and the moment a gateway listens on it.
+// Below the ephemeral port range, so that no outgoing connection takes a port between its selection
+// and the moment a gateway listens on it.
 const FIRST = 16_384
 const LAST = 32_767
 
-/** A port that nobody listens on and that no other test is given while this process lives. */
+/** Returns a port that is free and that no other test gets while this process lives. */
 export async function freePort(): Promise<number> {
   return (await freePorts(1))[0] as number
 }
 
-/** As many, all different and one after the other. */
+/** Returns `count` consecutive free ports. */
 export async function freePorts(count: number): Promise<readonly number[]> {
   for (;;) {
     const first = FIRST + Math.floor(Math.random() * (LAST - FIRST - count))
@@ -30,7 +30,10 @@ async function isReserved(port: number): Promise<boolean> {
   )
 }
 
-/** Linux: a name that is bound until this process ends, however it ends. Elsewhere there is none. */
+/**
+ * On Linux, binds an abstract socket name that is released when this process ends for any reason.
+ * Other systems have no such names.
+ */
 function isMarked(port: number): Promise<boolean> {
   if (process.platform !== 'linux') return Promise.resolve(true)
   return new Promise((resolve) => {

@@ -6,7 +6,7 @@ import { COMMANDS } from '../src/cli/index.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** All that users read; the changelog tells of the past. */
+/** All pages for users except the changelog, which describes the past. */
 const PAGES = globSync(
   [
     '{README,SECURITY,CONTRIBUTING,GOVERNANCE,CODE_OF_CONDUCT}.md',
@@ -22,7 +22,7 @@ const PAGES = globSync(
   .concat(globSync('charts/*/templates/NOTES.txt', { cwd: ROOT }))
   .sort()
 
-/** Programs that say something to users: their texts, not their names and comments. */
+/** Programs with messages for users: only their strings are checked, not names and comments. */
 const PROGRAMS = globSync(
   ['{src,bin,ui/src,site}/**/*.{ts,tsx,vue}', 'tools/{charts,crds}/*.ts', 'charts/*/files/*.mjs'],
   { cwd: ROOT },
@@ -31,12 +31,12 @@ const PROGRAMS = globSync(
   .filter((file) => !/\.test\.ts$|\/fixtures\/|\/generated\/|portcullis-crds/.test(file))
   .sort()
 
-/** What people wrote: its comments. */
+/** Code that people wrote, for its comments. */
 const CODE = globSync(['{src,bin,ui/src,site,tools,bench,test}/**/*.{ts,tsx}'], { cwd: ROOT })
   .filter((file) => !/\/generated\/|node_modules|glossary\.test/.test(file))
   .sort()
 
-/** Words that the field does not use, and what it says instead. */
+/** Words that the field does not use, and their replacements. */
 const LEFT_OUT: readonly (readonly [RegExp, string])[] = [
   [/\boctets?\b/i, 'bytes'],
   [/\bwhoever\b/i, 'anyone who, clients, callers'],
@@ -60,7 +60,7 @@ const LEFT_OUT: readonly (readonly [RegExp, string])[] = [
   [/\bdigests? of (an? |the )?(API )?keys?\b|\bkeys? (and|or) (its|their) digests?\b/i, 'hash'],
 ]
 
-/** Where a word is right: what another program or a protocol calls a thing. */
+/** Phrases in which such a word is correct because another program or a protocol uses it. */
 const RIGHT: readonly RegExp[] = [
   /REFUSED_STREAM/g,
   /connections? refused/gi,
@@ -72,7 +72,7 @@ const RIGHT: readonly RegExp[] = [
   /\{\{refusal\}\}|\(refusal\)/g,
 ]
 
-/** Code has names of its own: blocks, and what stands between backticks. */
+/** Removes code blocks and inline code, whose names are exempt. */
 function prose(text: string): string {
   const plain = text
     .replaceAll(/^([ \t]*)(```|~~~)[\s\S]*?^[ \t]*\2/gm, (block) => block.replaceAll(/[^\n]/g, ''))
@@ -80,7 +80,9 @@ function prose(text: string): string {
   return RIGHT.reduce((left, pattern) => left.replaceAll(pattern, ''), plain)
 }
 
-/** Strings of at least two words, without what is put into them; of templates, what they `fail` with. */
+/**
+ * Strings of at least two words without their interpolations; in templates, the messages of `fail`.
+ */
 function textsOf(file: string, code: string): string {
   if (/\.(yaml|tpl)$/.test(file)) {
     return [...code.matchAll(/\b(?:fail|printf) "((?:[^"\\]|\\.)*)"/g)]
@@ -131,7 +133,7 @@ describe('words', () => {
     })
   }
 
-  it('messages, the Admin UI, dashboards and charts use those of the field', () => {
+  it('messages, the Admin UI, dashboards and charts use the words of the field', () => {
     assert.ok(PROGRAMS.length > 1000)
     const found = PROGRAMS.flatMap((file) => {
       const texts = textsOf(file, readFileSync(join(ROOT, file), 'utf8'))
@@ -140,7 +142,7 @@ describe('words', () => {
     assert.deepEqual(found, [])
   })
 
-  it('comments use those of the field', () => {
+  it('comments use the words of the field', () => {
     assert.ok(CODE.length > 2000)
     const found = CODE.flatMap((file) =>
       leftOutIn(commentsOf(readFileSync(join(ROOT, file), 'utf8'))).map(
@@ -150,7 +152,7 @@ describe('words', () => {
     assert.deepEqual(found, [])
   })
 
-  it('finds one in a message and in a page, and none in names and comments', () => {
+  it('finds a forbidden word in messages and pages, and ignores names and comments', () => {
     const code = [
       '// whoever asks',
       `report({ message: \`\${whoever} is told of \${port}\` })`,
@@ -163,7 +165,7 @@ describe('words', () => {
     assert.equal(leftOutIn(textsOf('a.tpl', '{{ fail "nobody may" }}')).length, 1)
   })
 
-  it('finds one that is left out', () => {
+  it('finds every forbidden word', () => {
     assert.deepEqual(leftOutIn('a\nWhoever asks is told.'), [
       'line 2: "Whoever": say anyone who, clients, callers',
       'line 2: "is told": say is reported, is logged',

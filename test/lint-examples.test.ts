@@ -13,7 +13,7 @@ function said(text: string): readonly string[] {
     .map(({ diagnostic: { severity, code } }) => `${severity} ${code}`)
 }
 
-describe('the examples of the pages of lint', () => {
+describe('the examples on lint pages', () => {
   for (const { code, severity, example } of LINT_CODES.codes) {
     if (example.sketch === undefined) {
       it(`${code}: what is wrong says so`, () => {

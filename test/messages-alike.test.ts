@@ -1,4 +1,5 @@
-// The same mistake in a policy of a file, of a row and of a Kubernetes object: the same words.
+// The same mistake in a policy gets the same message in a file, a database row and a Kubernetes
+// object.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -23,7 +24,7 @@ const jwt = (provider: JsonObject, mode = 'Strict'): JsonObject => ({
   jwtAuthentication: { mode, providers: [provider] },
 })
 
-/** Sections `traffic` with a mistake each. */
+/** `traffic` sections with one mistake each. */
 const MISTAKES: Readonly<Record<string, JsonObject>> = {
   'half an expression': rule('jwt.sub =='),
   'an open string': rule("request.method == 'x"),

@@ -22,7 +22,7 @@ describe('the playground of the documentation', () => {
     })
   }
 
-  it('says why', () => {
+  it('states the reason', () => {
     assert.deepEqual(
       evaluate("jwt.team == 'x' || request.method == 'GET'", SAMPLE_REQUEST).details,
       [
@@ -59,7 +59,7 @@ describe('the policy sandbox of the documentation', () => {
     it(`${what}: ${result}`, () => assert.equal(decide(SAMPLE_RULES, request).result, result))
   }
 
-  it('lists what lint finds, whatever the request', () => {
+  it('lists all lint findings, whatever the request', () => {
     assert.deepEqual(decide(SAMPLE_RULES, SAMPLE_REQUEST).findings, [])
     const { findings } = decide("rules: [{ allow: \"jwt.sub == 'a' && jwt.sub == 'b'\" }]", '')
     assert.match(findings.join(), /^AZ\d+: /)

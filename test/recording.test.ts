@@ -10,7 +10,7 @@ describe('the recording of the first minute', () => {
   const [header = '', ...lines] = readFileSync(join(ROOT, FIRST_MINUTE), 'utf8').trim().split('\n')
   const events = lines.map((line) => JSON.parse(line) as [number, string, string])
 
-  it('is an asciicast whose time goes forward', () => {
+  it('is an asciicast whose timestamps increase', () => {
     assert.equal(JSON.parse(header).version, 2)
     const times = events.map(([time]) => time)
     assert.deepEqual(
@@ -20,13 +20,13 @@ describe('the recording of the first minute', () => {
     assert.ok(events.every(([, kind]) => kind === 'o'))
   })
 
-  it('types the lines of README: record it again if they changed', () => {
+  it('types the lines of the README: record it again when they change', () => {
     const shown = events.map(([, , text]) => text).join('')
     const typed = [...shown.matchAll(/^\$ (.*?)\r$/gm)].map(([, line]) => line)
     assert.deepEqual(typed, linesToType(readFileSync(join(ROOT, 'README.md'), 'utf8')))
   })
 
-  it('shows statuses that README promises', () => {
+  it('shows the statuses that the README promises', () => {
     const shown = events.map(([, , text]) => text).join('')
     for (const line of linesToType(readFileSync(join(ROOT, 'README.md'), 'utf8'))) {
       const [, status] = /^curl -i .* # (\d{3})/.exec(line) ?? []

@@ -19,7 +19,7 @@ import { deltaBetween, snapshotOf } from '../src/xds/snapshot.ts'
 const folder = mkdtempSync(join(tmpdir(), 'secrets-'))
 after(() => rmSync(folder, { recursive: true }))
 
-/** In every secret below, wherever it is written: no Model may have this word in it. */
+/** Part of every secret below: no Model may contain this word. */
 const WORD = 'planted'
 const HASH = `$2y$05$${WORD}aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa`
 const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
@@ -29,7 +29,7 @@ for (const name of ['listener.key', 'other.key', 'backend.key', 'sent.key']) {
 }
 write('users', `alice:${HASH}\n`)
 
-/** Each place of a file where a secret may stand, as text and as a file. */
+/** Every place of a file that accepts a secret, inline and as a file. */
 const EVERY_PLACE = `
 gateways:
   default:
@@ -78,24 +78,24 @@ function load(text = EVERY_PLACE): Model {
 const copyOf = (model: Model): Model => JSON.parse(JSON.stringify(model))
 const refsOf = (model: Model) => refsIn({ ...model })
 
-/** What the secrets of a Model come to, in the order of their places. */
+/** The resolved secrets of a Model, in the order of their places. */
 const textsOf = (model: Model) => refsOf(model).map(secretText)
 
 describe('secrets of a Model', () => {
   const model = load()
   const texts = textsOf(model)
 
-  it('are not in it, wherever they are written', () => {
+  it('are not part of it, wherever they are written', () => {
     assert.ok(!JSON.stringify(model).includes(WORD))
   })
 
-  it('can be had by their references', () => {
+  it('can be resolved by their references', () => {
     assert.equal(texts.length, 12)
     for (const text of texts) assert.ok(text?.includes(WORD))
     assert.equal(new Set(refsOf(model).map(({ version }) => version)).size, 12)
   })
 
-  it('have versions that say nothing in a dump', () => {
+  it('have versions that reveal nothing in a dump', () => {
     const shown = JSON.stringify(redact(model))
     assert.ok(shown.includes('"secretRef":"listener.key"'))
     for (const { version } of refsOf(model)) {
@@ -104,7 +104,7 @@ describe('secrets of a Model', () => {
     }
   })
 
-  it('are not those of a copy until they are given to it', () => {
+  it('are absent from a copy until they are resolved', () => {
     const copy = copyOf(model)
     assert.deepEqual(
       textsOf(copy),
@@ -116,7 +116,7 @@ describe('secrets of a Model', () => {
     assert.deepEqual(textsOf(copy), texts)
   })
 
-  it('are missed by what needs them: a Model without them is no Model to serve', () => {
+  it('are required: a Model without them cannot be served', () => {
     const found = checkModel(join(folder, 'x.yaml'), copyOf(model))
     const messages = found.filter(({ code }) => code === 'PC0402').map(({ message }) => message)
     for (const name of ['listener.key', 'other.key', 'backend.key', 'inline']) {
@@ -134,7 +134,7 @@ describe('secrets of a Model', () => {
     assert.deepEqual(textsOf(result.value ?? assert.fail()), texts)
   })
 
-  it('are delivered beside it, and none may be missing', () => {
+  it('are delivered separately, and all of them are required', () => {
     const parts = [...partsOf(model).values()]
     const received = parts.map(({ name, version, bytes }) => {
       const isSecret = name.startsWith('secrets/')
@@ -153,7 +153,7 @@ describe('secrets of a Model', () => {
     }
   })
 
-  it('change for what uses them alone when a file changes', () => {
+  it('change only the parts that use them when a file changes', () => {
     write('listener.key', `${WORD}-another`)
     const next = runToCompletion(reconcile(model, load()))
     write('listener.key', `${WORD}-listener.key`)

@@ -15,20 +15,23 @@ import { SETTINGS_THAT_WAIT } from '../src/sources/file/sections/unserved-settin
 const ROOT = join(import.meta.dirname, '..')
 const SCHEMA = JSON.parse(readFileSync(join(ROOT, 'docs/reference/config.schema.json'), 'utf8'))
 
-/** Of parts that are still to come; whoever uses one is told, or what it guards responds with 500. */
+/**
+ * Settings of features that do not exist yet; using one is reported, or requests to the parts it
+ * guards get a 500.
+ */
 const WAITING: readonly string[] = [
   ...SETTINGS_THAT_WAIT.map((path) => `config.${path.join('.')}`),
   'config.storage',
 ]
 
-/** What runs: all but schemas, the readers of files, and what is said about them. */
+/** Runtime code: everything except schemas, configuration readers and diagnostics. */
 const RUNNING = globSync('src/**/*.ts', { cwd: ROOT }).filter(
   (file) =>
     !/\.test\.ts$|\/fixtures\/|schema\.ts$/.test(file) &&
     !/^src\/(?:sources|diagnostics|analysis|model)\//.test(file),
 )
 const READ = new Set(RUNNING.flatMap((file) => wordsOf(readFileSync(join(ROOT, file), 'utf8'))))
-/** Keys that a schema itself makes something else of: it names them more than once. */
+/** Keys that a schema itself transforms: it names them more than once. */
 const TRANSFORMED = new Set(
   globSync('src/policies/*/schema.ts', { cwd: ROOT }).flatMap((file) => {
     const words = wordsOf(readFileSync(join(ROOT, file), 'utf8'))
@@ -37,8 +40,8 @@ const TRANSFORMED = new Set(
 )
 
 /*
- * A name that is used anywhere counts as read, so that this finds a key that was forgotten, and
- * not one that is read and then not obeyed: that is for the tests of each policy.
+ * A name that is used anywhere counts as read. So this test finds a forgotten key, but not a key
+ * that is read and then ignored: the tests of each policy cover that.
  */
 describe('every setting is read by something', () => {
   for (const { kind } of POLICY_SCHEMAS) {
@@ -60,14 +63,14 @@ describe('every setting is read by something', () => {
   for (const { name, options, host } of PROVIDERS) {
     it(`the provider ${name}`, () => {
       const known = new Set<PropertyKey>([...REJECTED_OF_PROVIDERS, ...WAITING_OF_PROVIDERS])
-      // Its host is found by these, and the way to it, whatever they are.
+      // The host and the path are computed from these options, whatever they are.
       const read = new Proxy({}, { get: (_, key) => void known.add(key) })
       host(read)
       const access = accessOf(name)
       access.telemetryName(read)
       access.dialects(read)
       access.path('/chat', { dialect: 'completions', model: 'm', options: read })
-      // Whatever the provider, the one that is called is this one.
+      // For every provider, this is the model that the gateway calls.
       known.add('model')
       const keys = Object.keys(options.unwrap().shape)
       assert.deepEqual(
@@ -77,7 +80,7 @@ describe('every setting is read by something', () => {
     })
   }
 
-  it('finds what is not', () => {
+  it('finds unread settings', () => {
     const planted = { properties: { attempts: {}, neverRead: { properties: { norThis: {} } } } }
     assert.deepEqual(
       [...keysOf(planted)].filter((key) => !READ.has(key)),
@@ -93,7 +96,7 @@ interface JsonSchema {
   readonly [other: string]: unknown
 }
 
-/** All keys of the mappings within, but for other spellings; what has a name of its own is not entered. */
+/** All keys of the nested mappings except aliases; named definitions are not followed. */
 function* keysOf(schema: JsonSchema): Generator<string> {
   for (const [key, inner] of Object.entries(schema.properties ?? {})) {
     if (inner.description?.startsWith('An alias of') !== true) yield key
@@ -116,7 +119,7 @@ function isWaiting(path: string): boolean {
   return WAITING.some((waiting) => path === waiting || path.startsWith(`${waiting}.`))
 }
 
-/** Names in code: neither in comments nor in texts. */
+/** The identifiers in code, without comments and strings. */
 function wordsOf(code: string): string[] {
   const bare = code
     .replaceAll(/\/\*.*?\*\//gs, ' ')

@@ -3,7 +3,7 @@ import type { Endpoint } from '../src/admin/api/define.ts'
 import { ENDPOINTS } from '../src/admin/api/index.ts'
 import type { Generator } from './generated.ts'
 
-/** docs/reference/admin-api.md: every operation of the admin API. */
+/** Generates docs/reference/admin-api.md: every operation of the admin API. */
 export const adminApiPage: Generator = {
   name: 'admin API page',
   folders: [],

@@ -1,7 +1,7 @@
 import { COMMANDS } from '../src/cli/index.ts'
 import type { Generator } from './generated.ts'
 
-/** docs/reference/commands.md: what each command prints of itself. */
+/** Generates docs/reference/commands.md: the help of each command. */
 export const commandPage: Generator = {
   name: 'command page',
   folders: [],

@@ -9,10 +9,10 @@ const DEFAULTS = JSON.stringify(defaultSettings())
 
 export const CASES = 'test/config'
 
-/** The environment that the files of the cases may name variables of. */
+/** Environment variables that the files of the cases may reference. */
 const ENVIRONMENT = { HOST: 'orders', PORT: '4000', ADDRESS: 'orders:4001', EMPTY: '' }
 
-/** test/config: what each file means (`.model.json`) and what is said about it (`.diagnostics.txt`). */
+/** Generates the Model (`.model.json`) and the diagnostics (`.diagnostics.txt`) in test/config. */
 export const configCases: Generator = {
   name: 'configuration cases',
   folders: [],
@@ -32,7 +32,7 @@ function outputsOf(root: string, path: string): readonly (readonly [string, stri
     environment: ENVIRONMENT,
   })
   const stem = path.replaceAll('\\', '/').replace(/\.in\.(yaml|json)$/, '')
-  // Paths of this machine are of no interest.
+  // Removes paths of this machine.
   const plain = (output: string) =>
     output
       .replaceAll(join(root, CASES), '/config')
@@ -48,7 +48,7 @@ function outputsOf(root: string, path: string): readonly (readonly [string, stri
   return outputs
 }
 
-/** Messages stand in the other file, and settings only where they are not the defaults. */
+/** Omits messages, which are in the other file, and settings that equal the defaults. */
 function leaveOut(key: string, value: unknown): unknown {
   if (key === 'settings' && JSON.stringify(value) === DEFAULTS) return '(defaults)'
   if (key === 'diagnostics') return (value as readonly { code: string }[]).map(({ code }) => code)

@@ -12,7 +12,7 @@ const files = configReference.generate('')
 describe('the configuration reference', () => {
   const page = files.get('docs/reference/configuration.md') ?? ''
 
-  it('tells the meaning of every key', () => {
+  it('describes every key', () => {
     const rows = page.split('\n').filter((line) => /^\| \*{0,2}`/.test(line))
     assert.ok(rows.length > 300)
     assert.deepEqual(
@@ -33,7 +33,7 @@ describe('the configuration reference', () => {
   })
 })
 
-/** Files of an example are not there when it is tested. */
+/** Files that an example references do not exist in the test. */
 const FILES: ReadonlySet<string> = new Set(['PC0310'])
 
 describe('the example of each policy', () => {
@@ -76,7 +76,7 @@ describe('the JSON Schema', () => {
     }
     visit(fileJsonSchema(), '')
     assert.deepEqual(
-      // `properties` may itself be the name of a key, which is no schema.
+      // `properties` may itself be the name of a key, which is not a schema.
       open.filter((path) => !path.endsWith('.properties')),
       [],
     )

@@ -1,7 +1,7 @@
 import { DECISION_FIELDS } from '../src/telemetry/decision-record.ts'
 import type { Generator } from './generated.ts'
 
-/** docs/reference/decisions.md: every field of a record, and how records are had. */
+/** Generates docs/reference/decisions.md: every field of a record, and how to get records. */
 export const decisionPage: Generator = {
   name: 'decision page',
   folders: [],

@@ -5,7 +5,7 @@ import { LIBRARIES } from '../src/cel/library/index.ts'
 import { STAGES, type Stage } from '../src/cel/stages.ts'
 import type { Generator } from './generated.ts'
 
-/** docs/reference/variables.md and functions.md, from the declarations that the checker uses. */
+/** Generates docs/reference/variables.md and functions.md from the checker's declarations. */
 export const expressionReference: Generator = {
   name: 'expression reference',
   folders: [],

@@ -9,7 +9,7 @@ import { TABLE_SIZE } from '../src/wire/http2/hpack-decoder.ts'
 import { HTTP2_LIMITS } from '../src/wire/http2/limits.ts'
 import { MAX_EXTENDED } from '../src/wire/http2/receive-window.ts'
 
-/** What cannot be set: of what, how much, and what happens at the limit. */
+/** Limits that cannot be configured: what is limited, the limit, and what happens at it. */
 export const FIXED_LIMITS: readonly (readonly [string, string, string])[] = [
   ['bytes of the request target', number(MAX_TARGET), `The client gets 414.`],
   ['bytes of chunk extensions in a body', number(BODY_LIMITS.extensions), `The client gets 400.`],

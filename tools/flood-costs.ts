@@ -1,11 +1,11 @@
-/** What one attack over HTTP/2 costs, as `npm run bench http2` measured it, rounded up. */
+/** Cost of one HTTP/2 attack as measured by `npm run bench http2`, rounded up. */
 interface FloodCost {
   readonly attack: string
-  /** What ends it. */
+  /** The limit that ends the attack. */
   readonly limit: string
   /** The label `kind` of portcullis_http2_floods_total. */
   readonly kind: string
-  /** Milliseconds of CPU until the connection is closed, and megabytes of memory. */
+  /** CPU milliseconds until the connection is closed, and megabytes of memory. */
   readonly cpu: number
   readonly memory: number
 }
@@ -24,10 +24,10 @@ const COSTS: readonly FloodCost[] = [
   cost('endless header block', '64 KiB', 'header-frames', 100, 12),
 ]
 
-/** Of one idle connection, and of one request that waits. */
+/** Memory of one idle connection, and of one pending request. */
 const [CONNECTION_KIB, STREAM_KIB] = [50, 6]
 
-/** A section of the page of limits. */
+/** Renders the section of the limits page. */
 export function renderFloodCosts(): string {
   const rows = COSTS.map(
     ({ attack, limit, kind, cpu, memory }) =>

@@ -1,23 +1,23 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** Something in the repository that is made from something else in it. */
+/** Generates files of the repository from other files in it. */
 export interface Generator {
   readonly name: string
-  /** Folders that hold nothing else: a file there that is not generated any more is removed. */
+  /** Folders with only generated files: a file that is no longer generated is removed. */
   readonly folders: readonly string[]
-  /** Path from the root → text. The same input gives the same bytes. */
+  /** Path from the root → text. The same input produces the same bytes. */
   readonly generate: (root: string) => ReadonlyMap<string, string>
 }
 
 export interface Change {
   readonly path: string
   readonly kind: 'missing' | 'different' | 'left over'
-  /** What the file should hold; undefined where it should not be. */
+  /** The expected content; undefined if the file should not exist. */
   readonly text: string | undefined
 }
 
-/** What would have to change for the generated files to be in step. */
+/** The changes that bring the generated files up to date. */
 export function findChanges(root: string, generators: readonly Generator[]): readonly Change[] {
   return generators.flatMap(({ folders, generate }) => {
     const files = generate(root)
@@ -53,7 +53,7 @@ function listFiles(root: string, folder: string): readonly string[] {
     .map((path) => path.replaceAll('\\', '/'))
 }
 
-/** The text between `<!-- name: generated … -->` and `<!-- end -->` replaced; the rest untouched. */
+/** Replaces the text between `<!-- name: generated … -->` and `<!-- end -->`. */
 export function replaceSection(document: string, name: string, body: string): string {
   const pattern = new RegExp(`(<!-- ${name}: generated[^\n]*-->\n)[^]*?(\n<!-- end -->)`)
   if (!pattern.test(document)) throw new Error(`no section "${name}" to replace`)

@@ -7,7 +7,7 @@ import { applyChanges, findChanges, type Generator, replaceSection } from './gen
 import { GENERATORS } from './golden.ts'
 
 describe('generated files', () => {
-  it('are in step with what they are made from', () => {
+  it('are up to date with their sources', () => {
     const changes = findChanges(join(import.meta.dirname, '..'), GENERATORS)
     assert.deepEqual(
       changes.map(({ kind, path }) => `${kind}: ${path}`),
@@ -31,7 +31,7 @@ describe('a generator', () => {
       ]),
   }
 
-  it('tells what is missing, different and left over, and mends it', () => {
+  it('reports and fixes missing, different and left over files', () => {
     mkdirSync(join(root, 'pages'))
     for (const [name, text] of [
       ['same.md', 'same'],

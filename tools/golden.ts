@@ -23,7 +23,7 @@ import { supportedFeatures } from './supported-features.ts'
 import { telemetryPages } from './telemetry-pages.ts'
 import { testFileReference } from './test-file-reference.ts'
 
-/** Everything that is generated and kept in the repository. */
+/** All generators of files that are checked in. */
 export const GENERATORS: readonly Generator[] = [
   adminApiPage,
   apiShapes,
@@ -51,7 +51,7 @@ export const GENERATORS: readonly Generator[] = [
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** `npm run golden` writes what is out of step; with `--check` it only says so, and exits 1. */
+/** `npm run golden` updates outdated files; with `--check` it only lists them and exits with 1. */
 function run(checkOnly: boolean): void {
   const changes = findChanges(ROOT, GENERATORS)
   for (const { kind, path } of changes) console.log(`${kind}: ${path}`)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { IMPORT_TABLE } from '../test/architecture/table.ts'
 import { type Generator, replaceSection } from './generated.ts'
 
-/** ARCHITECTURE.md shows the very table that test/architecture.test.ts enforces. */
+/** Generates the table in ARCHITECTURE.md that test/architecture.test.ts enforces. */
 export const importTable: Generator = {
   name: 'import table',
   folders: [],

@@ -1,7 +1,7 @@
 import { CALL_OUTS } from '../src/proxy/call-outs.ts'
 import type { Generator } from './generated.ts'
 
-/** docs/reference/internal-errors.md: what becomes of a request where the gateway itself fails. */
+/** Generates docs/reference/internal-errors.md: how requests end if the gateway itself fails. */
 export const internalErrorsPage: Generator = {
   name: 'internal errors page',
   folders: [],

@@ -40,7 +40,7 @@ describe('the page of limits', () => {
   }
 })
 
-describe('what holds where nothing is set', () => {
+describe('the limit that applies by default', () => {
   const planOf = (...kinds: readonly string[]) => {
     const frontend = kinds.map((kind) =>
       frontendPolicy(kind, z.parse(policySchema(kind), VALUES[kind])),

@@ -4,21 +4,21 @@ import { FIXED_LIMITS } from './fixed-limits.ts'
 import { renderFloodCosts } from './flood-costs.ts'
 import type { Generator } from './generated.ts'
 
-/** docs/reference/limits.md: every limit, what it is by default, and what happens at it. */
+/** Generates docs/reference/limits.md: every limit, its default, and what happens at it. */
 export const limitsPage: Generator = {
   name: 'limits page',
   folders: [],
   generate: () => new Map([['docs/reference/limits.md', renderPage(fileJsonSchema())]]),
 }
 
-/** A limit that can be set: its default is that of the schema. */
+/** A configurable limit, whose default comes from the schema. */
 interface Setting {
   /** Kind of policy, or `config`, and the key in it. */
   readonly of: string
   readonly key: string
   readonly what: string
   readonly happens: string
-  /** What holds where the schema has no default. */
+  /** The value if the schema has no default. */
   readonly otherwise?: string
 }
 
@@ -218,7 +218,7 @@ const BACKENDS: readonly Setting[] = [
   ),
 ]
 
-/** Keys beside limits that are none. */
+/** Keys next to limits that are not limits. */
 export const NO_LIMITS: readonly string[] = [
   'headersWithUnderscores',
   'http1HeaderCase',
@@ -313,13 +313,13 @@ function nameOf({ of, key }: Setting): string {
   return `\`${PLACES[of] ?? of}.${key}\``
 }
 
-/** The schema and those that it is one of. */
+/** The schema and all alternatives of its unions. */
 function formsOf(schema: JsonSchema | undefined): readonly (JsonSchema | undefined)[] {
   const forms = (schema?.anyOf as JsonSchema[] | undefined) ?? []
   return [schema, ...forms.flatMap(formsOf)]
 }
 
-/** As it is written in the schema, or undefined where nothing is. */
+/** The default in the schema, if any. */
 export function defaultOf(schema: JsonSchema, { of, key }: Setting): string | undefined {
   let part = of === 'config' ? schema.properties?.['config'] : schema.$defs?.[of]
   for (const name of key.split('.')) {

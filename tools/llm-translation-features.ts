@@ -1,4 +1,4 @@
-/** One thing that a client may ask for, as a part of a request of its dialect. */
+/** A feature that a client may request, as part of a request in its dialect. */
 export interface Feature {
   readonly what: string
   readonly fields: Readonly<Record<string, unknown>>

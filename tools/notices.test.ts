@@ -16,7 +16,7 @@ describe('the notices of a release', () => {
     }
   }
 
-  it('name each bundled package once, with its licence and notice', () => {
+  it('list each bundled package once, with its license and notice', () => {
     plant('node_modules/@a/b', '@a/b', { 'LICENSE.md': 'be kind\n', NOTICE: 'made by b\n' })
     plant('node_modules/@a/b/node_modules/c', 'c', {})
     const inputs = [

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The licence texts of the packages whose files went into a bundle, as their licences ask. */
+/** The license texts of all bundled packages, as their licenses require. */
 export function renderNotices(root: string, inputs: readonly string[]): string {
   const sections = packagesOf(inputs).map((folder) => renderNotice(root, folder))
   const lead = 'The bundles contain code of these packages.'
@@ -13,7 +13,7 @@ export function packagesOf(inputs: readonly string[]): readonly string[] {
   return [...new Set(inputs.flatMap(packageOf))].sort()
 }
 
-/** `node_modules/@a/b/node_modules/c/d.js` is a file of `node_modules/@a/b/node_modules/c`. */
+/** `node_modules/@a/b/node_modules/c/d.js` belongs to `node_modules/@a/b/node_modules/c`. */
 function packageOf(input: string): readonly string[] {
   const found = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input)
   return found?.[1] === undefined ? [] : [found[1]]

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 
 const FOLDER = join(import.meta.dirname, '../src/policies')
 
-/** The configuration beside the schema of a policy that shows how it is written, if there is one. */
+/** The example configuration next to the schema of a policy, if there is one. */
 export function exampleOf(kind: string): string | undefined {
   const path = join(FOLDER, folderOf(kind), 'example.yaml')
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined
 }
 
-/** `backendTLS` is in `backend-tls`. */
+/** `backendTLS` → `backend-tls`. */
 export function folderOf(kind: string): string {
   return kind.replaceAll(/[A-Z]+/g, (capitals) => `-${capitals.toLowerCase()}`)
 }

@@ -7,8 +7,8 @@ import { folderOf } from './policy-examples.ts'
 const PATH = 'src/policies/compilers.ts'
 
 /**
- * The compilers of all policies that run for a request. Records are browser-safe and compilers are
- * not, so that the list of the one cannot import the others; both would have to be kept in step.
+ * Generates the list of policy compilers. Records are browser-safe and compilers are not, so the
+ * list of records cannot import them; a list written by hand would have to be kept in sync.
  */
 export const policyList: Generator = {
   name: 'list of policy compilers',

@@ -7,12 +7,12 @@ import type { Generator } from './generated.ts'
 
 const FOLDER = 'src/protobuf/generated'
 
-/** Types are stripped when the code runs, so that enums have to be plain objects. */
+/** Types are stripped when the code runs, so enums must be plain objects. */
 const PARAMETER = 'target=ts,import_extension=ts,erasable_syntax=true'
 
 /**
- * The code of the messages in `proto/`. buf compiles them, and the plug-in is called here: as a
- * program of its own, run by buf, it takes seconds.
+ * Generates the code of the messages in `proto/`. buf compiles them, and the plugin is called
+ * in-process: as a separate program started by buf, it takes seconds.
  */
 export const protobufCode: Generator = {
   name: 'code of protobuf messages',
@@ -29,7 +29,7 @@ export const protobufCode: Generator = {
   },
 }
 
-/** The runtime brings these along. */
+/** The runtime includes these messages. */
 function isWellKnown(name: string): boolean {
   return name.startsWith('google/protobuf/')
 }

@@ -26,10 +26,10 @@ import { packSite } from './site/pack-site.ts'
 import { buildUi } from './ui/build-ui.ts'
 
 /**
- * `npm run release`: dist/ as it is published. Without `--all` it makes the programs and the images
- * of this platform alone, which is what tests on a cluster need; `--platforms` makes everything for
- * those that it names, but for the documentation site. The same sources give the same bytes (`test/release`); `--dist` is where they
- * go.
+ * `npm run release` builds dist/ as it is published. Without `--all` it builds the programs and
+ * images of this platform only, which is what cluster tests need; `--platforms` builds everything
+ * except the documentation site for the given platforms. The same sources produce the same bytes
+ * (`test/release`). `--dist` sets the output folder.
  */
 const ROOT = join(import.meta.dirname, '..')
 const { values: options } = parseArgs({
@@ -41,7 +41,7 @@ const { values: options } = parseArgs({
 })
 const DIST = options.dist ?? join(ROOT, 'dist')
 
-/** Image → what it starts. */
+/** Image → the program that it starts. */
 const IMAGES = {
   'portcullis-proxy': { program: 'portcullis', command: ['run'], ports: [4000, 15_020, 15_021] },
   controller: { program: 'controller', command: [], ports: [9978, 9092, 9093] },
@@ -50,9 +50,9 @@ const CPUS: Readonly<Record<Platform['cpu'], ImageCpu>> = { x64: 'amd64', arm64:
 
 const SBOM = 'portcullis.cdx.json'
 const PAPERS = ['package.json', 'NOTICES.md', 'LICENSE', SBOM]
-/** What programs read at run time, by its name in the repository. */
+/** Files that programs read at run time, by their path in the repository. */
 const OWN_FILES = ['examples/quickstart.yaml', ...globSync('examples/init/*.yaml', { cwd: ROOT })]
-/** Where images are published; the charts say the same. */
+/** The registry of published images; must match the charts. */
 const REGISTRY = 'ghcr.io/portcullis-dev'
 
 async function release(): Promise<void> {
@@ -104,7 +104,7 @@ function wantedPlatforms(): readonly Platform[] {
   })
 }
 
-/** Libraries come from Debian: from this machine, or its packages for arm64. */
+/** Libraries come from Debian: from this machine, or from the arm64 packages. */
 function librariesFor(platform: Platform): readonly [Platform, readonly Library[]][] {
   if (platform.os !== 'linux' || process.platform !== 'linux') return []
   if (platform === hostPlatform()) return [[platform, hostLibraries(nodeFor(ROOT, platform))]]
@@ -118,7 +118,7 @@ function systemPackages([{ cpu }, libraries]: readonly [Platform, readonly Libra
   )
 }
 
-/** Archives of images: the same that a registry would have. */
+/** Writes image archives with the same content as in a registry. */
 function writeImages(
   version: string,
   all: ReadonlyMap<Platform, readonly Library[]>,
@@ -144,12 +144,12 @@ function writeImages(
   })
 }
 
-/** Node and the program as one file for each platform. */
+/** Writes Node and the program as one file for each platform. */
 function writeSingleFiles(version: string, platforms: readonly Platform[]): readonly string[] {
   return platforms.map((platform) => {
     const file = `portcullis-${version}-${platform.name}${platform.os === 'win32' ? '.exe' : ''}`
     const at = (name: string) => join(DIST, name)
-    // Code that V8 made is of use on the platform alone that it was made on.
+    // V8 code is usable only on the platform that it was generated on.
     const code = platform === hostPlatform() ? ['portcullis.code'] : []
     const threads = Object.keys(THREADS).map((name) => `${name}.cjs`)
     const names = ['portcullis.cjs', ...code, 'start.cjs', ...threads, ...OWN_FILES]

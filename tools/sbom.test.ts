@@ -8,7 +8,7 @@ import { renderSbom } from './sbom.ts'
 const root = mkdtempSync(join(tmpdir(), 'sbom-'))
 after(() => rmSync(root, { recursive: true }))
 
-it('the list of parts names every bundled package, with version, licence and digest', () => {
+it('the SBOM lists every bundled package with version, license and digest', () => {
   mkdirSync(join(root, 'node_modules/@a/b'), { recursive: true })
   writeFileSync(
     join(root, 'node_modules/@a/b/package.json'),
@@ -32,7 +32,7 @@ it('the list of parts names every bundled package, with version, licence and dig
   assert.equal(document.components[1].name, 'node')
 })
 
-it('it names the libraries of the system that images have', () => {
+it('the SBOM lists the system libraries of images', () => {
   const product = { name: 'portcullis', version: '1.0.0', license: 'Apache-2.0' }
   const libc = { name: 'libc6', version: '2.36-9', cpu: 'x64' } as const
   const document = JSON.parse(renderSbom(root, product, [], [libc]))

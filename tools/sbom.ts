@@ -8,14 +8,14 @@ interface Product {
   readonly license: string
 }
 
-/** A package of a distribution whose files are in an image. */
+/** A distribution package whose files are in an image. */
 export interface SystemPackage {
   readonly name: string
   readonly version: string
   readonly cpu: string
 }
 
-/** All that is in a release, as a CycloneDX document: packages, Node with its parts, libraries. */
+/** Renders a CycloneDX document of a release: packages, Node with its parts, libraries. */
 export function renderSbom(
   root: string,
   product: Product,
@@ -45,7 +45,7 @@ export function renderSbom(
     version,
     purl: `pkg:generic/node@${version}`,
     licenses: [{ license: { id: 'MIT' } }],
-    // Linked into it: V8, OpenSSL, zlib and so on.
+    // Libraries linked into Node: V8, OpenSSL, zlib and so on.
     components: Object.entries(parts)
       .filter(([name]) => !NO_LIBRARIES.has(name))
       .map(([name, of]) => ({
@@ -76,14 +76,14 @@ export function renderSbom(
   return `${JSON.stringify(document, undefined, 2)}\n`
 }
 
-/** Numbers of interfaces and data, and not of code. */
+/** Versions of interfaces and data, not of code. */
 const NO_LIBRARIES = new Set(['modules', 'napi', 'cldr', 'tz', 'unicode'])
 
 function purlOf({ name, version }: Product): string {
   return `pkg:npm/${name.replace('@', '%40')}@${version}`
 }
 
-/** `sha512-…` of the lock file, in base64, as CycloneDX writes it. */
+/** Converts the base64 `sha512-…` of the lock file to the form of CycloneDX. */
 function hashOf(integrity: string) {
   const [algorithm = '', digest = ''] = integrity.split('-', 2)
   const content = Buffer.from(digest, 'base64').toString('hex')

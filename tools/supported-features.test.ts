@@ -16,7 +16,7 @@ const profile = (
 ): Profile => ({ name, core: { result: core }, extended: { result, supportedFeatures } })
 
 describe('supported features', () => {
-  it('are those of all profiles whose tests passed, once, in order of the alphabet', () => {
+  it('are those of all profiles whose tests passed, once, in alphabetical order', () => {
     const made = provenFeatures([
       report(
         profile('GATEWAY-TLS', 'success', 'success', 'TLSRouteModeTerminate', 'ListenerSet'),
@@ -34,7 +34,7 @@ describe('supported features', () => {
     ])
   })
 
-  it('have nothing of a level that failed, or of which tests were skipped', () => {
+  it('exclude levels that failed or whose tests were skipped', () => {
     const http = (core: Profile['core']['result'], extended: Profile['core']['result']) =>
       provenFeatures([report(profile('GATEWAY-HTTP', core, extended, 'HTTPRouteRetry'))])
     const core = ['Gateway', 'HTTPRoute', 'ReferenceGrant']
@@ -45,7 +45,7 @@ describe('supported features', () => {
     assert.deepEqual(provenFeatures([]), [])
   })
 
-  it('have nothing of a profile that is not known', () => {
+  it('exclude unknown profiles', () => {
     const { profiles } = report(profile('MESH-HTTP', 'success', 'success'))
     assert.deepEqual(provenFeatures([{ gatewayAPIVersion: 'v1.6.3', profiles }]), [])
   })

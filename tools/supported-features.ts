@@ -6,7 +6,7 @@ import type { Generator } from './generated.ts'
 const REPORTS = 'test/conformance/reports'
 const FILE = 'src/controller/translate/supported-features.ts'
 
-/** What a profile stands for at the level Core. */
+/** The features of a profile at the Core level. */
 const CORE: Readonly<Record<string, readonly string[]>> = {
   'GATEWAY-HTTP': ['Gateway', 'HTTPRoute', 'ReferenceGrant'],
   'GATEWAY-GRPC': ['GRPCRoute', 'Gateway', 'ReferenceGrant'],
@@ -14,7 +14,7 @@ const CORE: Readonly<Record<string, readonly string[]>> = {
   'GATEWAY-TCP': ['Gateway', 'ReferenceGrant', 'TCPRoute'],
 }
 
-/** As the suite writes it. */
+/** A report as the conformance suite writes it. */
 export interface ConformanceReport {
   readonly gatewayAPIVersion: string
   readonly profiles: readonly ProfileReport[]
@@ -30,7 +30,7 @@ interface Level {
   readonly result: 'success' | 'partial' | 'failure'
 }
 
-/** What a GatewayClass says of itself: features whose tests all passed, and nothing else. */
+/** Generates the features that a GatewayClass reports: only those whose tests all passed. */
 export const supportedFeatures: Generator = {
   name: 'supported features',
   folders: [],
@@ -43,11 +43,11 @@ export const supportedFeatures: Generator = {
   },
 }
 
-/** In the order that the API asks for. */
+/** Returns the features in the order that the API requires. */
 export function provenFeatures(reports: readonly ConformanceReport[]): readonly string[] {
   const proven = reports.flatMap(({ profiles }) =>
     profiles.flatMap(({ name, core, extended }) => {
-      // Extended features build on the core, and a report does not say whose test it was that failed.
+      // Extended features build on the core, and a report does not say which feature's test failed.
       if (core.result !== 'success') return []
       const more = extended?.result === 'success' ? (extended.supportedFeatures ?? []) : []
       return [...(CORE[name] ?? []), ...more]

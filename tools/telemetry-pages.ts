@@ -4,7 +4,7 @@ import type { Label } from '../src/telemetry/label.ts'
 import { LOG_FIELDS } from '../src/telemetry/log-fields.ts'
 import type { Generator } from './generated.ts'
 
-/** docs/reference: every metric, and every field of the access log. */
+/** Generates docs/reference: every metric, and every field of the access log. */
 export const telemetryPages: Generator = {
   name: 'telemetry pages',
   folders: [],

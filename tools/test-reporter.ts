@@ -4,8 +4,9 @@ import type { TestEvent } from 'node:test/reporters'
 import { inspect } from 'node:util'
 
 /**
- * Quiet where all is well: one line at the end. A failure is printed whole as soon as it happens,
- * what was skipped is named with its reason, and so are results of parts of a test. `.ci/run` reads the counts of the last line.
+ * Prints one line at the end if all tests pass. Also prints failures in full as soon as they
+ * happen, skipped tests with their reason, and partial results of tests. `.ci/run` reads the
+ * counts of the last line.
  */
 async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const path: string[] = []
@@ -28,14 +29,14 @@ async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string>
       yield renderFailure(name, event.data)
     }
   }
-  // Since the process began: loading the files is part of what a run costs.
+  // Since the start of the process, so that loading the files counts as part of the run.
   yield renderCounts(counts, performance.now())
 }
 
-/** What a test says of its parts, and CI shows: `result: PAGE: done`. */
+/** Prefix of partial results of a test, which CI shows: `result: PAGE: done`. */
 const RESULT = 'result: '
 
-/** A describe block, or a test that failed only because a test inside it did: counted there. */
+/** A describe block, or a test that failed only because a nested test failed, counted there. */
 function isGroup({ type, data }: TestEvent & { type: 'test:pass' | 'test:fail' }): boolean {
   if (type === 'test:fail' && failureType(data) === 'subtestsFailed') return true
   return data.details.type === 'suite' && type === 'test:pass'
@@ -62,5 +63,5 @@ function renderCounts(
   return `${passed} passed, ${failed} failed${tail} (${time})\n`
 }
 
-// biome-ignore lint/style/noDefaultExport: node:test takes a reporter by its default export
+// biome-ignore lint/style/noDefaultExport: node:test loads the default export of a reporter
 export default report

@@ -1,12 +1,12 @@
 import { stringify } from 'yaml'
 
-/** The same work for each: a token of RS256, and that many rules of which the last admits it. */
+/** The same work for each: an RS256 token and `rules` rules, the last of which admits it. */
 export interface Governance {
   readonly name: string
   readonly port: number
-  /** Undefined: neither token nor rules. */
+  /** Undefined means neither a token nor rules. */
   readonly rules: number | undefined
-  /** Envoy's own memory of tokens. */
+  /** Whether Envoy's own token cache is on. */
   readonly remembers?: boolean
 }
 
@@ -14,7 +14,6 @@ export const ISSUER = 'https://issuer.example'
 
 const subjectOf = (rules: number) => `user-${rules}`
 
-/** What the token says: whoever the last rule of the longest list means, and all shorter ones. */
 export function ownConfiguration(
   backend: number,
   jwks: string,
@@ -51,7 +50,7 @@ function governed(jwks: string, rules: number, leeway: number) {
   return { jwtAuthentication, authorization: { rules: list } }
 }
 
-/** The last rule of every list means the holder of the token. */
+/** The last rule of every list matches the token's subject. */
 const who = (n: number, rules: number) => (n === rules ? HOLDER : subjectOf(n))
 
 export const HOLDER = 'alice'
@@ -60,7 +59,7 @@ const numbers = (count: number) => Array.from({ length: count }, (_, i) => i + 1
 
 const type = (name: string) => ({ '@type': `type.googleapis.com/envoy.${name}` })
 
-/** Envoy takes JSON where it takes YAML. */
+/** JSON, which Envoy accepts in place of YAML. */
 export function envoyConfiguration(
   backend: number,
   jwks: string,

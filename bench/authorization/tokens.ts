@@ -4,11 +4,11 @@ import { HOLDER, ISSUER } from './configurations.ts'
 export interface Tokens {
   readonly jwks: string
   readonly one: string
-  /** Each another one, for the same person. */
+  /** Distinct tokens for the same subject. */
   many(count: number): readonly string[]
 }
 
-/** RS256, about 700 characters each. */
+/** RS256 tokens of about 700 characters each. */
 export function makeTokens(): Tokens {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'bench', alg: 'RS256', use: 'sig' }
@@ -38,7 +38,7 @@ function tokenOf(key: KeyObject, n: number): string {
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** A script of wrk: each request takes the next token of the file, once around in a slice. */
+/** wrk script: each request uses the next token of the file; a slice goes through it once. */
 export const COLD_SCRIPT = `local tokens = {}
 for line in io.lines(os.getenv('BENCH_TOKENS')) do tokens[#tokens + 1] = 'Bearer ' .. line end
 local at = 0

@@ -5,7 +5,7 @@ import { buildGo } from '../../test/oracle/build-go.ts'
 import type { Contender } from '../measure.ts'
 import type { Context } from './contexts.ts'
 
-/** cel-go in a process of its own, which measures its slices by itself. */
+/** cel-go in a separate process, which measures its slices itself. */
 export class CelGo {
   readonly #process: ChildProcess
   readonly #lines: Interface
@@ -15,7 +15,7 @@ export class CelGo {
     this.#lines = lines
   }
 
-  /** A reason in words where there is no Go. */
+  /** Returns the reason as a string if Go is not installed. */
   static start(): CelGo | string {
     const built = buildGo(new URL('go/', import.meta.url), 'cel-go-bench')
     if ('missing' in built) return built.missing
@@ -23,7 +23,7 @@ export class CelGo {
     return new CelGo(child, createInterface({ input: child.stdout }))
   }
 
-  /** Compiles a set of expressions; returns the CPU time, in ns. */
+  /** Compiles a set of expressions and returns the CPU time in ns. */
   async load(name: string, exprs: readonly string[]): Promise<number> {
     return (await this.#ask({ do: 'load', name, exprs })).ns
   }
@@ -32,12 +32,12 @@ export class CelGo {
     await this.#ask({ do: 'contexts', name, contexts })
   }
 
-  /** Forgets a set of expressions. */
+  /** Discards a set of expressions. */
   async drop(name: string): Promise<void> {
     await this.#ask({ do: 'drop', name })
   }
 
-  /** How many of `times` decisions are true. */
+  /** Returns how many of `times` decisions are true. */
   async count(name: string, over: string, times: number): Promise<number> {
     return (await this.#ask({ do: 'slice', name, over, times })).true
   }

@@ -10,7 +10,7 @@ import { type Ip, parseIp } from '../../src/cel/values/ip.ts'
 import { Struct } from '../../src/cel/values/struct.ts'
 import type { JsonObject, Value } from '../../src/cel/values/value.ts'
 
-/** A request as data, for each engine to make its own of. */
+/** A request as plain data, which each engine converts to its own form. */
 export interface Context {
   readonly jwt: JsonObject
   readonly request: RequestData
@@ -23,10 +23,10 @@ export interface RequestData {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The one that every expression is true for (but e6). */
+/** The context for which every expression except e6 is true. */
 export const FIXED: Context = context({}, 0)
 
-/** 256 requests whose claims and headers come in 16 orders, so that no inline cache fits all. */
+/** 256 requests with claims and headers in 16 orders, so that no inline cache fits all. */
 export const ROTATING: readonly Context[] = Array.from({ length: 256 }, (_, i) => {
   const path = `/api/v1/items/${i * 7919}`
   return context({ path, address: `10.${i}.${(i * 31) % 256}.7`, jti: `token-${i}` }, i % 16)
@@ -66,7 +66,7 @@ export function context(varied: Varied, order: number): Context {
   }
 }
 
-/** Strings as they come off the wire: flat, not the ropes that concatenation makes. */
+/** Strings as read off the wire: flat, not the ropes that concatenation creates. */
 function asRead<T>(data: T): T {
   return JSON.parse(JSON.stringify(data))
 }
@@ -137,7 +137,7 @@ export interface Variables {
   readonly [name: string]: Value | undefined
 }
 
-/** The request as the gateway hands it to a rule. */
+/** The request as the gateway passes it to a rule. */
 export function toVariables({ jwt, request, source }: Context): Variables {
   const address = parseIp(source.address) as Ip
   return { jwt, request: new Request(request), source: new Source(address) }

@@ -4,8 +4,8 @@ import type { turns } from './turns.ts'
 let instances = 0
 
 /**
- * A contender with a loop of its own: in a loop that all shared, V8 would call each of them
- * through one site that has seen many functions, and the call would cost more than the decision.
+ * A contender with its own loop: in a shared loop, V8 would call every contender through one
+ * megamorphic call site, and the call would cost more than the decision.
  */
 export async function decider<T>(
   name: string,

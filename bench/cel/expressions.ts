@@ -18,7 +18,7 @@ import { PEERS } from './peers.ts'
 interface Sample {
   readonly name: string
   readonly text: string
-  /** The same by hand: what no engine can beat. */
+  /** The same written by hand: the lower bound for any engine. */
   readonly byHand: (variables: HandVariables) => boolean
 }
 
@@ -73,7 +73,7 @@ const SAMPLES: readonly Sample[] = [
   },
 ]
 
-/** No shorter names: they are the columns' titles. */
+/** Column titles, therefore not abbreviated. */
 const PREDICATE = 'predicate, generated'
 const CLOSURES = 'predicate, closures'
 const VALUE = 'value, generated'

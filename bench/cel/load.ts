@@ -9,16 +9,16 @@ import { allowRules, mixedRules } from './rules.ts'
 const SIZE = 100_000
 
 interface Loaded {
-  /** Of all threads, the compiler's and the collector's too. */
+  /** Of all threads, including the compiler and the garbage collector. */
   readonly cpu: number
-  /** Of the thread that loads: for so long the gateway does nothing else. */
+  /** Of the loading thread: the gateway does nothing else during this time. */
   readonly thread: number
   readonly wall: number
   readonly bytes: number
   readonly indexed: number
 }
 
-/** Loads in a process of its own, where nothing is warm and nothing else is on the heap. */
+/** Loads in a separate process, where nothing is warm and nothing else is on the heap. */
 export async function benchLoad(go: CelGo | undefined) {
   const self = fileURLToPath(import.meta.url)
   const loads = [0, 1, 2].map((): Loaded => {
@@ -73,7 +73,7 @@ function load(): Loaded {
     wall: (performance.now() - wall) * 1e6,
   }
   const bytes = (heap() - before) / SIZE
-  // Both stay alive until here, or the difference would not be the rules'.
+  // Both must stay alive until here, or the difference would not be the size of the rules.
   return { ...spent, bytes, indexed: texts.length === SIZE ? set.counts.indexed : 0 }
 }
 

@@ -14,14 +14,14 @@ import { Ip, parseIp } from '../../src/cel/values/ip.ts'
 import type { Value } from '../../src/cel/values/value.ts'
 import type { Context } from './contexts.ts'
 
-/** One expression in another engine: contexts made ready beforehand, then decided. */
+/** One expression in another engine: contexts are prepared in advance, then evaluated. */
 export interface Peer {
   readonly name: string
   readonly prepare: (context: Context) => unknown
   readonly compile: (text: string) => (context: unknown) => boolean
 }
 
-/** It has no types of the host: addresses stay strings, and what they parse to is remembered. */
+/** The engine has no host types: addresses stay strings, and parse results are cached. */
 const ranges = new Map<string, Cidr | undefined>()
 const addresses = new Map<string, Ip | undefined>()
 

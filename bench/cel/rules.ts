@@ -7,7 +7,7 @@ import { type Context, context, toVariables } from './contexts.ts'
 import { decider } from './decider.ts'
 import { compiled } from './expressions.ts'
 
-/** Rules of one shape, and requests that just rule n allows. */
+/** Rules of one shape, and requests that only rule n allows. */
 interface Form {
   readonly name: string
   readonly rule: (n: number) => string
@@ -40,12 +40,12 @@ const MIX: Form = {
   hit: (n) => (PARTS[n % 3] as Form).hit(n),
 }
 
-/** 24 bits from 10.0.0 on. */
+/** The nth /24 network, starting at 10.0.0. */
 function network(n: number): string {
   return `${10 + (n >> 16)}.${(n >> 8) & 255}.${n & 255}`
 }
 
-/** Whatever is not given matches no rule. */
+/** Attributes that are not given match no rule. */
 function request(n: number, given: Parameters<typeof context>[0]): Context {
   return context(
     { sub: 'nobody', team: 'none', path: '/other', address: '203.0.113.9', ...given },
@@ -124,12 +124,12 @@ async function measure(
     await decider(MISS, renewing(indexed), own.misses.map(textsOf)),
     await decider(LINEAR, renewing(linear), own.misses.map(textsOf)),
   ]
-  // A gateway has decided some hundred thousand times before anybody looks at its figures.
+  // Steady state: a gateway has made some hundred thousand decisions by then.
   for (const each of contenders.slice(0, 2)) await each.slice(WARMING)
   if (go !== undefined) {
     await go.load('rules', texts)
     await go.contexts('misses', misses.slice(0, 256))
-    // Rules in the middle: what a hit anywhere costs on average.
+    // Rules in the middle give the average cost of a hit.
     const middle = Array.from({ length: 4 }, (_, i) => form.hit(Math.floor(size / 2) - 2 + i))
     await go.contexts('hits', middle)
     contenders.push(go.contender(GO_HIT, 'rules', 'hits'))
@@ -140,7 +140,7 @@ async function measure(
   return figures
 }
 
-/** What differs from one request to the next. */
+/** The values that differ from one request to the next. */
 interface Texts {
   readonly sub: Value
   readonly team: Value
@@ -161,8 +161,8 @@ interface Live {
 }
 
 /**
- * One request whose texts change: a gateway decides about what it has just read, so the request
- * itself is in the cache, and what is not are the rules.
+ * One request whose strings change: a gateway decides on a request that it has just read, so the
+ * request is in the CPU cache, and the rules are not.
  */
 function renewing(set: RuleSet): (texts: Texts) => boolean {
   const variables = toVariables(request(0, {}))
@@ -180,12 +180,12 @@ function ruleSet(texts: readonly string[], index: boolean): RuleSet {
   return compileRules(allowRules(texts), { index })
 }
 
-/** One at a time, as a large configuration is loaded. */
+/** Yields one rule at a time, as when a large configuration is loaded. */
 export function* allowRules(texts: readonly string[]): Iterable<Rule> {
   for (const text of texts) yield { action: 'Allow', expression: compiled(text) }
 }
 
-/** Up to 4,096 rules, spread over all of them in an order that no cache foresees. */
+/** Up to 4,096 rule numbers, spread over all rules in an order that defeats prefetching. */
 function picked(size: number): number[] {
   return Array.from({ length: Math.min(4_096, size) }, (_, i) => ((i + 1) * 48_271) % size)
 }
@@ -204,7 +204,7 @@ function verify(
   }
 }
 
-/** What a child process loads: see ./load.ts. */
+/** The rules that the child process of ./load.ts loads. */
 export function mixedRules(size: number): string[] {
   return Array.from({ length: size }, (_, n) => MIX.rule(n))
 }

@@ -1,6 +1,6 @@
 import { sink } from '../measure.ts'
 
-/** Decides over the contexts in turn, `times` times. */
+/** Evaluates `decide` `times` times, cycling through the contexts. */
 export function turns<T>(decide: (context: T) => boolean, contexts: readonly T[]) {
   const last = contexts.length - 1
   let at = 0

@@ -14,7 +14,7 @@ export interface WrittenBackend {
   readonly host: string
 }
 
-/** Things are replaced, never changed: what is the same object is as it was. */
+/** Immutable: edits replace objects, so an identical object is unchanged. */
 export interface Configuration {
   readonly routes: WrittenRoute[]
   readonly backends: WrittenBackend[]
@@ -45,7 +45,7 @@ function changeRoute(change: (route: WrittenRoute, round: number) => WrittenRout
   }
 }
 
-/** Those that do not say so move no line. */
+/** Edits keep all line numbers unless their name says otherwise. */
 export const EDITS: Readonly<Record<string, Edit>> = {
   'a path': changeRoute((route, round) => ({ ...route, path: `/changed-${round}` })),
   'the rule of a route': changeRoute((route, round) => ({

@@ -8,7 +8,7 @@ export interface Form {
 
 const bySuffix = (n: number) => [`app-${n % 500}.example.com`]
 
-/** Where routes are written, and how they are told apart. */
+/** Where routes are stored, and how they are distinguished. */
 export const FORMS: readonly Form[] = [
   { name: 'file, 500 hosts', open: fileSource, hostnames: bySuffix },
   { name: 'file, one host', open: fileSource, hostnames: () => [] },
@@ -19,5 +19,5 @@ export const FORMS: readonly Form[] = [
 export const PHASES = ['reading', 'comparing', 'checking', 'applying', 'hashing'] as const
 export type Phase = (typeof PHASES)[number]
 
-/** Nanoseconds of CPU time. */
+/** CPU time in nanoseconds. */
 export type Times = Record<Phase, number>

@@ -13,21 +13,21 @@ import { FORMS, type Form, type Phase, type Times } from './forms.ts'
 import { type EditedSource, FILE } from './sources.ts'
 
 /*
- * A process of its own for each form and edit: a gateway has one kind of source, and its code is
- * compiled for that.
+ * Runs in a separate process for each form and edit: a gateway has one kind of source, and its
+ * code is compiled for that.
  */
 
 const ROUNDS = 40
-/** The first ones meet code that is cold. */
+/** Warm-up rounds: the first ones run cold code. */
 const WARM = 10
 
 const { gc } = globalThis
 
-/** As V8 does on its own; what the inspector collects is compiled code too, which is then cold. */
+/** Collects as V8 does; the inspector would also collect compiled code and leave it cold. */
 async function collect(): Promise<void> {
   if (gc === undefined) throw new Error('start it with --expose-gc')
   void gc()
-  // V8 goes on with it in threads of its own for a while.
+  // V8 continues in background threads for a while.
   await new Promise((resolve) => setTimeout(resolve, 100))
 }
 
@@ -53,7 +53,7 @@ async function measure({ open, hostnames }: Form, edit: Edit): Promise<readonly 
     source.write(written)
     const own: Partial<Times> = {}
     const { model: next, moves } = await timed(own, 'reading', () => read(source))
-    // What reading threw away is not charged to what comes after it.
+    // Garbage from reading is not charged to the phases that follow.
     await collect()
     const model = await timed(own, 'comparing', () =>
       runToCompletion(reconcile(served, next, moves)),

@@ -16,11 +16,11 @@ import type { Configuration, WrittenBackend, WrittenRoute } from './edits.ts'
 
 export const FILE = '/bench/change.yaml'
 
-/** Where a configuration is, and how it is read again. */
+/** Stores a configuration and reads it again after an edit. */
 export interface EditedSource {
-  /** What is written there now; the time that this takes is nobody's. */
+  /** Replaces the stored configuration; the time is not measured. */
   write(configuration: Configuration): void
-  /** The Model, and what was moved on the way. */
+  /** The Model, and which origins moved. */
   read(): { readonly loaded: Pick<Loaded, 'result' | 'settings'>; readonly moves: Moves }
 }
 
@@ -66,7 +66,7 @@ ${rules.map((rule) => `      - ${rule.action}: ${rule.expression}\n`).join('')} 
 `
 }
 
-/** Routes and backends are rows; the file has the rest. */
+/** Routes and backends are database rows; everything else is in the file. */
 export function databaseSource(): EditedSource {
   const { value: document } = readDocument(HEAD, { file: FILE, environment: {}, how: 'whole' })
   if (document === undefined) throw new Error('the baseline was rejected')
@@ -78,7 +78,7 @@ export function databaseSource(): EditedSource {
   const created = new Map<string, number>()
   const rowOf = (kind: StoredResource['kind'], id: string, value: StoredResource['value']) => {
     const change = { author: 'bench', time: '2026-01-01T00:00:00Z' }
-    // An edit leaves it where it is.
+    // An edit keeps the creation order.
     const number = created.get(`${kind} ${id}`) ?? created.size + 1
     created.set(`${kind} ${id}`, number)
     return { kind, id, state: 'set', value, base: null, revision: 1, created: number, ...change }
@@ -116,7 +116,7 @@ function routeValue({ name, path, hostnames, rules, backend }: WrittenRoute) {
   }
 }
 
-/** Delivered by a controller: from its Model to that of a proxy. */
+/** Delivered by a controller: from its Model to the Model of a proxy. */
 export function deliveredSource(): EditedSource {
   const controller = databaseSource()
   const publications = new Publications()

@@ -10,14 +10,14 @@ const MODULE = 'github.com/envoyproxy/gateway'
 const VERSION = 'v1.9.1'
 const CACHE = join(import.meta.dirname, '../../.cache/envoy-gateway')
 const PROGRAM = join(CACHE, 'envoy-gateway')
-/** Both are compiled in. */
+/** Envoy Gateway hard-codes the port and the certificate folder. */
 const XDS_PORT = 18_000
 const CERTIFICATES = '/certs'
 const SYSTEM = 'envoy-gateway-system'
 const API = 'gateway.envoyproxy.io/v1alpha1'
 const CONTROLLER = 'gateway.envoyproxy.io/gatewayclass-controller'
 
-/** Why Envoy Gateway cannot be measured here; undefined once it is built. */
+/** Builds Envoy Gateway; returns the reason if it cannot be measured here. */
 export function prepareEnvoyGateway(): string | undefined {
   const envoy = findEnvoy()
   if (typeof envoy === 'string') return envoy
@@ -38,7 +38,7 @@ export function prepareEnvoyGateway(): string | undefined {
   return undefined
 }
 
-/** Envoy Gateway at an API server, with an Envoy for the Gateway `edge`. */
+/** Starts Envoy Gateway against an API server, with an Envoy for the Gateway `edge`. */
 export async function startEnvoyGateway(
   cluster: Cluster,
   folder: string,
@@ -111,7 +111,7 @@ export async function startEnvoyGateway(
       '--base-id',
       String(process.pid % 4096),
     ],
-    // Its access log is a file that Envoy opens by the name /dev/stdout.
+    // Envoy opens its access log by the name /dev/stdout, so stdout must be a file.
     { stdio: ['ignore', openSync(join(folder, 'envoy.log'), 'a'), 'ignore'] },
   )
   return {
@@ -128,7 +128,7 @@ export async function startEnvoyGateway(
   }
 }
 
-/** The files of a Secret, where a pod would have them. */
+/** Writes the files of a Secret as they would be mounted in a pod. */
 async function keep(cluster: Cluster, name: string, folder: string): Promise<void> {
   const { body } = await cluster.ask('GET', `/api/v1/namespaces/${SYSTEM}/secrets/${name}`)
   const files = body['data'] as Readonly<Record<string, string>>
@@ -137,7 +137,7 @@ async function keep(cluster: Cluster, name: string, folder: string): Promise<voi
     writeFileSync(join(folder, name, file), Buffer.from(text, 'base64'))
 }
 
-/** Commands that make a root of this machine's folders, and one more. */
+/** Commands that build a root from this machine's folders plus the certificates. */
 function rootWith(place: string, certificates: string): string {
   const all = readdirSync('/', { withFileTypes: true })
   const folders = all
@@ -170,7 +170,7 @@ function configuration(): object {
   }
 }
 
-/** What its own Deployment would give an Envoy, with the control plane on this machine. */
+/** The bootstrap that its own Deployment gives Envoy, with a control plane on this machine. */
 function bootstrapOf(certificates: string): object {
   const file = (name: string) => ({ filename: join(certificates, name) })
   const type = (name: string) => `type.googleapis.com/envoy.extensions.${name}`

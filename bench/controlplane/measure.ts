@@ -8,12 +8,12 @@ import type { Measured } from './report.ts'
 
 const EDITS = 210
 const WARM = 10
-/** Requests to the API server at once. */
+/** Concurrent requests to the API server. */
 const AT_ONCE = 16
 const GATEWAYS = '/apis/gateway.networking.k8s.io/v1/namespaces/apps'
 const MERGE = 'application/merge-patch+json'
 
-/** Routes and policies of one control plane, at an API server of its own. */
+/** Routes and policies of one control plane, against a separate API server. */
 export class PlaneBench {
   readonly #cluster: Cluster
   readonly #plane: Plane
@@ -27,7 +27,7 @@ export class PlaneBench {
   }
 
   async prepare(): Promise<void> {
-    // API servers accept no loopback address in an EndpointSlice.
+    // API servers reject loopback addresses in an EndpointSlice.
     const backend = createServer((_, response) => response.end('served')).listen(0, ownAddress)
     this.#closing.push(() => void backend.close())
     await new Promise((resolve) => backend.once('listening', resolve))
@@ -68,7 +68,7 @@ export class PlaneBench {
     const idle = this.#cpu()
     await new Promise((resolve) => setTimeout(resolve, 5_000))
     const rest = (this.#cpu() - idle) / 5
-    // What it spends on leases and watches anyway is no cost of an edit, however long that takes.
+    // CPU time for leases and watches accrues anyway and does not count as cost of an edit.
     const cpu = (whole - rest * editing) / EDITS
     look()
     const warm = edits.slice(WARM)
@@ -102,14 +102,14 @@ export class PlaneBench {
     await Promise.all(Array.from({ length: AT_ONCE }, worker))
   }
 
-  /** Until all policies are said to be in force, and the last one is. */
+  /** Waits until all policies are reported as programmed, and the last one is enforced. */
   async #programmed(size: number): Promise<void> {
     const { policies, isProgrammed } = this.#plane
     const isDone = async () => {
       const { body } = await this.#cluster.ask('GET', `${policies}?resourceVersion=0`)
       const { items } = body as unknown as { readonly items: readonly PolicyObject[] }
       if (items.filter(isProgrammed).length === size) return true
-      // Thousands of policies are a long response: whoever asks all the time measures that.
+      // Thousands of policies make a long response: constant polling would distort the figures.
       await new Promise((resolve) => setTimeout(resolve, size))
       return undefined
     }
@@ -133,7 +133,7 @@ export class PlaneBench {
     return count
   }
 
-  /** Who may pass changes; the time until it is so at the socket. */
+  /** Changes the admitted value of one policy; returns the time until the proxy enforces it. */
   async #edit(count: number, size: number): Promise<Edit> {
     const n = (count * 97) % size
     const value = `e${size}-${count}`
@@ -146,18 +146,18 @@ export class PlaneBench {
         return { began: wall, took: performance.now() - began }
       }
       if (performance.now() - began > 60_000) throw new Error('an edit is not enforced')
-      // Requests as fast as they go would take the CPU time that the edit needs.
+      // Requests without a pause would use the CPU time that the edit needs.
       await new Promise((resolve) => setTimeout(resolve, 2))
     }
   }
 
-  /** Requests to a route that nobody edits, one after the other, until it is stopped. */
+  /** Sends requests to a path that no edit touches, one after the other, until stopped. */
   #probe(): () => Promise<{ readonly requests: number; readonly failed: number }> {
     let [requests, failed, isRunning] = [0, 0, true]
     const run = async () => {
       while (isRunning) {
         const status = await this.#get('/nowhere', '')
-        // Envoy Gateway listens once there is a route.
+        // Envoy Gateway does not listen before the first route exists.
         if (status !== 0 || this.#hasListened) requests++
         this.#hasListened ||= status !== 0
         if (status !== 404 && this.#hasListened) {
@@ -194,7 +194,7 @@ export class PlaneBench {
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${said.message}`)
   }
 
-  /** Milliseconds since the controller started. */
+  /** CPU milliseconds of the controller since its start. */
   #cpu(): number {
     const text = readFileSync(`/proc/${this.#plane.controller}/stat`, 'utf8')
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
@@ -208,9 +208,9 @@ export class PlaneBench {
 }
 
 interface Edit {
-  /** When the API server had stored it, in milliseconds since 1970. */
+  /** When the API server had stored the edit, in milliseconds since 1970. */
   readonly began: number
-  /** Milliseconds until it was enforced. */
+  /** Milliseconds until the edit was enforced. */
   readonly took: number
 }
 

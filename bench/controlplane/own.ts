@@ -6,11 +6,11 @@ import { Programs, type Running, SYSTEM } from '../../test/cluster/programs.ts'
 import { hasCondition, type Plane } from './plane.ts'
 
 const MERGE = 'application/merge-patch+json'
-/** What the controller and the proxy log about an edit. */
+/** Log lines of the controller and the proxy for an edit. */
 const TRANSLATED = /"translate".*"changed":\["/
 const APPLIED = /config.*outcome=applied/
 
-/** This controller and a proxy, as processes. */
+/** Starts this controller and a proxy as processes. */
 export async function startOwn(cluster: Cluster, port: number): Promise<Plane> {
   cluster.createNamespace(SYSTEM)
   const definitions = join(chartFolder('portcullis-crds'), 'templates')
@@ -46,10 +46,10 @@ export async function startOwn(cluster: Cluster, port: number): Promise<Plane> {
   }
 }
 
-/** Until the Gateway has its objects, and an address. */
+/** Waits until the Gateway has its objects and an address. */
 async function deployed(cluster: Cluster): Promise<void> {
   const service = '/api/v1/namespaces/apps/services/edge'
-  // The Deployment is the last that is applied.
+  // The Deployment is applied last.
   for (const path of [service, '/apis/apps/v1/namespaces/apps/deployments/edge']) {
     const isThere = async () => (await cluster.ask('GET', path)).status === 200 || undefined
     await eventually(isThere, path, 120)
@@ -58,7 +58,7 @@ async function deployed(cluster: Cluster): Promise<void> {
   await cluster.ask('PATCH', `${service}/status`, { status }, MERGE)
 }
 
-/** When a program logged such a line, of those that it still has. */
+/** Times of the matching lines in the output that a program still has. */
 function timesOf(program: Running | undefined, line: RegExp): readonly number[] {
   return (program?.output().split('\n') ?? []).flatMap((text) => {
     const [time] = line.test(text) ? (/\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(text) ?? []) : []

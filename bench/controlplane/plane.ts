@@ -1,18 +1,18 @@
 /** A control plane with a proxy for the Gateway `edge` of the namespace `apps`. */
 export interface Plane {
   readonly gatewayClass: string
-  /** Of the listener. */
+  /** The port of the listener. */
   readonly port: number
-  /** The address of its policies at the API server. */
+  /** The API server path of its policies. */
   readonly policies: string
-  /** Admits to the route `r<n>` whoever has this value in `x-who`. */
+  /** A policy that admits requests with this value in `x-who` to the route `r<n>`. */
   policyOf(n: number, value: string): PolicyManifest
   isProgrammed(policy: PolicyObject): boolean
   /** The process id of the controller. */
   readonly controller: number
-  /** Resolves once the proxy serves; the Gateway is there. */
+  /** Resolves when the proxy serves; the Gateway must exist. */
   ready(): Promise<void>
-  /** What the controller and the proxy logged since the last time, in milliseconds since 1970. */
+  /** Times at which the controller and the proxy logged an edit, in milliseconds since 1970. */
   logged?(): { readonly translated: readonly number[]; readonly applied: readonly number[] }
   close(): Promise<void>
 }

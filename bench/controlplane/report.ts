@@ -1,6 +1,6 @@
 import { nanoseconds, type Report, type Table } from '../report.ts'
 
-/** What was found with so many routes. */
+/** Results for one number of routes. */
 export interface Measured {
   readonly routes: number
   /** Seconds from the first of the new routes until all policies are programmed. */
@@ -8,19 +8,19 @@ export interface Measured {
   readonly attached: number
   /** Milliseconds from the edit of a policy until the proxy enforces it. */
   readonly edits: readonly number[]
-  /** Until the controller has translated it, and until all workers of the proxy have applied it. */
+  /** The same until the controller has translated it, and until all proxy workers applied it. */
   readonly translated: readonly number[]
   readonly applied: readonly number[]
-  /** CPU time of the controller for each edit, in milliseconds. */
+  /** CPU time of the controller per edit, in milliseconds. */
   readonly cpu: number
-  /** CPU time in a second at rest, in milliseconds. */
+  /** CPU time per second when idle, in milliseconds. */
   readonly rest: number
   readonly rss: number
   readonly requests: number
   readonly failed: number
 }
 
-/** `peer`: what was found of Envoy Gateway, or why nothing was. */
+/** `peer`: the results of Envoy Gateway, or why there are none. */
 export function reportOf(all: readonly Measured[], peer: readonly Measured[] | string): Report {
   const [first] = all
   const last = all.at(-1)
@@ -98,7 +98,7 @@ export function reportOf(all: readonly Measured[], peer: readonly Measured[] | s
   }
 }
 
-/** Both with so many routes. */
+/** Both control planes with the same numbers of routes. */
 function peerTable(all: readonly Measured[], peer: readonly Measured[]): Table {
   const times = ({ seconds, edits, cpu, rss, failed }: Measured) => [
     `${seconds.toFixed(1)} s`,

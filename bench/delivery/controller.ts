@@ -1,4 +1,4 @@
-// The controller of bench/delivery.ts, as a process of its own, told what to do by messages.
+// The controller of bench/delivery.ts: a separate process that receives commands as messages.
 
 import type { Model } from '../../src/model/model.ts'
 import { Publications } from '../../src/xds/publications.ts'
@@ -11,7 +11,7 @@ export type Order =
 
 export type Report =
   | { readonly kind: 'listening'; readonly port: number }
-  /** CPU time of the publication, in µs, and the time at which it was asked for. */
+  /** CPU time of the publication in µs, and the time at which it was requested. */
   | { readonly kind: 'published'; readonly cpu: number; readonly at: number }
   | { readonly kind: 'memory'; readonly rss: number; readonly proxies: number }
 

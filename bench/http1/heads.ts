@@ -1,4 +1,4 @@
-/** Heads as they come: of a load generator, of a browser, and with tokens. Each in 16 variants. */
+/** Typical heads: of a load generator, of a browser, and with tokens, in 16 variants each. */
 export const REQUESTS: ReadonlyMap<string, readonly Buffer[]> = new Map(
   (
     [

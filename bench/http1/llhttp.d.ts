@@ -1,4 +1,4 @@
-/** Node's own binding of llhttp, which has no types. */
+/** Node's internal llhttp binding, which ships no types. */
 declare module 'node:_http_common' {
   export class HTTPParser {
     static readonly REQUEST: number

@@ -5,8 +5,8 @@ import { RequestHead, readRequestHead } from '../../src/wire/http1/head.ts'
 import { HEAD_LIMITS } from '../../src/wire/http1/message.ts'
 
 /*
- * Ways to read a head. Each looks at every byte, as a strict reader must, and returns how long
- * the path, the host and one field are, so that all have made these three strings.
+ * Ways to read a head. Each looks at every byte, as a strict reader must, and returns the total
+ * length of the path, the host and one field, so that all of them create these three strings.
  */
 export type Reader = (bytes: Buffer) => number
 
@@ -17,7 +17,7 @@ export function ours(bytes: Buffer): number {
   return head.path.length + head.host.length + (joinedValue(head.fields, 'x-env') ?? '').length
 }
 
-/** The text at once, then everything with strings. */
+/** Decodes the whole head first, then uses string functions only. */
 export function textFirst(bytes: Buffer): number {
   const text = bytes.toString('latin1')
   const line = text.indexOf('\r\n')
@@ -42,7 +42,7 @@ export function textFirst(bytes: Buffer): number {
 
 const LINE = /([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)\r\n/y
 
-/** The text at once, then a pattern for each line. */
+/** Decodes the whole head first, then applies a regular expression to each line. */
 export function patterns(bytes: Buffer): number {
   const text = bytes.toString('latin1')
   const target = text.indexOf(' ') + 1
@@ -57,7 +57,7 @@ export function patterns(bytes: Buffer): number {
 
 const offsets = new Int32Array(400)
 
-/** Byte by byte, and each string decoded when it is asked for. */
+/** Scans byte by byte and decodes each string on demand. */
 export function decodedOnDemand(bytes: Buffer): number {
   const target = bytes.indexOf(32) + 1
   let count = 0
@@ -94,7 +94,7 @@ function isName(bytes: Buffer, from: number, to: number, name: string): boolean 
   return true
 }
 
-/** llhttp as Node's own server uses it: in C, with all names and values as an array of strings. */
+/** llhttp as Node's HTTP server uses it: in C, with names and values as an array of strings. */
 export function nodeLlhttp(): Reader {
   const parser = new HTTPParser()
   let found = 0

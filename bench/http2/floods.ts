@@ -24,12 +24,12 @@ import {
 } from '../proxy/processes.ts'
 import type { Report } from '../report.ts'
 
-/** Seconds of CPU that an attack may cost. */
+/** Max CPU seconds of an attack. */
 const MAX_CPU = 0.33
 const CONNECTIONS = 400
 const [STREAM_CONNECTIONS, STREAMS] = [100, 100]
 
-/** What attacks cost until they are ended, and what connections and streams hold. */
+/** Cost of attacks until the gateway ends them, and memory of connections and streams. */
 export async function benchFloods(folder: string): Promise<Omit<Report, 'intro'>> {
   const backend = createServer((message, response) => {
     message.on('data', () => {}).on('end', () => response.end('ok'))
@@ -42,7 +42,7 @@ export async function benchFloods(folder: string): Promise<Omit<Report, 'intro'>
   try {
     await reachable(port, gateway, 60_000)
     const found: (readonly [name: string, bytes: number, cpu: number, memory: number])[] = []
-    // Once for code that was never run, and once to be measured.
+    // One run to warm up the code, one to measure.
     for (const isMeasured of [false, true])
       for (const [name, , , bytes] of FLOODS) {
         const cost = await attack(gateway, port, bytes)
@@ -89,7 +89,7 @@ export async function benchFloods(folder: string): Promise<Omit<Report, 'intro'>
 
 function configuration(port: number, backend: number): string {
   const backends = [{ host: `127.0.0.1:${backend}` }]
-  // Nothing of such a request is sent on before its body is whole.
+  // Nothing of such a request is forwarded before its body is complete.
   const rules = [{ require: `request.body != b'never'` }]
   const config = {
     workers: 1,
@@ -131,7 +131,7 @@ async function attack(gateway: Started, port: number, bytes: Buffer) {
   return { cpu, memory: residentOf(gateway.pid) - before }
 }
 
-/** KiB of a connection, and of a request on it. */
+/** KiB per connection, and per request on it. */
 async function holdings(gateway: Started, port: number) {
   const open = (count: number) => Promise.all(Array.from({ length: count }, () => rawHttp2(port)))
   const end = (sockets: readonly Socket[]) => sockets.forEach((socket) => void socket.destroy())

@@ -21,15 +21,15 @@ import {
 import { type Report, ratio, type Target } from '../report.ts'
 
 const CONNECTIONS = 8
-/** What HTTP/2 may cost of what our own HTTP/1.1 costs. */
+/** Max cost of HTTP/2 relative to this gateway's HTTP/1.1. */
 const MAX_RATIO = 1.3
-/** The same where streams of one connection take turns: their pieces are shorter. */
+/** The same if streams of one connection take turns: their pieces are shorter. */
 const MAX_TURNS_RATIO = 1.5
 const [RESPONSES, UPLOADS] = ['responses of 1 MiB', 'uploads of 1 MiB']
 const TURNS = `${UPLOADS}, 4 streams of a connection`
 const over = (version: string, what: string) => `HTTP/${version}, ${what}`
 
-/** Small requests, bodies and many streams of one connection over HTTP/2, beside other proxies. */
+/** Small requests, bodies and many streams per connection over HTTP/2, against other proxies. */
 export async function benchStreams(
   folder: string,
   rounds: number,
@@ -41,7 +41,7 @@ export async function benchStreams(
   if (typeof wrk === 'string' || typeof h2load === 'string' || !hasNginx(field))
     return { missing, tables: [], targets: [] }
   const forms = streamForms(field, wrk.program, h2load.program, rounds)
-  // By themselves, and first: what large bodies leave in a process is another question.
+  // Measured separately and first, before large bodies leave their mark on the process.
   const small = http2Forms(field, { h2load: h2load.program }, rounds)
   const measured = [
     ...(await measureTogether(field.proxies, small)),
@@ -67,7 +67,7 @@ export async function benchStreams(
   }
 }
 
-/** Bodies over both versions, and many streams. */
+/** Bodies over both HTTP versions, and many streams. */
 export function streamForms(
   field: Field,
   wrk: string,
@@ -116,7 +116,7 @@ export function streamForms(
   ]
 }
 
-/** The median of the ratios within each round, and their range. */
+/** The median and range of the ratios within each round. */
 function toHttp1(
   all: ReadonlyMap<string, Rounds>,
   what: string,

@@ -2,8 +2,8 @@ import { connect, type Socket } from 'node:net'
 import type { ModelLoad, ModelLoadResult } from './load.ts'
 
 /*
- * A process of its own: so many calls over some connections, one at a time on each, all of them to
- * their end. With `hold`, each connection opens one stream that stays open until stdin ends.
+ * A separate process that completes `requests` calls over `connections` connections, one at a time
+ * on each. With `hold`, each connection opens one stream that stays open until stdin ends.
  */
 
 const load: ModelLoad = JSON.parse(process.argv[2] ?? '{}')
@@ -18,7 +18,7 @@ let failed = 0
 let sample = ''
 let opened = 0
 
-/** Streams that are being opened at a time: more would overflow the backlog of what listens. */
+/** Streams opened concurrently: more would overflow the listen backlog. */
 const OPENING = 128
 const atOnce = load.hold === true ? Math.min(OPENING, load.connections) : load.connections
 for (let at = 0; at < atOnce; at++) open()
@@ -63,7 +63,7 @@ function isComplete(text: string): boolean {
   return text.endsWith('\r\n0\r\n\r\n')
 }
 
-/** The body without the framing of its chunks, which cut wherever a proxy read. */
+/** The body without chunk framing, which may split it anywhere. */
 function contentOf(response: string): string {
   const start = response.indexOf('\r\n\r\n') + 4
   if (!/\r\ntransfer-encoding: *chunked/i.test(response.slice(0, start))) {
@@ -79,7 +79,7 @@ function contentOf(response: string): string {
   return content
 }
 
-/** What is cheap and wrong must not count as fast. */
+/** Checks the response, so that cheap but wrong responses do not count as fast. */
 function check(response: string): void {
   const text = contentOf(response)
   const isGood =

@@ -5,7 +5,7 @@ import { fullLoad } from '../proxy/load.ts'
 import { cpuOf, runToEnd } from '../proxy/processes.ts'
 import type { ModelGateway } from './peers.ts'
 
-/** What ./client.ts is asked for. */
+/** The argument of ./client.ts. */
 export interface ModelLoad {
   readonly port: number
   readonly path: string
@@ -14,7 +14,7 @@ export interface ModelLoad {
   readonly body: object
   readonly connections: number
   readonly requests: number
-  /** What a complete response has. */
+  /** Strings that a complete response contains. */
   readonly wanted: readonly string[]
   readonly hold?: boolean
 }
@@ -22,7 +22,7 @@ export interface ModelLoad {
 export interface ModelLoadResult {
   readonly done: number
   readonly failed: number
-  /** Of a response that was not as wanted. */
+  /** An excerpt of a response that failed the check. */
   readonly sample: string
   readonly opened: number
 }
@@ -58,10 +58,10 @@ export const STREAM: CallForm = {
 
 export const CLIENT: string = fileURLToPath(import.meta.resolve('./client.ts'))
 
-/** Calls that are under way at a time. */
+/** Concurrent calls. */
 const CONNECTIONS = 16
 
-/** µs of CPU of the gateway for each of so many calls; every response is looked at. */
+/** CPU µs of the gateway per call; every response is checked. */
 export async function costOfCalls(
   gateway: ModelGateway,
   form: CallForm,
@@ -83,7 +83,7 @@ export async function costOfCalls(
   return ((after.user + after.kernel - before.user - before.kernel) * 1e6) / requests
 }
 
-/** The same for as many calls as it serves in a second: a client in JavaScript would be the slower one. */
+/** The same at full load, by wrk: a JavaScript client would be slower than the gateway. */
 export async function costAtFullLoad(
   wrk: string,
   folder: string,

@@ -1,10 +1,10 @@
 import { createServer, type Socket } from 'node:net'
 
 /*
- * A provider that costs next to nothing, by `node mock-provider.ts PORT`: chat completions and
- * Anthropic messages, whole and as streams of 50 pieces of text. Each piece is a write and a turn of
- * the event loop of its own; after `x-hold: 1` the stream stays open after its first piece. It is
- * not strict, and requests are never pipelined.
+ * A provider that costs next to nothing, started by `node mock-provider.ts PORT`: chat completions
+ * and Anthropic messages, whole and as streams of 50 pieces of text. Each piece is a separate
+ * write in a separate turn of the event loop; with `x-hold: 1` the stream stays open after its
+ * first piece. It does not validate requests, and expects that they are never pipelined.
  */
 
 const PIECES = 50
@@ -19,7 +19,7 @@ function completionsChunk(delta: object, finish_reason: string | null = null): s
 
 const USAGE = { prompt_tokens: 24, completion_tokens: PIECES, total_tokens: 24 + PIECES }
 
-/** With the usage that a client may ask for. */
+/** Includes usage if the client requests it. */
 function completionsEvents(isCounted: boolean): readonly string[] {
   const last = { id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1, model: MODEL }
   return [

@@ -11,11 +11,11 @@ export interface ModelGateway {
   readonly version: string
   readonly started: Started
   readonly port: number
-  /** `name: value` that its clients send. */
+  /** Headers that its clients send, as `name: value`. */
   readonly headers: readonly string[]
-  /** How many calls are enough to measure it: slow ones need fewer. */
+  /** Share of the calls that is enough to measure it: slow gateways need fewer. */
   readonly share: number
-  /** By V8: it needs as many calls as ours to be as fast as it gets. */
+  /** V8 compiles it while it runs: it needs as many calls as this gateway to reach full speed. */
   readonly isCompiledWhileItRuns?: true
 }
 
@@ -36,7 +36,7 @@ export async function startNginx(folder: string, upstream: number): Promise<Mode
   return { name: 'nginx', version, started, port, headers: [KEY], share: 1 }
 }
 
-/** Nothing is held back, as streams want it. */
+/** Without buffering, as streams require. */
 function nginxConfiguration(folder: string, port: number, upstream: number): string {
   const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   return `daemon off;
@@ -67,12 +67,12 @@ ${folders.map((name) => `  ${name}_temp_path ${folder}/${name};`).join('\n')}
 
 export interface OwnGateway {
   readonly name: string
-  /** Of the file: who serves, as `openAI` or `anthropic`. */
+  /** The provider in the configuration file. */
   readonly provider: 'openAI' | 'anthropic' | 'bytes'
   readonly program?: string
 }
 
-/** This gateway. `bytes`: a backend that forwards; else calls are read, counted and authorized. */
+/** This gateway. `bytes` only forwards; otherwise calls are parsed, counted and authorized. */
 export async function startOwn(
   folder: string,
   upstream: number,
@@ -104,7 +104,7 @@ export async function startOwn(
   return { name, version: '', started, port, headers: [KEY], share: 1, isCompiledWhileItRuns: true }
 }
 
-/** What a fresh install resolves to cannot stream; with these two it can. */
+/** The versions that a fresh install resolves to cannot stream; these overrides can. */
 const PORTKEY = {
   private: true,
   dependencies: { '@portkey-ai/gateway': '1.15.2' },
@@ -173,7 +173,7 @@ export async function startLiteLlm(
   return { name: 'LiteLLM', version: '1.106.2', started, port, headers, share: 0.03 }
 }
 
-/** What went wrong, if anything did. */
+/** Returns the error, if any. */
 function install(program: string, args: readonly string[], cwd: string): string | undefined {
   const { status, stderr, error } = spawnSync(program, args, { cwd, encoding: 'utf8' })
   if (error !== undefined) return error.message

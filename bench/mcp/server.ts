@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
 import { createInterface } from 'node:readline'
 
-/** A server with one tool that does nothing: `http PORT`, which speaks SSE as well, or `stdio`. */
+/** A server with one no-op tool: `http PORT`, which also serves SSE, or `stdio`. */
 const [how, port] = process.argv.slice(2)
 
 interface Asked {

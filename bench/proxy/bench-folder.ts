@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stopAll } from './processes.ts'
 
-/** A folder for one bench. However that ends, it is removed, and what was started is stopped. */
+/** Runs a bench in a new folder; always removes the folder and stops the started processes. */
 export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })

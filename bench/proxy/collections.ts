@@ -11,13 +11,13 @@ import { hasNginx, uploadScript } from './traffic.ts'
 const TRACED = fileURLToPath(import.meta.resolve('./traced-gateway.ts'))
 const SECONDS = 3
 /**
- * As before the other loads: while code is compiled, V8's threads take turns of 4 ms on the core that
- * the gateway has, and a collection that one of them interrupts looks as long as that.
+ * Warm-up as for the other loads: while code is compiled, V8's threads take slices of 4 ms on the
+ * gateway's core, and a collection that one of them interrupts appears that long.
  */
 const WARM_UP = 8
 /** Milliseconds. */
 const MAX_PAUSE = 5
-/** MB that a worker may occupy. */
+/** Max resident MB of a worker. */
 const MAX_RESIDENT = 150
 
 const LARGE = 'responses of 1 MiB'
@@ -30,7 +30,7 @@ interface Collections {
   readonly responses: number
   readonly scavenges: number
   readonly markCompacts: number
-  /** Milliseconds that everybody waited for at the worst, and in all. */
+  /** Longest pause and sum of all pauses, in milliseconds. */
   readonly longest: number
   readonly total: number
   /** MB */
@@ -38,8 +38,8 @@ interface Collections {
 }
 
 /**
- * What collections of garbage cost while a gateway is under load, and the memory that it occupies
- * then: a new one for each load, from `program`.
+ * Cost of garbage collection while a gateway is under load, and its resident memory. Starts a new
+ * gateway from `program` for each load.
  */
 export async function benchCollections(
   field: Field,

@@ -1,12 +1,12 @@
 import { stringify } from 'yaml'
 
 /*
- * The same work for each: keep-alive on both sides, a request without `x-internal: true` is
- * rejected, no access log, one worker.
+ * The same work for each proxy: keep-alive on both sides, requests without `x-internal: true` are
+ * denied, no access log, one worker.
  */
 
 export interface Place {
-  /** A folder for whatever the proxy writes. */
+  /** A folder for files that the proxy writes. */
   readonly folder: string
   readonly port: number
   readonly tlsPort: number
@@ -17,18 +17,18 @@ export interface Place {
   readonly key: string
 }
 
-/** The paths under which gRPC is called. */
+/** The path prefix of gRPC calls. */
 export const GRPC = '/bench.Echo/'
 export const RULE_HEADER = 'x-internal: true'
 
-/** By default nginx reads and writes 4 KiB at a time, eight of them; this is what bodies want. */
+/** For large bodies: by default nginx uses eight buffers of 4 KiB. */
 const LARGE_BUFFERS = `
     proxy_buffers 16 64k;
     proxy_buffer_size 64k;
     proxy_busy_buffers_size 128k;
     client_body_buffer_size 64k;`
 
-/** `isTuned`: with buffers for large bodies. */
+/** `isTuned` adds buffers for large bodies. */
 export function nginxConfiguration(place: Place, isTuned = false): string {
   const { folder, port, tlsPort, backend, grpcBackend, certificate, key } = place
   return nginx(
@@ -59,7 +59,7 @@ export function nginxConfiguration(place: Place, isTuned = false): string {
   )
 }
 
-/** What all proxies forward to. `folder`/www has the bodies. */
+/** The backend of all proxies; its bodies are in `folder`/www. */
 export function backendConfiguration(folder: string, port: number, grpcPort?: number): string {
   const grpc = `
   server {
@@ -68,7 +68,8 @@ export function backendConfiguration(folder: string, port: number, grpcPort?: nu
     location / { error_page 405 =200 /message; return 405; }
     location = /message { default_type application/grpc; add_trailer grpc-status 0; }
   }`
-  // An upload gets a response when it is whole: nginx reads it for a server behind, which gets none.
+  // nginx must read an upload to its end before it responds: proxying to itself without the body
+  // makes it do so.
   return nginx(
     folder,
     `
@@ -144,7 +145,7 @@ backend grpc
 `
 }
 
-/** Envoy takes JSON where it takes YAML. */
+/** JSON, which Envoy accepts in place of YAML. */
 export function envoyConfiguration(place: Place): string {
   const { port, tlsPort, backend, grpcBackend, certificate, key } = place
   const type = (name: string) => ({ '@type': `type.googleapis.com/envoy.${name}` })
@@ -224,11 +225,11 @@ export function envoyConfiguration(place: Place): string {
 const RULE = { rules: [{ require: `request.headers['x-internal'] == 'true'` }] }
 
 export interface OwnExtras {
-  /** The port of readiness; absent: nobody asks. */
+  /** The readiness port; absent if readiness is not queried. */
   readonly readiness?: number
-  /** Routes beside the one that is used. */
+  /** Number of routes in addition to the one in use. */
   readonly routes?: number
-  /** Part of the path of this many of them, so that they differ from those of another file. */
+  /** A path part of this many routes, so that they differ from those of another file. */
   readonly mark?: { readonly text: string; readonly routes: number }
   /** A path without a rule. */
   readonly open?: string

@@ -17,10 +17,10 @@ import { familyOf, freePorts, pause, type Started, start } from './processes.ts'
 export const ROOT = join(import.meta.dirname, '../..')
 export const SOURCE = join(ROOT, 'bin/portcullis.ts')
 
-/** Bytes of the bodies that the backend has, as /body/<bytes>. */
+/** Sizes in bytes of the bodies that the backend serves at /body/<bytes>. */
 export const BODIES = [1024, 64 * 1024, 1024 * 1024] as const
 
-/** A message of ten bytes with its prefix: uncompressed, its length. */
+/** A ten-byte message with its gRPC prefix: compressed flag 0, then the length. */
 export const GRPC_MESSAGE: Buffer = Buffer.concat([
   Buffer.from([0, 0, 0, 0, 10]),
   Buffer.alloc(10, 'x'),
@@ -42,23 +42,23 @@ export interface Field {
   readonly certificate: string
   readonly key: string
   readonly proxies: readonly Candidate[]
-  /** What is not here, in words. */
+  /** Messages about programs that are not installed. */
   readonly missing: readonly string[]
 }
 
 export interface FieldOptions {
-  /** Programs of this gateway, by the name that each is shown under. */
+  /** Programs of this gateway by display name. */
   readonly own?: ReadonlyMap<string, string>
-  /** Without it all that this machine has. */
+  /** By default, all peers installed on this machine. */
   readonly peers?: readonly string[]
 }
 
-/** Starts the backend and every proxy that this machine has. */
+/** Starts the backend and every proxy installed on this machine. */
 export async function openField(
   folder: string,
   { own: programs = new Map([['portcullis', SOURCE]]), peers }: FieldOptions = {},
 ): Promise<Field> {
-  // nginx gives up root before it reads bodies.
+  // nginx drops root privileges before it reads bodies.
   chmodSync(folder, 0o755)
   const certificate = join(folder, 'cert.pem')
   const key = join(folder, 'key.pem')
@@ -139,7 +139,7 @@ function makeCertificate(certificate: string, key: string): void {
   if (status !== 0) throw new Error(`openssl made no certificate: ${stderr}`)
 }
 
-/** What all of them forward to. */
+/** Starts the backend of all proxies. */
 export async function startBackend(
   folder: string,
   port: number,
@@ -161,7 +161,7 @@ export async function startBackend(
   await reachable(port, start('load', nginx.program, ['-p', home, '-c', file]))
 }
 
-/** Waits until connections are taken; says what the program said where they never are. */
+/** Waits until the port accepts connections; on failure, throws with the program's output. */
 export async function reachable(port: number, started: Started, timeout = 60_000): Promise<void> {
   const until = performance.now() + timeout
   while (!(await takes(port))) {
@@ -174,13 +174,13 @@ export async function reachable(port: number, started: Started, timeout = 60_000
   }
 }
 
-/** Milliseconds after which a gateway surely has begun to lint its configuration. */
+/** Milliseconds after which a gateway has certainly started linting its configuration. */
 const LINTS_AFTER = 4_000
 
 /**
- * A gateway lints its configuration beside the traffic, in a process of low priority, which gets
- * its CPU only while another proxy has its turn. It would be counted among the first loads, with
- * its memory, so these wait until it is over.
+ * Waits until the gateway has linted its configuration. It does so in a low-priority process,
+ * which gets CPU only while another proxy has its turn, and whose CPU time and memory would be
+ * counted with the first loads.
  */
 export async function settled(pid: number, timeout = 180_000): Promise<void> {
   const until = performance.now() + timeout

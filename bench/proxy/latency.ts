@@ -6,14 +6,14 @@ import { type Steadiness, steadyLoads } from './load.ts'
 const RATE = 2_000
 const MILLISECONDS = 2_000
 /**
- * Our own code is compiled in this time, as before the other loads: at this rate it runs on other
- * ways than under full load, and after 20,000 requests much of it is compiled for them.
+ * Warm-up for the gateway's own code, as for the other loads: at this rate it takes other paths
+ * than under full load, and after 20,000 requests V8 has compiled most of them.
  */
 const WARM_UP = 20_000
-/** The client's code is compiled in this time. */
+/** Warm-up for the client's code. */
 const CLIENT_WARM_UP = 10_000
 
-/** What a proxy adds to the backend's own latency at a fixed rate of requests. */
+/** Latency that a proxy adds to the backend's own at a fixed request rate. */
 export async function benchLatency(field: Field, rounds: number): Promise<Omit<Report, 'intro'>> {
   const ways = [
     { name: 'backend alone', port: field.backend },
@@ -48,7 +48,7 @@ export async function benchLatency(field: Field, rounds: number): Promise<Omit<R
   return { tables: [{ title, columns, rows }], targets: targetsOf(field, p99) }
 }
 
-/** Milliseconds that may be added beyond what nginx adds. */
+/** Max milliseconds that the gateway may add beyond what nginx adds. */
 const BEYOND_NGINX = 0.2
 
 function targetsOf({ proxies }: Field, p99: (name: string) => number): Target[] {

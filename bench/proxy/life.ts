@@ -13,10 +13,10 @@ import { cpuOf, freePorts, pause, residentOf, type Started, start, stop } from '
 const ROUTES = 5_000
 const BUNDLE = join(ROOT, 'dist/portcullis.mjs')
 const WATCHED_GATEWAY = fileURLToPath(import.meta.resolve('./watched-gateway.ts'))
-/** Long enough for what is done once after the start to be over. */
+/** Long enough for one-time work after the start to finish. */
 const SETTLE = 1_500
 
-/** Start, memory and reload of our own, from the source and from the release's bundle. */
+/** Start, memory and reload of this gateway, run from source and from the release bundle. */
 export async function benchLife(
   field: Field,
   bundle: string | undefined,
@@ -31,7 +31,7 @@ export async function benchLife(
     contexts.set(name, context)
     lives.set(name, await live(context, rounds))
   }
-  // Targets are for what is released.
+  // Targets apply to the release bundle.
   const [name, life] = [...lives].at(-1) as [string, Life]
   const context = contexts.get(name) as LaunchContext
   const one = await reload(context, 1, rounds)
@@ -87,7 +87,7 @@ export async function benchLife(
   }
 }
 
-/** The release's program, built now. */
+/** Builds the release program. */
 export function buildBundle(): string | undefined {
   const { status } = spawnSync(process.execPath, ['tools/release.ts'], { cwd: ROOT })
   return status === 0 && existsSync(BUNDLE) ? BUNDLE : undefined
@@ -114,7 +114,7 @@ async function launchContextOf(
 }
 
 interface Stage {
-  /** Milliseconds from the start to readiness, and of CPU in that time, of all threads. */
+  /** Milliseconds from start to readiness, and CPU milliseconds of all threads in that time. */
   readonly ready: number
   readonly cpu: number
   /** MB */
@@ -154,7 +154,7 @@ function writeNext({ place, readiness, file }: LaunchContext, extras: OwnExtras)
   writeFileSync(`${file}.next`, ownConfiguration(place, { readiness, ...extras }))
 }
 
-/** By a rename, so that nobody reads half a file. */
+/** Replaces the file by a rename, so that the gateway never reads a partial file. */
 function takeNext({ file }: LaunchContext): void {
   renameSync(`${file}.next`, file)
 }
@@ -187,15 +187,15 @@ function isReady(port: number): Promise<boolean> {
 
 /** Milliseconds. */
 interface Reload {
-  /** From the new file to the first response of it. */
+  /** From the new file to the first response that reflects it. */
   readonly effect: number
-  /** Of CPU in that time, of all threads. */
+  /** CPU time of all threads in that time. */
   readonly cpu: number
-  /** Of CPU for which the event loop was held at the worst: what requests wait for at least. */
+  /** Max CPU time that blocked the event loop: the lower bound of how long requests wait. */
   readonly turn: number
-  /** The slowest response to a client that asks every 5 ms all the while. */
+  /** The slowest response to a client that sends a request every 5 ms during the reload. */
   readonly stall: number
-  /** The same in quiet times. */
+  /** The same without a reload. */
   readonly calm: number
 }
 
@@ -208,14 +208,14 @@ async function reload(context: LaunchContext, routes: number, rounds: number): P
   takeNext(context)
   const { started } = await launch(context, [WATCHED_GATEWAY])
   const found: Reload[] = []
-  // The first reloads meet code that was never run: so do a user's.
+  // The first reloads run cold code, as a user's do.
   for (let round = 0; round < rounds; round++) {
     const calm = await steadyLoad({ port, milliseconds: 1_000, ...EVERY_5_MS })
     const open = `/open-${round}`
     const mark = { text: `changed-${round}`, routes }
     writeNext(context, { routes: ROUTES, mark, open })
     const steady = steadyLoad({ port, milliseconds: WATCHED, ...EVERY_5_MS })
-    // Without the header only the new path responds with 200.
+    // Without the header, only the new path responds with 200.
     const looking = steadyLoad({
       port,
       path: open,
@@ -247,7 +247,7 @@ async function reload(context: LaunchContext, routes: number, rounds: number): P
   }
 }
 
-/** Of ./watched-gateway.ts, since it was asked last. */
+/** Longest turn that ./watched-gateway.ts reports since the last query. */
 async function longestTurn({ child, output }: Started): Promise<number> {
   const before = output().length
   child.kill('SIGUSR2')
@@ -259,7 +259,7 @@ async function longestTurn({ child, output }: Started): Promise<number> {
   return Number.NaN
 }
 
-/** Milliseconds of CPU, of all threads and processes of it. */
+/** CPU milliseconds of all threads and processes of the gateway. */
 function cpuMs({ pid }: Started): number {
   const { user, kernel } = cpuOf(pid)
   return (user + kernel) * 1_000

@@ -2,11 +2,11 @@ import { fileURLToPath } from 'node:url'
 import { RULE_HEADER } from './configurations.ts'
 import { type Cpu, cpuOf, runToEnd } from './processes.ts'
 
-/** What one slice of full load found. */
+/** Results of one slice of full load. */
 export interface Slice {
   readonly requests: number
   readonly perSecond: number
-  /** µs of CPU for each request. */
+  /** CPU µs per request. */
   readonly user: number
   readonly kernel: number
 }
@@ -17,16 +17,16 @@ export interface Load {
   readonly seconds: number
   /** A new connection for each request. */
   readonly isUnkept?: boolean
-  /** `name: value` of each; without a word, the one that the usual rule wants. */
+  /** Headers as `name: value`; by default, the one that the usual rule requires. */
   readonly headers?: readonly string[]
-  /** For wrk: what makes each request another one. */
+  /** A wrk script that varies the requests. */
   readonly script?: string
 }
 
-/** No request was over when the time was: the proxy stalls, or its machine stands still. */
+/** No request completed in time: the proxy or its machine stalls. */
 export class NothingServed extends Error {}
 
-/** As many requests as the proxy and one core of load can do, by wrk. */
+/** Sends as many requests as the proxy and one core of load can handle, with wrk. */
 export async function fullLoad(wrk: string, pid: number, load: Load): Promise<Slice> {
   const { url, connections, seconds, isUnkept = false, script } = load
   const fields = [...(load.headers ?? [RULE_HEADER]), ...(isUnkept ? ['connection: close'] : [])]
@@ -38,7 +38,7 @@ export async function fullLoad(wrk: string, pid: number, load: Load): Promise<Sl
   const after = cpuOf(pid)
   const requests = Number(/(\d+) requests in/.exec(text)?.[1] ?? 0)
   const wrong = /Non-2xx or 3xx responses: \d+|Socket errors: .*/.exec(text)?.[0]
-  // wrk counts the server's orderly close as an error of reading.
+  // wrk counts an orderly close by the server as a read error.
   if (requests === 0 || (wrong !== undefined && !isUnkept)) {
     throw new Error(`load on ${url} went wrong: ${wrong ?? text.trim()}`)
   }
@@ -49,15 +49,15 @@ export async function fullLoad(wrk: string, pid: number, load: Load): Promise<Sl
 export interface Http2Load {
   readonly url: string
   readonly connections: number
-  /** Requests under way at a time, of each connection. */
+  /** Concurrent requests per connection. */
   readonly streams: number
   readonly seconds: number
   readonly headers: readonly string[]
-  /** A file whose contents each request carries. */
+  /** A file that is sent as the body of each request. */
   readonly body?: string
 }
 
-/** The same over HTTP/2, by h2load. */
+/** The same over HTTP/2, with h2load. */
 export async function fullHttp2Load(h2load: string, pid: number, load: Http2Load): Promise<Slice> {
   const { url, connections, streams, seconds, headers, body } = load
   const form = ['-t', '1', '-c', `${connections}`, '-m', `${streams}`, '-D', `${seconds}`]
@@ -69,7 +69,7 @@ export async function fullHttp2Load(h2load: string, pid: number, load: Http2Load
   const requests = Number(/(\d+) done/.exec(text)?.[1] ?? 0)
   const good = Number(/status codes: (\d+) 2xx/.exec(text)?.[1] ?? 0)
   if (good === 0 && requests === 0) throw new NothingServed(`load on ${url}: ${text.trim()}`)
-  // When time is up requests are cut off; h2load counts them as failed.
+  // When time is up, h2load aborts open requests and counts them as failed.
   if (good === 0 || good < requests - connections * streams) {
     throw new Error(`load on ${url} went wrong: ${text.trim()}`)
   }
@@ -83,7 +83,7 @@ function eachOf(before: Cpu, after: Cpu, requests: number) {
   }
 }
 
-/** What ./steady-client.ts is asked for. */
+/** An element of the argument of ./steady-client.ts. */
 export interface SteadyLoad {
   readonly port: number
   readonly path: string
@@ -93,18 +93,18 @@ export interface SteadyLoad {
   readonly connections: number
   readonly perSecond: number
   readonly milliseconds: number
-  /** Ends at the first 200. */
+  /** Stops at the first 200 response. */
   readonly untilFound: boolean
 }
 
-/** What it reports; latencies in milliseconds. */
+/** The report of ./steady-client.ts; latencies in milliseconds. */
 export interface Steadiness {
   readonly responses: number
   readonly failed: number
   readonly p50: number
   readonly p99: number
   readonly longest: number
-  /** When the first 200 came, in milliseconds since the epoch; 0: never. */
+  /** When the first 200 arrived, in milliseconds since the epoch; 0 if none did. */
   readonly foundAt: number
 }
 
@@ -121,15 +121,15 @@ const CLIENT = fileURLToPath(import.meta.resolve('./steady-client.ts'))
 
 type Asked = Pick<SteadyLoad, 'port' | 'milliseconds'> & Partial<SteadyLoad>
 
-/** Requests at a fixed rate, whether or not responses come: a slow response delays no request. */
+/** Sends requests at a fixed rate: a slow response does not delay the following requests. */
 export async function steadyLoad(load: Asked): Promise<Steadiness> {
   const [found] = await steadyLoads([load])
   return found as Steadiness
 }
 
 /**
- * One load after the other, by one client: what is left of its own compilations in a new process
- * would be taken for latency of whoever is asked first.
+ * Runs the loads one after the other in one client process: in a new process, the client's own
+ * compilations would be counted as latency of the first server.
  */
 export async function steadyLoads(loads: readonly Asked[]): Promise<readonly Steadiness[]> {
   const whole = loads.map((load) => ({ ...STEADY, ...load }))

@@ -4,20 +4,21 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { availableParallelism } from 'node:os'
 
-/** The proxy under test has one core for itself; load and backend share the other. */
+/** The proxy under test has its own core; load and backend share the other. */
 const CORES = { proxy: '0', load: '1' } as const
 type Core = keyof typeof CORES
 
-/** Seconds of a clock tick in /proc: fixed for user space, whatever the kernel's own is. */
+/** Seconds per clock tick in /proc: fixed for user space, independent of the kernel's own tick. */
 const TICK = 0.01
 
-/** False where one core has to do for all, or nothing can be pinned: then ratios mean little. */
+/** False if there is only one core or nothing can be pinned; ratios then mean little. */
 export const isPinned =
   availableParallelism() >= 2 && spawnSync('taskset', ['--version']).status === 0
 
 const running = new Set<ChildProcess>()
 
-// Whatever ends the bench ends what it started; not by SIGKILL, for nginx ends its own child.
+// Stops all started processes when the bench exits; not by SIGKILL, so that nginx can stop its
+// own child.
 process.once('exit', () => {
   for (const child of running) child.kill('SIGTERM')
 })
@@ -25,7 +26,7 @@ process.once('exit', () => {
 export interface Started {
   readonly pid: number
   readonly child: ChildProcess
-  /** All that it wrote to stdout and stderr so far. */
+  /** The output to stdout and stderr so far. */
   readonly output: () => string
 }
 
@@ -47,7 +48,7 @@ export function start(core: Core, program: string, args: readonly string[]): Sta
   return { pid: child.pid ?? 0, child, output: () => text }
 }
 
-/** Runs a program to its end; returns what it wrote. */
+/** Runs a program to completion and returns its output. */
 export async function runToEnd(core: Core, program: string, args: readonly string[]) {
   const started = start(core, program, args)
   const [code] = await once(started.child, 'close')
@@ -68,13 +69,13 @@ export async function stopAll(): Promise<void> {
   await Promise.all([...running].map((child) => stop({ child, pid: 0, output: () => '' })))
 }
 
-/** Seconds of CPU, of all threads. */
+/** CPU seconds of all threads. */
 export interface Cpu {
   readonly user: number
   readonly kernel: number
 }
 
-/** What a process and its descendants have used up to now. */
+/** CPU time that a process and its descendants have used so far. */
 export function cpuOf(pid: number): Cpu {
   let user = 0
   let kernel = 0
@@ -86,11 +87,11 @@ export function cpuOf(pid: number): Cpu {
   return { user, kernel }
 }
 
-/** Of all cores, in ticks since the machine was started. */
+/** Times of all cores, in ticks since boot. */
 export interface MachineTime {
   readonly total: number
   readonly idle: number
-  /** What its host gave to others. */
+  /** Time that the hypervisor gave to other guests. */
   readonly steal: number
 }
 
@@ -111,7 +112,7 @@ export function residentOf(pid: number): number {
   return (kib * 1024) / 1e6
 }
 
-/** The process itself first: nginx, for one, serves from a child. */
+/** The process and its descendants, itself first; nginx, for one, serves from a child. */
 export function familyOf(pid: number): readonly number[] {
   const family = [pid]
   const parents = readdirSync('/proc')
@@ -123,17 +124,17 @@ export function familyOf(pid: number): readonly number[] {
   return family
 }
 
-/** The fields after the name, which itself may have spaces: state, parent, … */
+/** The fields after the name, which may contain spaces: state, parent, … */
 function statOf(pid: number): readonly string[] | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
     return text.slice(text.lastIndexOf(')') + 2).split(' ')
   } catch {
-    return undefined // It ended meanwhile.
+    return undefined // The process has exited meanwhile.
   }
 }
 
-/** Ports of the loopback that are free now; all different. */
+/** Distinct loopback ports that are free now. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
   await Promise.all(servers.map((server) => once(server, 'listening')))

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net'
 
 /*
- * The backend where there is no nginx: responds to each head that ends a segment, by its path. Enough
- * for the bench, whose requests are never split and have no body.
+ * The backend if nginx is not installed: responds by path to each head that ends a segment. This
+ * is enough for the bench, whose requests are never split and have no body.
  */
 
 const END = '\r\n\r\n'

@@ -2,9 +2,9 @@ import { connect, type Socket } from 'node:net'
 import type { Steadiness, SteadyLoad } from './load.ts'
 
 /*
- * A process of its own, which gives one load after the other. Each turn of a timer sends what is due
- * by then; a response's latency counts from that turn, time spent waiting for a free connection
- * included. What the timer itself is late is the client's fault, and does not count.
+ * A separate process that runs one load after the other. Each timer tick sends the requests that
+ * are due; the latency of a response counts from that tick, including the wait for a free
+ * connection. Delays of the timer itself are the client's and do not count.
  */
 
 class Line {
@@ -51,7 +51,7 @@ class Running {
   readonly request: string
   readonly over: Promise<Steadiness>
   readonly #load: SteadyLoad
-  /** From then on it counts: the first responses meet cold code and connections to be opened. */
+  /** Start of the measurement: earlier responses include cold code and new connections. */
   readonly #countsFrom: number
   readonly #startedAt = performance.now()
   readonly #latencies: number[] = []
@@ -120,7 +120,7 @@ class Running {
     if (this.#isOver) return
     this.#isOver = true
     clearInterval(this.#timer)
-    // What has no response yet took at least so long.
+    // Requests without a response so far took at least this long.
     const now = performance.now()
     const latencies = this.#latencies
     for (const { sentAt } of this.#lines) {

@@ -2,12 +2,13 @@ import { pathToFileURL } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 
 /*
- * A gateway, whose program comes first among the arguments, with a line on stdout for each garbage
- * collection. Not by a flag of the command line: with one the gateway leaves V8 alone. And not
- * before it runs, since V8 takes no code that was compiled with other flags.
+ * Runs a gateway, whose program is the first argument, and prints a line for each garbage
+ * collection. The flag is not passed on the command line, because the gateway then leaves V8's
+ * settings alone, and not set before the gateway runs, because V8 rejects code that was compiled
+ * with other flags.
  */
 const [program = ''] = process.argv.splice(2, 1)
-// What it starts by its own name, as the process that lints, is the program itself.
+// Child processes that the gateway starts by its own name, such as the linter, run the program.
 process.argv[1] = program
 await import(pathToFileURL(program).href)
 setFlagsFromString('--trace-gc')

@@ -7,19 +7,19 @@ import { BODIES, type Candidate, type Field, GRPC_MESSAGE } from './contenders.t
 import { fullHttp2Load, fullLoad, NothingServed, type Slice } from './load.ts'
 import { type MachineTime, machineTime, residentOf } from './processes.ts'
 
-/** What makes the load. */
+/** Load generators. */
 export interface Tools {
   readonly wrk: string
-  /** Undefined: there is no HTTP/2. */
+  /** Undefined leaves out the HTTP/2 loads. */
   readonly h2load: string | undefined
 }
 
 export interface Form {
   readonly name: string
   readonly rounds: number
-  /** Seconds that do not count: the others are warm at once, our own code is compiled as it runs. */
+  /** Warm-up seconds: the peers run precompiled code, V8 compiles the gateway's as it runs. */
   readonly warmUp?: number
-  /** Of CPU per request: what is wanted, to nginx and to Envoy. */
+  /** Target ratios of CPU per request, relative to nginx and to Envoy. */
   readonly toNginx?: number
   readonly toEnvoy?: number
   readonly aim?: string
@@ -28,13 +28,13 @@ export interface Form {
 
 const WARM_UP = 4
 const CONNECTIONS = 32
-/** Of large bodies: as many as there is something to be done for at any time. */
+/** For large bodies: enough that there is always work to do. */
 const FEW_CONNECTIONS = 8
 export const UPLOAD: number = 1024 * 1024
 const plain = ({ port }: Candidate) => `http://127.0.0.1:${port}`
 const secured = ({ tlsPort }: Candidate) => `https://127.0.0.1:${tlsPort}`
 
-/** `rounds` of the first form; of the others as many as are needed to see what they cost. */
+/** The first form runs `rounds` rounds; the others as many as their figures need. */
 export function formsOf(field: Field, tools: Tools, rounds: number): readonly [Form, ...Form[]] {
   const few = Math.ceil(rounds / 2)
   const { wrk } = tools
@@ -42,7 +42,7 @@ export function formsOf(field: Field, tools: Tools, rounds: number): readonly [F
     {
       name: 'keep-alive, one header rule',
       rounds,
-      // The first load of all: what others find compiled is not yet.
+      // The first load of all, when nothing is compiled yet.
       warmUp: 12,
       toNginx: 1.45,
       aim: ', aim 1.2 x',
@@ -62,8 +62,8 @@ export function formsOf(field: Field, tools: Tools, rounds: number): readonly [F
     {
       name: 'TLS 1.3, a handshake each',
       rounds,
-      // Of these there are so few in a second that code stays cold for long: V8 compiles much of it
-      // after some 17,000 of them.
+      // At so few requests per second, code stays cold for long: V8 compiles much of it after some
+      // 17,000 requests.
       warmUp: 35,
       toNginx: 1.7,
       slice: (proxy, seconds) =>
@@ -89,7 +89,7 @@ export function formsOf(field: Field, tools: Tools, rounds: number): readonly [F
   ]
 }
 
-/** The other backend reads neither bodies nor HTTP/2. */
+/** Whether nginx is the backend: the other backend supports neither bodies nor HTTP/2. */
 export const hasNginx = ({ proxies }: Field): boolean =>
   proxies.some(({ name }) => name === 'nginx')
 
@@ -110,7 +110,7 @@ function uploads(field: Field, wrk: string, rounds: number): Form {
   }
 }
 
-/** For wrk. */
+/** Writes the wrk script for uploads. */
 export function uploadScript({ folder }: Field): string {
   const file = join(folder, 'upload.lua')
   writeFileSync(file, `wrk.method = 'POST'\nwrk.body = string.rep('x', ${UPLOAD})\n`)
@@ -124,7 +124,7 @@ const BODY_TARGETS: ReadonlyMap<number, Pick<Form, 'toNginx' | 'toEnvoy'>> = new
 
 const STREAMS = { connections: 8, streams: 8 }
 
-/** Small requests and unary calls, on few connections with several streams each. */
+/** Small requests and unary calls on few connections with several streams each. */
 export function http2Forms(
   field: Field,
   { h2load }: Pick<Tools, 'h2load'>,
@@ -198,7 +198,7 @@ export interface Median {
 
 export type Medians = ReadonlyMap<Candidate['name'], Median>
 
-/** What each proxy needed in each round. */
+/** Slices of each proxy, by round. */
 export type Rounds = ReadonlyMap<Candidate['name'], readonly Slice[]>
 
 async function measure(proxies: readonly Candidate[], form: Form): Promise<Medians> {
@@ -207,9 +207,10 @@ async function measure(proxies: readonly Candidate[], form: Form): Promise<Media
 }
 
 /**
- * Several loads in turn within each round, so that they can be compared with each other: whatever
- * else the machine does meets them alike, and so does what one of them leaves behind in a process
- * (its heap, and code that was compiled for it). All are warmed up before the first round.
+ * Runs several loads in turn within each round, so that they can be compared with each other:
+ * other load on the machine affects them equally, and so does the state that one of them leaves
+ * behind in a process (its heap, and code compiled for it). All are warmed up before the first
+ * round.
  */
 export async function measureTogether(
   proxies: readonly Candidate[],
@@ -223,7 +224,7 @@ export async function measureTogether(
   const rounds = Math.max(...forms.map((form) => form.rounds))
   for (let round = 0; round < rounds; round++) {
     for (const [at, form] of forms.entries()) {
-      // Whoever is first follows another one in the next round.
+      // The order rotates, so that each proxy runs in each position.
       const shift = round % proxies.length
       for (const proxy of [...proxies.slice(shift), ...proxies.slice(0, shift)]) {
         all[at]?.get(proxy.name)?.push(await sliceOf(form, proxy, 1))
@@ -236,8 +237,8 @@ export async function measureTogether(
 const TRIES = 3
 
 /**
- * A virtual machine may stand still for longer than a slice lasts. Such a slice is repeated, and
- * said with the proxy's name and what the machine did meanwhile; a proxy that stalls does so again.
+ * A virtual machine may stall for longer than a slice lasts. Such a slice is repeated and reported
+ * with the proxy's name and the machine's CPU times; a proxy that stalls itself does so again.
  */
 export async function sliceOf(form: Form, proxy: Candidate, seconds: number): Promise<Slice> {
   for (let attempt = 1; ; attempt++) {

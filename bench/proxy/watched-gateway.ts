@@ -1,12 +1,12 @@
 import { pathToFileURL } from 'node:url'
 
 /*
- * A gateway, whose program comes first among the arguments, that says on SIGUSR2 how long it held
- * its event loop at the worst since the last time, in milliseconds of CPU of that thread: what other
- * processes of the machine take away does not count.
+ * Runs a gateway, whose program is the first argument. On SIGUSR2 it prints the longest time that
+ * the event loop was blocked since the last signal, in CPU milliseconds of that thread: time that
+ * other processes of the machine take does not count.
  */
 const [program = ''] = process.argv.splice(2, 1)
-// What it starts by its own name, as the process that lints, is the program itself.
+// Child processes that the gateway starts by its own name, such as the linter, run the program.
 process.argv[1] = program
 await import(pathToFileURL(program).href)
 
@@ -23,7 +23,7 @@ process.on('SIGUSR2', () => {
   longest = 0
 })
 
-/** Milliseconds. */
+/** CPU milliseconds used by this thread. */
 function usedNow(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1_000

@@ -1,14 +1,14 @@
-/** A request that is to cost as much as its sender can make it, and the rules that it is sent to. */
+/** A request made as expensive as its sender can make it, and the rules that evaluate it. */
 export interface Attack {
   readonly name: string
   readonly rules?: readonly Readonly<Record<string, string>>[]
-  /** Of the route, beside the rules. */
+  /** Policies of the route besides the rules. */
   readonly policies?: Readonly<Record<string, unknown>>
-  /** What the route leads to, if it is more than an address. */
+  /** The backend of the route, if it is more than an address. */
   readonly backendOf?: (host: string) => object
-  /** It reads the same without `policies`: what that alone costs is told apart. */
+  /** The body is read without `policies` too: the cost of reading is measured separately. */
   readonly isReadAnyway?: true
-  /** What costs is the response of a server, which the sender does not control: it must not hold up others. */
+  /** The cost is in a server's response, which clients do not control: it must not delay others. */
   readonly isOfServer?: true
   readonly path?: string
   readonly body?: string | Uint8Array
@@ -17,7 +17,7 @@ export interface Attack {
 }
 
 const BODY = 2 << 20
-/** Room for a token and what belongs to a head. */
+/** Leaves room for a token and the rest of the head. */
 const HEADER = 28_000
 
 const times = (count: number, rule: (n: number) => Readonly<Record<string, string>>) =>
@@ -27,7 +27,7 @@ const requireModel = (n: number) => ({ require: `json(request.body).model != 'ev
 const allowModel = (n: number) => ({ allow: `json(request.body).model == 'good-${n}'` })
 const EIGHT = times(8, denyModel)
 
-/** A text of so many parts as fit. */
+/** A string of as many parts as fit into `max`. */
 export function filled(
   before: string,
   part: (n: number) => string,
@@ -264,7 +264,7 @@ export const RULE_ATTACKS: readonly Attack[] = [
     rules: times(8, (n) => ({ deny: `jwt.list.${call} && size(request.path) == ${1_000 + n}` })),
     ...loops,
   })),
-  // Each rule scans a long header once, and there are many of them.
+  // Many rules, each of which scans a long header once.
   ...[
     "contains('ab%')",
     "contains('aaaaaaab%')",
@@ -294,7 +294,7 @@ export const RULE_ATTACKS: readonly Attack[] = [
     body: filled('{"model":"x","image":"', () => BASE64, '"}'),
     ...loops,
   },
-  // Every budget at once: reading, evaluating, explaining, and evaluating without an explanation.
+  // Exhausts every budget: reading, evaluating, explaining, and evaluating without an explanation.
   ...(['deny', 'require', 'allow'] as const).map((action) => ({
     name: `every budget at once, ${action}`,
     rules: [

@@ -1,6 +1,6 @@
 import { type Attack, filled } from './attacks.ts'
 
-/* Bodies of calls to models, tools and agents, which the gateway reads whether or not a rule does. */
+/* Bodies of calls to models, tools and agents, which the gateway reads even if no rule does. */
 
 const BODY = 2 << 20
 
@@ -81,7 +81,7 @@ const LIST_OF_TOOLS = JSON.stringify({
   },
 })
 
-/** What the backend of the benchmark responds: lists where they are listed, little elsewhere. */
+/** The response of the bench backend: a list of tools for list paths, little for others. */
 export function responseTo(url: string): { readonly type: string; readonly text: string } {
   if (url.startsWith('/list')) return { type: 'application/json', text: LIST_OF_TOOLS }
   return { type: 'text/plain', text: 'ok' }

@@ -2,16 +2,16 @@ import { launchBrowser } from '../../test/browser/launch.ts'
 import { settled } from '../../test/ui/pages.ts'
 import { startUiGateway } from '../../test/ui/ui-gateway.ts'
 
-/** As Lighthouse calls it, slow 4G on a phone: bytes per second, milliseconds, and of the CPU. */
+/** Lighthouse's slow 4G on a phone: bytes per second, milliseconds, CPU slowdown factor. */
 const THROTTLED = { throughput: (1.6 * 1024 * 1024) / 8, latency: 150, cpu: 4 } as const
 
 export interface Paint {
-  /** Milliseconds from the request for the page: something is seen, and all of it was read. */
+  /** Milliseconds from the page request to the first paint, and until all of it is read. */
   readonly first: number
   readonly complete: number
 }
 
-/** The first page in a new browser, in which nothing is cached; by time. */
+/** Paints of the first page in a new browser with an empty cache, sorted by time. */
 export async function measurePaints(
   rounds: number,
   isThrottled: boolean,
@@ -20,7 +20,7 @@ export async function measurePaints(
   const browser = await launchBrowser({ trusted: [], names: [] })
   const paints: Paint[] = []
   try {
-    // The gateway builds the pages when they are read first.
+    // The gateway builds the pages on the first request.
     for (let round = -1; round < rounds; round++) {
       const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
       const page = await context.newPage()

@@ -6,10 +6,10 @@ import { renderNotices } from '../../tools/notices.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const DOCS = join(ROOT, 'docs')
-/** Where files of the repository are shown that are not pages. */
+/** Base URL for links to repository files that are not pages. */
 const REPOSITORY = 'https://github.com/portcullis-dev/portcullis/blob/main'
 
-/** Folders of docs/, in the order of the side bar. */
+/** Folders of docs/, in sidebar order. */
 const SECTIONS = [
   ['Getting started', 'getting-started'],
   ['Cookbook', 'cookbook'],
@@ -19,10 +19,10 @@ const SECTIONS = [
   ['Messages', 'errors'],
 ] as const
 
-/** Files whose code is in the site, from the root of the repository. */
+/** Files bundled into the site, relative to the repository root. */
 const inputs = new Set<string>()
 
-// biome-ignore lint/style/noDefaultExport: VitePress reads it so
+// biome-ignore lint/style/noDefaultExport: VitePress requires a default export
 export default defineConfig({
   title: 'Portcullis',
   description: 'An authorization-first gateway for HTTP, LLM, MCP and agent traffic',
@@ -33,13 +33,13 @@ export default defineConfig({
   cacheDir: '../.cache/vitepress',
   cleanUrls: false,
   ignoreDeadLinks: 'localhostLinks',
-  // The same sources give the same bytes.
+  // Keeps builds reproducible: the same sources produce the same bytes.
   lastUpdated: false,
-  // Pages are added to the search index in the order in which they are ready.
+  // Pages enter the search index in the order in which they finish building.
   buildConcurrency: 1,
   rewrites: (page) => page.replace(/(^|\/)README\.md$/, '$1index.md'),
   vite: {
-    // Nothing of ui/public, and nothing beside the pages.
+    // No files besides the pages, in particular none of ui/public.
     publicDir: false,
     build: { target: 'es2022', chunkSizeWarningLimit: 4_000 },
     esbuild: { target: 'es2022' },
@@ -61,11 +61,11 @@ export default defineConfig({
     writeFileSync(join(outDir, 'NOTICES.md'), renderNotices(ROOT, [...inputs]))
   },
   markdown: {
-    // Braces in headings are paths of the admin API.
+    // Braces in headings belong to admin API paths.
     attrs: { disable: true },
     anchor: { slugify: slugOf },
     languageAlias: { cel: 'javascript' },
-    // Otherwise a slow machine leaves the end of a line in another colour.
+    // With a time limit, a slow machine leaves the end of a line without highlighting.
     shikiSetup: (shiki) => {
       const { codeToHtml } = shiki
       shiki.codeToHtml = (code, options) => codeToHtml(code, { ...options, tokenizeTimeLimit: 0 })
@@ -93,7 +93,7 @@ export default defineConfig({
       { text: 'Playground', link: '/playground' },
     ],
     outline: { level: [2, 3] },
-    // The index is a file of the site: nothing is sent anywhere.
+    // The search index is part of the site, so queries stay in the browser.
     search: { provider: 'local' },
   },
 })
@@ -110,13 +110,13 @@ function sectionOf(text: string, folder: string): DefaultTheme.SidebarItem {
   return items.length === 0 ? { text, link } : { text, link, collapsed: true, items }
 }
 
-/** As the repository's own pages have them. */
+/** Generates heading anchors the same way as the repository's own pages. */
 function slugOf(title: string): string {
   const plain = title.toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
   return plain.trim().replaceAll(/\s/g, '-')
 }
 
-/** Pages stay pages; a file that is none is shown in the repository. */
+/** Links to pages stay as they are; links to other files point to the repository. */
 function linkFrom(page: string, href: string): string {
   if (/^([a-z]+:|#|\/)/i.test(href)) return href
   const [path = '', fragment] = href.split('#')

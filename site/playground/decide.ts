@@ -16,11 +16,11 @@ export const SAMPLE_RULES = `rules:
 `
 
 export interface Decided extends Evaluated {
-  /** What the analysis says of the rules, whatever the request. */
+  /** Lint findings, which do not depend on the request. */
   readonly findings: readonly string[]
 }
 
-/** What the rules of an `authorization` policy decide for a request, and what lint says of them. */
+/** Evaluates the rules of an `authorization` policy for a request, and lints them. */
 export function decide(rulesText: string, requestText: string): Decided {
   const policy = readPolicy(rulesText)
   if (typeof policy === 'string') return rejected(policy)
@@ -73,7 +73,7 @@ function readPolicy(text: string): Authorization | string {
   return `${issue?.path.join('.') || 'The policy'}: ${issue?.message ?? 'not understood'}`
 }
 
-/** A gateway whose clients may authenticate by token or key, with one route that has the rules. */
+/** A gateway with optional JWT and API key authentication and one route with the rules. */
 function modelWith(authorization: Authorization): Model {
   const origin = { kind: 'file', file: 'policy.yaml', line: 1, column: 1 } as const
   const route = { name: 'sandbox', origin }

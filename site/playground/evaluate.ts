@@ -5,13 +5,13 @@ import { readRequest } from './request.ts'
 
 export interface Evaluated {
   readonly isGood: boolean
-  /** What it came to, in one line. */
+  /** The outcome, in one line. */
   readonly result: string
-  /** The parts of the expression, or what is wrong with it. */
+  /** The parts of the expression, or its diagnostics. */
   readonly details: readonly string[]
 }
 
-/** What an expression is for a request, by the gateway's own checker and evaluator. */
+/** Evaluates an expression for a request with the gateway's own checker and evaluator. */
 export function evaluate(text: string, requestText: string): Evaluated {
   const variables = readRequest(requestText)
   if (typeof variables === 'string') return { isGood: false, result: variables, details: [] }
@@ -32,7 +32,7 @@ export function renderDiagnostic({ code, message, hint }: Diagnostic): string {
   return `${code}: ${message}${hint === undefined ? '' : ` (hint: ${hint})`}`
 }
 
-/** Why it is what it is: each condition with what it looked at. */
+/** Explains the result: each condition with its operands. */
 export function partsOf(explanation: Explanation, text: string): readonly string[] {
   return conditionsOf(explanation, text).map(({ text: own, value, operands }) => {
     const seen = operands.map((one) => `${one.text} is ${one.value ?? 'not set'}`).join(', ')

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../src/cel/values/value.ts'
 import { RequestAttributes } from '../../src/exchange/attributes.ts'
 import { PlainHeaders } from '../../src/exchange/plain-headers.ts'
 
-/** A request as the pages have it, in YAML. */
+/** The YAML request that the pages start with. */
 export const SAMPLE_REQUEST = `method: GET
 path: /orders?limit=10
 host: api.example.com
@@ -19,7 +19,7 @@ jwt:
   scopes: [orders:read]
 `
 
-/** The variables of a request, or what is wrong with how it is written. */
+/** The variables of a request, or an error message if the request is malformed. */
 export function readRequest(text: string): Variables | string {
   let value: unknown
   try {
@@ -50,7 +50,7 @@ export function readRequest(text: string): Variables | string {
   return { request, source, ...Object.fromEntries(identities) } as unknown as Variables
 }
 
-/** A list of values is a header that is sent several times. */
+/** A list of values means a header that is sent several times. */
 function headersOf(value: unknown): readonly (readonly [string, string])[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, own]) =>

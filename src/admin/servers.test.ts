@@ -48,7 +48,7 @@ describe('a server for operators', () => {
     })
   }
 
-  it('responds 500 where a response throws, at once or later, and says so once', async () => {
+  it('responds 500 if a handler throws, now or later, and reports it once', async () => {
     const reported: unknown[] = []
     const responses = new Map<string, RequestHandler>([
       [
@@ -87,11 +87,11 @@ describe('a server for operators', () => {
     })
   }
 
-  it('that is for others has names that nobody here knows', async () => {
+  it('accepts any host name when bound to all addresses', async () => {
     assert.equal(await statusFor('0.0.0.0', 'metrics.example'), '200')
   })
 
-  it('at localhost needs nobody to look that up', async (context) => {
+  it('needs no name lookup for localhost', async (context) => {
     const { lookup } = dns
     context.mock.method(dns, 'lookup', (name: string, options: object, done: Looked) => {
       if (isIP(name) !== 0) lookup(name, options, done)
@@ -100,7 +100,7 @@ describe('a server for operators', () => {
     assert.equal(await statusFor('localhost', 'localhost'), '200')
   })
 
-  it('ends clients that are slow, and serves others meanwhile', async () => {
+  it('closes slow clients and serves others meanwhile', async () => {
     const at = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const
     const body: RequestHandler = async (request, response) => {
       for await (const _ of request) void _
@@ -130,8 +130,8 @@ describe('a server for operators', () => {
   })
 })
 
-describe('an address that cannot be listened on', () => {
-  it('is reported in words, with what to do', async () => {
+describe('a listen address that cannot be bound', () => {
+  it('is reported with a hint', async () => {
     const first = (await serve(
       { kind: 'tcp', host: '127.0.0.1', port: 0 },
       new Map(),

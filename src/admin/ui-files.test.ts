@@ -62,7 +62,7 @@ describe('the files of the Admin UI', () => {
       sent.end()
     })
 
-  it('responds why there is none, until there is', async () => {
+  it('responds with the reason if there are none', async () => {
     const reply = await get('/ui/')
     assert.equal(reply.status, 503)
     assert.equal(String(reply.body), 'not built\n')
@@ -70,7 +70,7 @@ describe('the files of the Admin UI', () => {
     assert.equal((await get('/ui/')).status, 200)
   })
 
-  it('has a page without inline scripts, and a nonce of its own for each response', async () => {
+  it('serves a page without inline scripts, with a new nonce for each response', async () => {
     const [one, other] = [await get('/ui/'), await get('/ui/map?x=1')]
     const policies = [one, other].map(({ headers }) => String(headers['content-security-policy']))
     const nonces = policies.map((policy) => /'nonce-([^']+)'/.exec(policy)?.[1] ?? '')
@@ -85,7 +85,7 @@ describe('the files of the Admin UI', () => {
     }
   })
 
-  it('lets browsers keep files with a hash in their name, compressed if they accept that', async () => {
+  it('lets browsers cache hashed files, compressed if the browser accepts it', async () => {
     const plain = await get('/ui/assets/a-1.js')
     assert.equal(String(plain.body), SCRIPT)
     assert.equal(plain.headers['content-encoding'], undefined)
@@ -120,11 +120,11 @@ describe('the files of the Admin UI', () => {
     })
   }
 
-  it('only reads', async () => {
+  it('is read-only', async () => {
     assert.equal((await get('/ui/', {}, 'POST')).status, 405)
   })
 
-  it('gets browsers from /, and programs get the list of paths', async () => {
+  it('redirects browsers from / and sends programs the list of paths', async () => {
     const browser = await get('/', { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' })
     assert.equal(browser.status, 302)
     assert.equal(browser.headers.location, '/ui/')
@@ -133,7 +133,7 @@ describe('the files of the Admin UI', () => {
     assert.match(String(program.body), /^portcullis admin/)
   })
 
-  it('keeps its name to itself: no other site reads or frames it', async () => {
+  it('rejects foreign hosts and keeps other sites from reading or framing it', async () => {
     assert.equal((await get('/ui/', { host: 'attacker.example' })).status, 421)
     const { headers } = await get('/ui/')
     assert.equal(headers['cross-origin-resource-policy'], 'same-origin')

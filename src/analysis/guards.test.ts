@@ -42,7 +42,7 @@ function ask(text: string, admitted: string, on: InvariantScope = {}) {
   })
 }
 
-describe('can a request be admitted although the condition is not true of it?', () => {
+describe('whether a request can be admitted although the condition is not true of it', () => {
   const STAFF = rules(`allow: "'staff' in jwt.groups"`, `deny: "jwt.sub == 'eve'"`)
   for (const [what, policies, condition, expected] of [
     ['a rule says so', `${TOKEN}, ${STAFF}`, "'staff' in jwt.groups", 'proven'],
@@ -75,7 +75,7 @@ describe('can a request be admitted although the condition is not true of it?', 
     })
   }
 
-  it('shows values', () => {
+  it('shows the values', () => {
     const found = ask(file(`${TOKEN}, ${rules('require: "jwt.risk < 0.9"')}`), 'jwt.risk < 0.5')
     assert.equal(found.kind, 'refuted')
     assert.ok(found.kind === 'refuted')
@@ -86,14 +86,14 @@ describe('can a request be admitted although the condition is not true of it?', 
     assert.equal(example.host, 'api.test')
   })
 
-  it('names the part that is not looked into', () => {
+  it('names the part that is not analyzed', () => {
     const text = file(rules(`require: "request.path.lowerAscii() == '/api/v1'"`))
     const found = ask(text, "request.path.contains('v')")
     assert.ok(found.kind === 'not known', found.kind)
     assert.match(found.because[0]?.why ?? '', /request\.path\.lowerAscii\(\) == '\/api\/v1'/)
   })
 
-  it('looks at all ways, or at some', () => {
+  it('checks all routes, or the given one', () => {
     const open = `- { name: open, matches: [{ path: { exact: /open } }], backends: [{ host: 'a:80' }] }\n`
     const text = file(`${TOKEN}, ${STAFF}`, open)
     assert.equal(ask(text, "'staff' in jwt.groups", { route: 'api' }).kind, 'proven')
@@ -102,7 +102,7 @@ describe('can a request be admitted although the condition is not true of it?', 
   })
 })
 
-describe('does anything guard a route?', () => {
+describe('whether a route is guarded', () => {
   for (const [policies, expected, anonymous = expected] of [
     ['timeout: {}', 'nothing'],
     [rules(`require: "request.path.startsWith('/')"`), 'nothing'],
@@ -149,11 +149,11 @@ routes:
     authorization: { rules: [{ require: "jwt.sub == 'b'" }] }
   backends: [{ host: 'a:80' }]
 `
-  it('of one place are one', () => {
+  it('from the same location are one token', () => {
     assert.equal(ask(two(''), 'false').kind, 'proven')
   })
 
-  it('of two places are two', () => {
+  it('from different locations are two tokens', () => {
     const text = two(', location: { cookie: { name: t } }')
     // An example has only one token, so no example is found either.
     assert.equal(ask(text, 'false').kind, 'not known')

@@ -11,26 +11,26 @@ function deniedAt(written: Parameters<typeof modelOf>[0]): readonly string[] {
   )
 }
 
-describe('policies that could not be read', () => {
-  it('deny where they hold', () => {
+describe('invalid policies', () => {
+  it('deny requests where they apply', () => {
     assert.deepEqual(deniedAt({ gateway: { timeout: null } }), ['traffic', 'traffic of a route'])
   })
 
-  it('deny nothing where a more specific one holds', () => {
+  it('deny nothing where a more specific policy applies', () => {
     const routes = [{ policies: { timeout: { request: '5s' } } }]
     assert.deepEqual(deniedAt({ gateway: { timeout: null }, routes }), ['traffic'])
   })
 
-  it('about MCP, at a gateway, deny nothing to what does not speak it', () => {
+  it('for MCP, on a gateway, deny nothing to backends that do not speak MCP', () => {
     const gateway = policies({ mcpAuthorization: null }, 'gateway')
     assert.deepEqual(deniedAt({ gateway }), [])
   })
 
-  it('about how connections are taken close them', () => {
+  it('for accepting connections close them', () => {
     assert.deepEqual(deniedAt({ gateway: { proxyProtocol: null } }), ['connection'])
   })
 
-  it('about what is logged close nothing', () => {
+  it('for logging close nothing', () => {
     assert.deepEqual(deniedAt({ gateway: { accessLog: null } }), [])
   })
 })

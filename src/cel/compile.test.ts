@@ -144,7 +144,7 @@ describe('diagnostics', () => {
     })
   }
 
-  it('all type errors of an expression are told at once', () => {
+  it('reports all type errors of an expression at once', () => {
     const text = "reqest.path == '/' && request.pth == '/' && request.method == 1"
     const { diagnostics } = compile(text, STAGES.traffic)
     assert.deepEqual(
@@ -231,7 +231,7 @@ describe('cost', () => {
     })
   }
 
-  it('what absorbs errors does not absorb the bound', () => {
+  it('operators that absorb errors do not absorb an exceeded budget', () => {
     const { expression } = compile(
       'jwt.groups.all(a, jwt.groups.all(b, a + b != "x")) || request.path != ""',
       STAGES.traffic,
@@ -241,7 +241,7 @@ describe('cost', () => {
     assert.equal(expression?.explain(variables).value, undefined)
   })
 
-  it('a value that holds itself many times over is not walked to its end', () => {
+  it('does not fully traverse a value that contains itself many times', () => {
     const nested = (name: string, inner: string) =>
       Array.from({ length: 40 }, (_, i) => 40 - i).reduce((body, i) => {
         const below = i === 1 ? 'request.path' : `${name}${i - 1}`
@@ -265,7 +265,7 @@ describe('cost', () => {
     assert.equal(plain.expression?.predicate()(variables), true, 'the next one is not cut short')
   })
 
-  it('explain does not run out for what the others never look at', () => {
+  it('explain does not exceed the budget in parts that evaluation skips', () => {
     const costly = 'jwt.groups.exists(a, jwt.groups.exists(b, a + b == "x"))'
     for (const [text, value] of [
       [`request.path == '' && ${costly}`, false],
@@ -278,7 +278,7 @@ describe('cost', () => {
     }
   })
 
-  it('one expression over its bound leaves the next alone', () => {
+  it('an expression over its budget does not affect the next', () => {
     const costly = compile('jwt.groups.all(a, jwt.groups.all(b, a + b != "x"))', STAGES.traffic)
     const cheap = compile('jwt.groups.exists(a, a == "g7")', STAGES.traffic)
     assert.equal(costly.expression?.predicate()(variables), false)
@@ -315,7 +315,7 @@ describe('explain', () => {
   }
 })
 
-it('everything runs where code may not be generated from strings', () => {
+it('works where code generation from strings is disallowed', () => {
   const script = `
     import { compile } from './src/cel/compile.ts'
     import { STAGES } from './src/cel/stages.ts'

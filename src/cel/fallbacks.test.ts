@@ -110,12 +110,12 @@ describe('values that may be missing', () => {
     })
   }
 
-  it('does not evaluate what is not needed', () => {
+  it('does not evaluate unneeded arguments', () => {
     assert.deepEqual(outcomes('default(1, 1 / 0)', true)[0], '1')
     assert.deepEqual(outcomes('coalesce(claims.sub, claims.sub + 1)', true)[0], '"alice"')
   })
 
-  it('costs no power of two, however deep one default is inside another', () => {
+  it('takes no exponential time for nested defaults', () => {
     let text = "int('x')"
     for (let depth = 0; depth < 40; depth++) text = `default(${text} + 1, ${depth})`
     const before = process.cpuUsage()
@@ -123,14 +123,14 @@ describe('values that may be missing', () => {
     assert.ok(process.cpuUsage(before).user < 2_000_000)
   })
 
-  it('keeps the type of both choices', () => {
+  it('keeps the type of both arguments', () => {
     const { diagnostics } = compile("default(text, 'x') + 1", ENVIRONMENT)
     assert.equal(diagnostics[0]?.code, 'PC0106')
     assert.ok(compile('default(text, 5) == dyn(5)', ENVIRONMENT).expression)
   })
 })
 
-describe('functions that differ from call to call', () => {
+describe('nondeterministic functions', () => {
   it('are not folded', () => {
     const run = compile('random()', ENVIRONMENT).expression?.evaluate()
     const seen = new Set(Array.from({ length: 20 }, () => String(run?.({}))))

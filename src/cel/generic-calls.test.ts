@@ -32,7 +32,7 @@ const VARIABLES = {
   jwt: { list: [5], map: { n: 5 } },
 } as unknown as Variables
 
-describe('what a generic call makes of a dynamic value is dynamic', () => {
+describe('generic calls on a dynamic value return a dynamic value', () => {
   for (const text of GENERIC) {
     it(text, () => {
       for (const backend of ['generated', 'closures'] as const) {
@@ -44,7 +44,7 @@ describe('what a generic call makes of a dynamic value is dynamic', () => {
     })
   }
 
-  it('what is known of the others stays so', () => {
+  it('known types of the other arguments are kept', () => {
     const { diagnostics } = compile("[1].first().value() == 'a'", STAGES.traffic)
     assert.deepEqual(
       diagnostics.map(({ code }) => code),
@@ -52,7 +52,7 @@ describe('what a generic call makes of a dynamic value is dynamic', () => {
     )
   })
 
-  it('an overload that does not fit leaves nothing behind', () => {
+  it('an overload that does not match leaves no type bindings', () => {
     const { diagnostics } = compile('size([1] + [2]) == 2', STAGES.traffic)
     assert.deepEqual(diagnostics, [])
   })

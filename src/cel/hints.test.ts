@@ -181,7 +181,7 @@ const MISTAKES = [
   [`'jwt.sub == "x"'`, 'PC0109', `'jwt.sub == "x"'`, 'remove the quotes around the expression'],
 ] as const
 
-describe('hints for what other languages write', () => {
+describe('hints for the syntax of other languages', () => {
   for (const [text, code, under, hint] of MISTAKES) {
     it(text, () => {
       const { diagnostics } = compile(text, STAGES.traffic, { expect: BOOL })
@@ -192,12 +192,12 @@ describe('hints for what other languages write', () => {
     })
   }
 
-  it('has() of a key says how to ask for one', () => {
+  it('has() of a key suggests the `in` operator', () => {
     const [first] = compile("has(jwt['sub'])", STAGES.traffic, { expect: BOOL }).diagnostics
     assert.match(first?.message ?? '', /to test for a map key, use 'group' in jwt$/)
   })
 
-  it('a difference of two attributes stays one, with blanks or without', () => {
+  it('treats `-` between two attributes as subtraction, with or without spaces', () => {
     for (const text of ['source.port-destination.port > 0', '[1].all(x, source.port-x > 0)']) {
       assert.deepEqual(compile(text, STAGES.traffic, { expect: BOOL }).diagnostics, [])
     }

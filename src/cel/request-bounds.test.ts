@@ -28,7 +28,7 @@ function rulesOf(action: Action, ...texts: readonly string[]) {
 const variablesOf = (exchange: ReturnType<typeof requestOf>) => exchange as unknown as Variables
 
 describe('a body is read once for all rules of a request', () => {
-  it('and by none that does not ask for it', () => {
+  it('and is not read if no rule uses it', () => {
     const exchange = requestOf('{}')
     rulesOf('Deny', "request.path == '/x'").decide(variablesOf(exchange))
     assert.equal(exchange.ledger, undefined)
@@ -52,7 +52,7 @@ describe('a body is read once for all rules of a request', () => {
     })
   }
 
-  it('for the explanation too', () => {
+  it('including for the explanation', () => {
     const exchange = requestOf('{"model": "x"}')
     const rules = rulesOf('Require', "json(request.body).model == 'y'")
     assert.equal(rules.decide(variablesOf(exchange)), false)
@@ -63,7 +63,7 @@ describe('a body is read once for all rules of a request', () => {
   })
 })
 
-describe('what rules read of a body of 2 MiB', () => {
+describe('how much rules read of a body of 2 MiB', () => {
   const model = "json(request.body).model == 'evil'"
   for (const [what, body, denied] of [
     ['a vision prompt', `{"model": "evil", "image": "${'QUJD'.repeat(MIB / 2 - 20)}"}`, true],
@@ -93,7 +93,7 @@ describe('what rules read of a body of 2 MiB', () => {
     })
   }
 
-  it('is as long as it is set', () => {
+  it('is the configured limit', () => {
     const body = `{"model": "evil", "text": "${'a'.repeat(1000)}"}`
     const exchange = requestOf(body)
     exchange.readingLimits = { body: 2 * MIB, json: 500 }
@@ -103,7 +103,7 @@ describe('what rules read of a body of 2 MiB', () => {
   })
 })
 
-describe('what cannot be read for certain denies', () => {
+describe('ambiguous JSON denies', () => {
   for (const [what, body] of [
     ['a name twice', '{"a": 1, "a": 2}'],
     ['a name twice, once escaped', '{"a": 1, "\\u0061": 2}'],
@@ -118,13 +118,13 @@ describe('what cannot be read for certain denies', () => {
     })
   }
 
-  it('but what is no JSON is an error like any other', () => {
+  it('but invalid JSON is an ordinary error', () => {
     const variables = variablesOf(requestOf('a=b&c=d'))
     assert.equal(rulesOf('Deny', "json(request.body).model == 'x'").decide(variables), true)
   })
 })
 
-describe('all rules of a request have one budget', () => {
+describe('all rules of a request share one budget', () => {
   const list = Array.from({ length: 300 }, (_, n) => n)
   const heavy = (n: number) => `jwt.list.map(x, jwt.list.filter(y, y < ${n}).size()).size() == ${n}`
 
@@ -157,14 +157,14 @@ describe('all rules of a request have one budget', () => {
     })
   }
 
-  it('which many heavy rules spend together', () => {
+  it('heavy rules together exhaust it', () => {
     const exchange = requestOf('{}', { list: list.slice(0, 100) })
     const texts = Array.from({ length: 50 }, (_, n) => heavy(n + 1_000))
     assert.equal(rulesOf('Deny', ...texts).decide(variablesOf(exchange)), false)
     assert.ok(exchange[LEDGER].left <= 0)
   })
 
-  it('and light ones do not', () => {
+  it('light rules do not exhaust it', () => {
     const exchange = requestOf('{}', { list: ['a', 'b'] })
     const texts = Array.from(
       { length: 1_000 },
@@ -174,7 +174,7 @@ describe('all rules of a request have one budget', () => {
     assert.ok(exchange[LEDGER].left > REQUEST_FUEL / 2, `${exchange[LEDGER].left} units are left`)
   })
 
-  it('an explanation takes none of it, and has an end of its own', () => {
+  it('an explanation uses none of it and has its own limit', () => {
     const exchange = requestOf('{}', { list })
     const { expression } = compile(heavy(3), STAGES.traffic)
     const effort = { left: 10_000 }

@@ -4,8 +4,8 @@ import { loadText } from '../sources/file/load.ts'
 import { banner, startRecord } from './banner.ts'
 import { painter } from './paint.ts'
 
-describe('what `portcullis run` says to people', () => {
-  it('has every address that can be called, the file and the workers', () => {
+describe('the startup banner of `portcullis run`', () => {
+  it('lists every listening address, the file and the workers', () => {
     const { result, settings } = loadText(
       `config: { adminAddr: '127.0.0.1:1500', statsAddr: '[::]:1502', readinessAddr: off }
 gateways:

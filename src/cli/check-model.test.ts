@@ -47,14 +47,14 @@ describe('validate', () => {
     })
   }
 
-  it('accepts the rule with its authentication, and what a comment accounts for', async () => {
+  it('accepts the rule with its authentication, and findings that a comment explains', async () => {
     const rule = "allow: jwt.sub == 'alice'"
     assert.equal((await runWith(['validate', file(rule, JWT)])).code, 0)
     const comment = '      # lint: AZ001 the token comes with the next change\n'
     assert.equal((await runWith(['validate', file(rule, '', comment)])).code, 0)
   })
 
-  it('says of the standard input what it says of a file', async () => {
+  it('reports the same for standard input as for a file', async () => {
     const text = `gateways: { default: { port: 8080 } }\nroutes:\n- policies: { authorization: { rules: [{ allow: "jwt.sub == 'a'" }] } }\n  backends: [{ host: 'a:80' }]\n`
     const { code, out } = await runWith(['validate', '-'], { readInput: () => text })
     assert.match(out, /error\[AZ001\]/)

@@ -43,7 +43,7 @@ describe('portcullis', () => {
     assert.match(out, /standard-input:1:28/)
   })
 
-  it('says what the gateway would say when it starts', async () => {
+  it('reports what the gateway would report at startup', async () => {
     const { code, out } = await run(
       ['validate', '-'],
       `gateways: { default: { port: 8080 } }
@@ -57,7 +57,7 @@ routes:
     assert.match(out, /warning\[PC0503\]: all tokens from `a` are rejected/)
   })
 
-  it('warns of an API key in the file, without showing it, and not of one elsewhere', async () => {
+  it('warns of an inline API key without printing it, but not of one stored elsewhere', async () => {
     const file = (key: string) => `gateways: { default: { port: 8080 } }
 routes:
 - policies: { apiKey: { keys: [{ key: "${key}" }] } }
@@ -88,7 +88,7 @@ routes:
     assert.ok(Object.keys(JSON.parse(out).properties).includes('gateways'))
   })
 
-  it('has a summary for every command, and help that begins with how to call it', () => {
+  it('has a summary for every command, and help that begins with its usage', () => {
     for (const { name, summary, help } of COMMANDS) {
       assert.match(summary, /^[a-z].*[^.]$/)
       assert.ok(help.startsWith(`portcullis ${name}`))

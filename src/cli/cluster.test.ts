@@ -26,7 +26,7 @@ const CLASS = {
   spec: { controllerName: 'portcullis.dev/controller' },
 }
 
-describe('the objects of a cluster at the command line', () => {
+describe('cluster objects at the command line', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
   const objects: Item[] = [
     ...parseAllDocuments(readFileSync(CASE, 'utf8')).map((one) => one.toJS() as Item),
@@ -96,7 +96,7 @@ describe('the objects of a cluster at the command line', () => {
     else process.env['KUBECONFIG'] = known
   })
 
-  it('are what the same objects in a file are, to effective and lint', async () => {
+  it('yield the same as the same objects in a file, for effective and lint', async () => {
     for (const command of ['effective', 'lint']) {
       const [cluster, manifests] = [
         await runWith([command, '--cluster', '--json']),
@@ -109,7 +109,7 @@ describe('the objects of a cluster at the command line', () => {
     assert.ok(asked.every((one) => one === 'Bearer own-token GET'))
   })
 
-  it('explain and diff take them', async () => {
+  it('are accepted by explain and diff', async () => {
     const request = ['-r', 'GET /orders/1', '-H', 'host: orders.example.com']
     const explained = await runWith(['explain', '--cluster', ...request])
     assert.match(explained.out, /401/, explained.err)
@@ -124,7 +124,7 @@ describe('the objects of a cluster at the command line', () => {
     assert.match(differs.out, /mallory/)
   })
 
-  it('what may not be listed is assumed to exist', async () => {
+  it('objects that may not be listed are assumed to exist', async () => {
     forbidden.add('services')
     try {
       const { code, out, err } = await runWith(['effective', '--cluster'])
@@ -135,7 +135,7 @@ describe('the objects of a cluster at the command line', () => {
     }
   })
 
-  it('a cluster that cannot be read is said, and no configuration is assumed', async () => {
+  it('reports a cluster that cannot be read, without assuming a configuration', async () => {
     process.env['KUBECONFIG'] = join(folder, 'nowhere')
     try {
       const { code, err } = await runWith(['effective', '--cluster'])

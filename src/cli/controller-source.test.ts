@@ -4,21 +4,21 @@ import { loadText } from '../sources/file/load.ts'
 import { controllerOf, onlySettings } from './controller-source.ts'
 import { UsageError } from './define.ts'
 
-describe('where the controller is', () => {
+describe('the address of the controller', () => {
   const ADDRESS = { PORTCULLIS_XDS_ADDRESS: 'https://controller.system.svc:9978' }
 
-  it('is nowhere unless it is named', () => {
+  it('is unset by default', () => {
     assert.equal(controllerOf(undefined, {}), undefined)
     assert.equal(controllerOf(undefined, { PORTCULLIS_XDS_ADDRESS: '' }), undefined)
   })
 
-  it('is said by the environment, or else by the command line', () => {
+  it('is read from the environment unless the command line sets it', () => {
     const { address } = controllerOf(undefined, ADDRESS) ?? {}
     assert.equal(address, 'https://controller.system.svc:9978')
     assert.equal(controllerOf('http://[::1]:9978', ADDRESS)?.address, 'http://[::1]:9978')
   })
 
-  it('comes with the files of the environment and the name of the pod', () => {
+  it('includes the files of the environment and the pod name', () => {
     const environment = {
       ...ADDRESS,
       PORTCULLIS_XDS_CA: '/ca',
@@ -42,7 +42,7 @@ describe('where the controller is', () => {
   }
 })
 
-describe('a file beside a controller', () => {
+describe('a file used together with a controller', () => {
   const sections = (text: string) => {
     const { value } = loadText(text, 'x.yaml', { environment: {} }).result
     assert.ok(value)
@@ -51,7 +51,7 @@ describe('a file beside a controller', () => {
     )
   }
 
-  it('may have settings', () => assert.deepEqual(sections('config: { workers: 2 }'), []))
+  it('may contain settings', () => assert.deepEqual(sections('config: { workers: 2 }'), []))
 
   for (const [text, section] of [
     ['gateways: { default: { port: 80 } }', 'gateways'],

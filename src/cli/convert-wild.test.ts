@@ -94,8 +94,8 @@ example.com, www.example.com {
 }
 `
 
-describe('convert, with files as they are in the wild', () => {
-  it('nginx.conf: what every file has denies nothing, and the result is accepted', async () => {
+describe('convert, with real-world files', () => {
+  it('nginx.conf: common directives deny nothing, and the result is accepted', async () => {
     const { document, denies, lost } = await converted('nginx.conf', NGINX)
     assert.deepEqual(Object.keys(document.gateways), ['port-80', 'port-443'])
     assert.equal(denies('all'), false)
@@ -105,13 +105,13 @@ describe('convert, with files as they are in the wild', () => {
     assert.match(lost, /map \$http_upgrade/)
   })
 
-  it('nginx.conf: a variable that decides, and an included file, still deny', async () => {
+  it('nginx.conf: a deciding variable and an included file still deny', async () => {
     const { denies } = await converted('nginx.conf', NGINX)
     assert.equal(denies('secret'), true)
     assert.equal(denies('inc'), true)
   })
 
-  it('Caddyfile: snippets, matchers of a path and options of proxies', async () => {
+  it('Caddyfile: snippets, path matchers and proxy options', async () => {
     const { document, routes, denies, lost } = await converted('Caddyfile', CADDY)
     const [api, odd, rest] = [...routes.keys()]
     assert.deepEqual(
@@ -134,7 +134,7 @@ describe('convert, with files as they are in the wild', () => {
     assert.match(lost, /put one into certs\/example-com\.crt and certs\/example-com\.key/)
   })
 
-  it('Caddyfile: a snippet that imports itself is an error, not the end of memory', async () => {
+  it('Caddyfile: a snippet that imports itself is an error', async () => {
     const file = join(folder, 'Caddyfile')
     writeFileSync(file, '(a) {\n import a\n}\n:80 {\n import a\n}\n')
     const { code, err } = await runWith(['convert', file])

@@ -32,7 +32,7 @@ describe('convert from nginx', () => {
     return { ...rest, routes: document.routes, first: document.routes[0] }
   }
 
-  it('carries over a location and its backend, with the Host that nginx sends', async () => {
+  it('converts a location and its backend, with the Host that nginx sends', async () => {
     const { code, err, first } = await route('location / { proxy_pass http://127.0.0.1:9000; }')
     assert.deepEqual([code, err], [0, ''])
     assert.deepEqual(first.backends, [{ host: '127.0.0.1:9000' }])
@@ -75,14 +75,14 @@ describe('convert from nginx', () => {
     })
   }
 
-  it('what is not understood around all locations denies in each', async () => {
+  it('unsupported directives outside locations deny in each location', async () => {
     const { routes } = await route(
       'ssl_verify_client on; location / { proxy_pass http://127.0.0.1:9000; }',
     )
     for (const { policies } of routes) assert.deepEqual(policies.authorization, DENIED)
   })
 
-  it('lists what has no counterpart, and denies nothing for it', async () => {
+  it('lists directives without an equivalent, and denies nothing for them', async () => {
     const { code, err, first } = await route(
       'location / { proxy_read_timeout 5s; proxy_pass http://127.0.0.1:9000; }',
     )
@@ -91,7 +91,7 @@ describe('convert from nginx', () => {
     assert.equal(first.policies.authorization, undefined)
   })
 
-  it('says line and reason of what is no configuration', async () => {
+  it('reports line and reason of invalid configuration', async () => {
     const file = join(folder, 'bad.conf')
     writeFileSync(file, 'server {\n listen 80\n}\n')
     const { code, err } = await runWith(['convert', file])
@@ -101,7 +101,7 @@ describe('convert from nginx', () => {
 })
 
 describe('convert from Caddy', () => {
-  it('carries over proxies, responses, redirects, headers and passwords', async () => {
+  it('converts proxies, responses, redirects, headers and passwords', async () => {
     const { code, err, document } = await converted(
       'Caddyfile',
       `:8080 {
@@ -199,7 +199,7 @@ spec:
   targetRefs: [{ group: gateway.networking.k8s.io, kind: HTTPRoute, name: orders }]
 ${spec}`
 
-  it('carries over routes as the controller would deliver them', async () => {
+  it('converts routes as the controller would deliver them', async () => {
     const { code, document } = await converted('all.yaml', ROUTE)
     assert.equal(code, 0)
     assert.deepEqual(document.gateways, {
@@ -217,7 +217,7 @@ ${spec}`
     ])
   })
 
-  it('rules of a SecurityPolicy count in their order', async () => {
+  it('keeps the order of the rules of a SecurityPolicy', async () => {
     const { code, document } = await converted(
       'all.yaml',
       security(`  authorization:
@@ -251,7 +251,7 @@ ${spec}`
 })
 
 describe('convert from agentgateway', () => {
-  it('writes the defaults that differ, and moves older spellings', async () => {
+  it('writes out defaults that differ, and migrates older spellings', async () => {
     const { code, document } = await converted(
       'config.yaml',
       `binds:
@@ -270,7 +270,7 @@ config:
     assert.equal(document.frontendPolicies.accessLog.filter, 'response.code == 500')
   })
 
-  it('takes out what is not understood; a route that loses a policy denies', async () => {
+  it('removes unsupported settings; a route that loses a policy denies', async () => {
     const { code, err, document } = await converted(
       'config.yaml',
       `binds:
@@ -303,7 +303,7 @@ describe('convert', () => {
     assert.deepEqual(notCarriedOver[0].line, 1)
   })
 
-  it('asks for the kind where the name does not tell', async () => {
+  it('requires the kind if the file name does not determine it', async () => {
     const { code, err } = await runWith(['convert', 'x.txt'], {})
     assert.equal(code, 1)
     assert.match(err, /cannot read x\.txt/)

@@ -34,7 +34,7 @@ function call(
   return { status, said: `${stdout}${stderr}` }
 }
 
-describe('the secret of cookies', () => {
+describe('the cookie secret', () => {
   for (const [what, secret, message] of [
     ['missing', '', /requires the environment variable `OIDC_COOKIE_SECRET`/],
     ['short', 'abc123', /must be a random key of 64 hexadecimal digits/],

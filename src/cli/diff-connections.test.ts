@@ -18,7 +18,7 @@ async function diffOf(old: string, now: string, ...args: readonly string[]) {
   return runWith(['diff', file('old', old), file('new', now), ...args])
 }
 
-describe('what portcullis diff says of client certificates', () => {
+describe('portcullis diff with client certificates', () => {
   const tls = (more: string) =>
     `tls: { cert: { inline: c }, key: { inline: k }${more === '' ? '' : `, ${more}`} }`
   const listener = (own: string) =>
@@ -54,7 +54,7 @@ describe('what portcullis diff says of client certificates', () => {
     })
   }
 
-  it('proves that who needs a certificate by rules needs it in the handshake', async () => {
+  it('proves that a rule which requires a certificate equals a handshake which requires one', async () => {
     const { out } = await diffOf(named(root), named(optional))
     assert.equal(out, 'nothing changes: proven for every request\n')
     const { out: closed } = await diffOf(named(''), named(root), '--json')
@@ -65,14 +65,14 @@ describe('what portcullis diff says of client certificates', () => {
     )
   })
 
-  it('does not call proven what clients with a bad certificate see', async () => {
+  it('does not claim proof for clients with an invalid certificate', async () => {
     const { out } = await diffOf(listener(tls('')), listener(tls(optional)))
     assert.match(out, /not known whether any request is newly denied/)
     assert.match(out, /connections with an invalid one are closed/)
     assert.doesNotMatch(out, /newly admitted or/)
   })
 
-  it('does not call proven what rules read of certificates that are not asked for', async () => {
+  it('does not claim proof for rules that read certificates which are not requested', async () => {
     const { out } = await diffOf(named(''), named(optional), '--json')
     const { differences, untold } = JSON.parse(out)
     const all = [...differences, ...untold].map(({ kind }: { readonly kind: string }) => kind)
@@ -80,7 +80,7 @@ describe('what portcullis diff says of client certificates', () => {
   })
 })
 
-describe('what portcullis diff says of listeners that share a port', () => {
+describe('portcullis diff with listeners that share a port', () => {
   const DENY = 'authorization: { rules: [{ deny: "request.path == \'/x\'" }] }'
   const shared = (listeners: string, rule = '') => `gateways:
   default: { port: 8080, listeners: [${listeners}] }
@@ -89,7 +89,7 @@ routes: [{ name: api, ${rule} backends: [{ host: 'a:80' }] }]
   const one = (name: string, host: string, more = '') =>
     `{ name: ${name}${host === '' ? '' : `, hostname: ${host}`}${more === '' ? '' : `, ${more}`} }`
 
-  it('shows a host that is no longer served, and one that newly is', async () => {
+  it('reports a host that is no longer served and one that newly is', async () => {
     const { out } = await diffOf(
       shared(`${one('a', 'a.test')}, ${one('b', 'b.test')}`),
       shared(`${one('a', 'a.test')}, ${one('b', 'c.test')}`),
@@ -99,7 +99,7 @@ routes: [{ name: api, ${rule} backends: [{ host: 'a:80' }] }]
     assert.doesNotMatch(out, /not known|host: a\.test/)
   })
 
-  it('shows what a listener without the rules of the other one lets in', async () => {
+  it('reports what a listener without the rules of the other one admits', async () => {
     const { out } = await diffOf(
       shared(`${one('a', 'a.test', DENY)}, ${one('b', '')}`),
       shared(`${one('a', 'c.test', DENY)}, ${one('b', '')}`),
@@ -109,7 +109,7 @@ routes: [{ name: api, ${rule} backends: [{ host: 'a:80' }] }]
     assert.doesNotMatch(out, /not known/)
   })
 
-  it('proves that nothing changes where listeners with the same rules share hosts', async () => {
+  it('proves that nothing changes if listeners with the same rules share hosts', async () => {
     for (const [old, now] of [
       [`${one('a', 'a.test')}, ${one('b', '')}`, `${one('a', "'*.a.test'")}, ${one('b', '')}`],
       [`${one('a', "'*.test'", DENY)}, ${one('b', 'b.test', DENY)}`, one('a', "'*.test'", DENY)],
@@ -128,7 +128,7 @@ routes: [{ name: api, ${rule} backends: [{ host: 'a:80' }] }]
     }
   })
 
-  it('does not call proven what rules read of the listener', async () => {
+  it('does not claim proof for rules that read the listener name', async () => {
     const rule = `policies: { authorization: { rules: [{ deny: "proxy.listener == 'a'" }] } },`
     const { out } = await diffOf(
       shared(`${one('a', 'a.test')}, ${one('b', 'b.test')}`, rule),
@@ -139,7 +139,7 @@ routes: [{ name: api, ${rule} backends: [{ host: 'a:80' }] }]
     assert.doesNotMatch(out, /proven/)
   })
 
-  it('does not look into names of TLS, where one connection is for one listener', async () => {
+  it('does not analyze TLS names if each connection belongs to one listener', async () => {
     const tls = 'protocol: HTTPS, tls: { cert: { inline: c }, key: { inline: k } }'
     const { out } = await diffOf(
       shared(`${one('a', 'a.test', tls)}, ${one('b', '', tls)}`),
@@ -149,8 +149,8 @@ routes: [{ name: api, ${rule} backends: [{ host: 'a:80' }] }]
   })
 })
 
-describe('what portcullis diff says of rules that read where a request is', () => {
-  it('does not take one route for another', async () => {
+describe('portcullis diff with rules that read the location of a request', () => {
+  it('distinguishes routes', async () => {
     const file = (a: string, b: string) => `gateways: { default: { port: 8080 } }
 routes:
 - { name: ${a}, matches: [{ path: { exact: /a } }], policies: { authorization: { rules: [{ deny: "proxy.route == 'x'" }] } }, backends: [{ host: 'a:80' }] }
@@ -163,7 +163,7 @@ routes:
   })
 })
 
-describe('what portcullis diff says of TCP and TLS listeners', () => {
+describe('portcullis diff with TCP and TLS listeners', () => {
   const tls = 'protocol: TLS, tls: { cert: { inline: c }, key: { inline: k } }'
   const stream = (own: string, more = '') => `gateways: { default: { port: 8080 }${own} }
 routes: [{ name: api, backends: [{ host: 'a:80' }] }]
@@ -174,7 +174,7 @@ ${more}`
   const OPEN = `, stream: { port: 9090, ${tls} }`
   const SHUT = `, stream: { port: 9090, ${tls}${rules('deny: "true"')} }`
 
-  it('calls no connection admitted that no route takes', async () => {
+  it('reports no connection as admitted that no route accepts', async () => {
     for (const [old, now] of [
       ['', OPEN],
       [SHUT, OPEN],
@@ -190,7 +190,7 @@ ${more}`
     }
   })
 
-  it('shows a connection that a new route takes', async () => {
+  it('reports a connection that a new route accepts', async () => {
     for (const own of [OPEN, ', stream: { port: 9090, protocol: TCP }']) {
       const { out } = await diffOf(stream(own), stream(own, route))
       assert.match(out, /newly admitted at listener stream\/default\n {4}a connection/)
@@ -200,7 +200,7 @@ ${more}`
     }
   })
 
-  it('shows a server name that the listener and the route are for', async () => {
+  it('shows a server name that both the listener and the route serve', async () => {
     for (const [hostname, hostnames] of [
       ['a.test', ''],
       ['', "hostnames: ['a.test'], "],
@@ -214,7 +214,7 @@ ${more}`
   })
 })
 
-describe('what portcullis diff says of proxies in front', () => {
+describe('portcullis diff with trusted proxies', () => {
   const NETWORK = "cidr('10.0.0.0/8').containsIP(source.address)"
   const file = (hops: number, more = '') => `gateways: { default: { port: 8080 } }
 frontendPolicies:
@@ -227,7 +227,7 @@ routes:
 `
   const DENY = `, { deny: "request.path == '/x'" }`
 
-  it('does not take the proxy for the client', async () => {
+  it('does not treat the proxy as the client', async () => {
     const { out } = await diffOf(file(1), file(1, DENY))
     assert.match(out, /not known whether any request is newly denied/)
     const { out: without } = await diffOf(file(0), file(0, DENY))
@@ -235,7 +235,7 @@ routes:
   })
 })
 
-describe('what portcullis diff says of responses of the gateway itself', () => {
+describe('portcullis diff with local responses', () => {
   const file = (own: string, rule: string) => `gateways: { default: { port: 8080 } }
 routes:
 - name: api
@@ -245,7 +245,7 @@ routes:
 `
   const [less, more] = [`deny: "request.path == '/a'"`, `deny: "request.path == '/b'"`]
 
-  it('asks no rules of a backend that is never reached', async () => {
+  it('does not evaluate backend rules if the backend is never reached', async () => {
     for (const own of ['requestRedirect: { scheme: https }', 'directResponse: { status: 200 }']) {
       const { out } = await diffOf(file(own, less), file(own, more))
       assert.match(out, /newly admitted at .*route api\n +GET \/a\n/)
@@ -256,7 +256,7 @@ routes:
   const onlyIf = (condition: string, status = 200) =>
     `directResponse: { conditional: [{ condition: "${condition}", status: ${status} }] }`
 
-  it('asks rules of a backend about what the condition of a response leaves to it', async () => {
+  it('evaluates backend rules for requests that the response condition leaves to the backend', async () => {
     const own = onlyIf("request.method == 'PUT'")
     const { out } = await diffOf(file(own, less), file(own, more))
     assert.match(out, /newly admitted at .*\n +PUT \/a\n/)
@@ -268,7 +268,7 @@ routes:
     assert.match((await diffOf(file(own, less), file(wider, less))).out, /admitted .*\n +POST \//)
   })
 
-  it('does not call a response that is an error admitted', async () => {
+  it('does not count an error response as admitted', async () => {
     const [fine, error] = [
       onlyIf("request.method == 'PUT'"),
       onlyIf("request.method == 'PUT'", 503),
@@ -278,7 +278,7 @@ routes:
     assert.match(out, /^0 newly admitted, 1 newly denied$/m)
   })
 
-  it('does not know what depends on chance', async () => {
+  it('reports random conditions as not known', async () => {
     const own = onlyIf('random() < 0.5')
     const { out } = await diffOf(file(own, less), file(own, more))
     assert.match(out, /not known whether any request is newly admitted or newly denied/)
@@ -288,7 +288,7 @@ routes:
 
 const PROVEN = 'nothing changes: proven for every request\n'
 
-describe('what portcullis diff says of routes that nothing serves', () => {
+describe('portcullis diff with routes that nothing serves', () => {
   const file = (backends: string, own = '') => `gateways: { default: { port: 8080 } }
 routes:
 - name: api
@@ -320,7 +320,7 @@ routes:
     })
   }
 
-  it('asks no rules of a backend without a share', async () => {
+  it('does not evaluate the rules of a backend with weight 0', async () => {
     const idle = (rule: string) =>
       file(
         `${SERVED}, { host: 'b:80', weight: 0, policies: { authorization: { rules: [{ ${rule} }] } } }`,

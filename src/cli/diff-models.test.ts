@@ -35,8 +35,8 @@ const models = ({ differences }: Said) =>
 
 const ENG = `{ require: "apiKey.team == 'eng'" }`
 
-describe('portcullis diff about models', () => {
-  it('says which caller newly reaches which model, with a call that shows it', async () => {
+describe('portcullis diff with models', () => {
+  it('reports which caller newly reaches which model, with an example call', async () => {
     const both = `{ require: "apiKey.team in ['eng', 'ops']" }`
     const said = await diff(file(ENG), file(both))
     assert.deepEqual(models(said), ['admitted model smart ops'])
@@ -47,14 +47,14 @@ describe('portcullis diff about models', () => {
     assert.match(out, /newly admitted at .*provider smart: model smart\n/)
   })
 
-  it('looks at fields of calls, and at rules that begin to read the model', async () => {
+  it('analyzes fields of calls, and rules that begin to read the model', async () => {
     const short = `{ require: "apiKey.team == 'eng' && llm.params.max_tokens < 100" }`
     assert.deepEqual(models(await diff(file(ENG), file(short))), ['refused model smart eng'])
     const named = `{ require: "apiKey.team == 'eng' && llm.requestModel == 'smart'" }`
     assert.deepEqual(models(await diff(file(ENG), file(named))), [])
   })
 
-  it('says it of models by pattern, with a name that shows it', async () => {
+  it('reports model patterns, with an example name', async () => {
     const of = (rules: string) =>
       file(
         ENG,
@@ -76,7 +76,7 @@ describe('portcullis diff about models', () => {
     assert.deepEqual(models(await diff(of(both), of(both))), [])
   })
 
-  it('says it of each model that a virtual one leads to', async () => {
+  it('reports each target of a virtual model', async () => {
     const virtual = (routing: string, rule: string) => {
       const path = file(rule)
       appendFileSync(path, `  virtualModels: [{ name: best, routing: ${routing} }]\n`)
@@ -106,7 +106,7 @@ describe('portcullis diff about models', () => {
     )
   })
 
-  it('says by name of which models it does not know', async () => {
+  it('names models for which the result is not known', async () => {
     const added = '  - { name: huge, provider: openAI, params: { apiKey: x } }\n'
     const said = await diff(file(ENG), file(ENG, added))
     assert.ok(

@@ -43,7 +43,7 @@ const ALL = 'version: All'
 const OPTIONAL = `mode: Optional, ${V2}`
 const OPTIONAL_ALL = `mode: Optional, ${ALL}`
 
-describe('how connections may begin, in portcullis diff', () => {
+describe('PROXY protocol changes, in portcullis diff', () => {
   for (const [title, old, now, shown] of [
     ['another version is read', V2, ALL, ['admitted V1']],
     ['a version is no longer read', ALL, V1, ['refused V2']],
@@ -67,24 +67,24 @@ describe('how connections may begin, in portcullis diff', () => {
     })
   }
 
-  it('changes nothing where nobody is admitted', async () => {
+  it('changes nothing if no client is admitted', async () => {
     assert.deepEqual(await opened(V2, ALL, '{ deny: "true" }'), { shown: [], untold: [] })
   })
 
-  it('takes a method for a header only where it is admitted, and not within TLS', async () => {
+  it('counts a method as a PROXY header only if it is admitted, and not within TLS', async () => {
     const rule = `{ allow: "request.method == 'GET'" }`
     assert.deepEqual((await opened(OPTIONAL, OPTIONAL_ALL, rule)).shown, ['admitted V1'])
     const tls = 'tls: { cert: { inline: c }, key: { inline: k } }'
     assert.deepEqual((await opened(OPTIONAL, OPTIONAL_ALL, '', tls)).shown, ['admitted V1'])
   })
 
-  it('compares rules on the source for connections that begin alike', async () => {
+  it('compares source rules for connections that begin alike', async () => {
     const rule = `{ allow: "cidr('10.0.0.0/8').containsIP(source.address)" }`
     const found = await opened(V2, ALL, rule)
     assert.deepEqual(found, { shown: ['admitted V1'], untold: [] })
   })
 
-  it('is not known of what is not HTTP', async () => {
+  it('is not known for protocols other than HTTP', async () => {
     const { shown, untold } = await opened(V2, OPTIONAL, '', 'protocol: TCP')
     assert.deepEqual(shown, [])
     assert.match(

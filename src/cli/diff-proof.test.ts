@@ -28,7 +28,7 @@ async function diffOf(old: string, now: string, ...args: readonly string[]) {
 
 const anyOf = `    authentication: { anyOf: [{ apiKey: { keys: [{ keyHash: 'sha256:${'0'.repeat(64)}' }] } }] }\n`
 
-describe('what portcullis diff calls proven', () => {
+describe('portcullis diff proofs', () => {
   const hosts = (guard: string, name = 'b.test') => `gateways: { default: { port: 8080 } }
 routes:
 - { name: a, hostnames: [a.test], backends: [{ host: 'a:80' }] }
@@ -38,7 +38,7 @@ routes:
   backends: [{ host: 'a:80' }]
 `
   const guard = `authorization: { rules: [{ deny: "request.host == 'b.test' && request.path.startsWith('/admin')" }] }`
-  it('looks at each route under its own hostname, also without matches', async () => {
+  it('analyzes each route under its own hostname, even without matches', async () => {
     const { out, code } = await diffOf(
       hosts(guard),
       hosts('timeout: {}'),
@@ -159,13 +159,13 @@ routes:
     })
   }
 
-  it('knows that no request is about the whole server: OPTIONS * is rejected', async () => {
+  it('ignores OPTIONS *, which is rejected', async () => {
     const rule = config(rules(`require: "request.path.startsWith('/')"`))
     const { out } = await diffOf(rule, config('    timeout: {}\n'))
     assert.match(out, /nothing changes: proven/)
   })
 
-  it('does not take a parameter for a part of the query', async () => {
+  it('does not treat a parameter as a substring of the query', async () => {
     const file = (rule: string) => `gateways: { default: { port: 8080 } }
 routes:
 - name: api
@@ -179,7 +179,7 @@ routes:
     assert.doesNotMatch(out, /nothing changes/)
   })
 
-  it('of headers with one name takes the first, as the gateway does', async () => {
+  it('uses the first of several header matches with one name, as the gateway does', async () => {
     const file = (rule: string) => `gateways: { default: { port: 8080 } }
 routes:
 - name: api
@@ -194,7 +194,7 @@ routes:
     assert.match(out, /newly denied at .*route api[\s\S]*x: 1/)
   })
 
-  it('sees that names of routes changed places', async () => {
+  it('detects that route names were swapped', async () => {
     const file = (
       first: string,
       second: string,
@@ -240,7 +240,7 @@ routes: [{ name: api, backends: [{ host: 'a:80' }] }]
     })
   }
 
-  it('does not forget what else decides on the route that requests come to', async () => {
+  it('considers other deciding policies on the route that receives the requests', async () => {
     const both = (own: string, policy: string) => `gateways: { default: { port: 8080 } }
 routes:
 - { name: a, ${own}policies: { ${policy} }, backends: [{ host: 'a:80' }] }
@@ -260,7 +260,7 @@ routes:
     assert.match((await diffOf(old, now)).out, /^nothing changes/)
   })
 
-  it('names the listeners of a route whose part is not accounted for', async () => {
+  it('names the listeners of a route with a part that is not accounted for', async () => {
     const { out } = await diffOf(
       config('    timeout: {}\n'),
       config('    directResponse: { status: 403 }\n'),
@@ -294,7 +294,7 @@ routes:
     })
   }
 
-  it('shows a certificate where the listener requires one', async () => {
+  it('shows a certificate if the listener requires one', async () => {
     const denying = (more: string) =>
       listener(tls(more)).replace(
         'backends',
@@ -311,7 +311,7 @@ routes:
     }
   })
 
-  it('takes nothing but SPIFFE ids for identities', async () => {
+  it('treats only SPIFFE IDs as identities', async () => {
     const ruled = (rule: string) =>
       listener(tls(root)).replace(
         'backends',
@@ -357,7 +357,7 @@ routes:
     })
   }
 
-  it('does not call proven that one of several credentials is optional', async () => {
+  it('does not claim proof that one of several credentials is optional', async () => {
     const strict = anyOf
     const optional = anyOf.replace('authentication: {', 'authentication: { mode: Optional,')
     const { out } = await diffOf(config(strict), config(optional))

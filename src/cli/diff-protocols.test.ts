@@ -43,7 +43,7 @@ const listeners = (...own: readonly Tree[]): Tree => ({
 const TLS = { tls: { cert: { inline: 'c' }, key: { inline: 'k' } } }
 
 /** These are not analyzed: the output only names the part. */
-describe('portcullis diff says that it does not know, and of what', () => {
+describe('portcullis diff reports what is not known', () => {
   for (const [what, old, now, part] of [
     [
       'rules about messages to MCP servers',

@@ -35,7 +35,7 @@ async function fixed(...rules: readonly string[]): Promise<readonly string[]> {
   return rules.filter((rule) => text.includes(`- ${rule}\n`))
 }
 
-describe('headers that may be taken for those that rules read', () => {
+describe('headers that can be mistaken for those that rules read', () => {
   const never = `deny: "request.headers['x-role'] == 'a' && request.headers['x-role'] == 'b'"`
   const other = `deny: "request.headers['x-team'] == 'a' && request.headers['x-team'] == 'b'"`
 
@@ -46,21 +46,21 @@ describe('headers that may be taken for those that rules read', () => {
     assert.equal(code, 1)
   })
 
-  it('are newly admitted once no rule reads it', async () => {
+  it('are newly admitted once no rule reads one', async () => {
     const args = [config([ALLOW, never]), config([ALLOW])] as const
     const { out, code } = await diffOf(...args, '--fail-on-newly-admitted')
     assert.match(out, /newly admitted at listener default\/default\n[\s\S]*x_role: 1/)
     assert.equal(code, 1)
   })
 
-  it('are told on every listener, and both ways', async () => {
+  it('are reported on every listener, and in both directions', async () => {
     const { out } = await diffOf(config([ALLOW, never]), config([ALLOW, other]))
     assert.match(out, /newly admitted[^\n]*\n[^\n]*\n[^\n]*\n {4}x_role: 1/)
     assert.match(out, /newly denied[^\n]*\n[^\n]*\n[^\n]*\n {4}x_team: 1/)
     assert.match(out, /1 newly admitted, 1 newly denied/)
   })
 
-  it('change nothing if names are not looked at, or another rule reads the header too', async () => {
+  it('change nothing if names are not checked, or another rule reads the header too', async () => {
     const top = 'frontendPolicies: { http: { headersWithUnderscores: Allow } }\n'
     const allowed = await diffOf(config([ALLOW], top), config([ALLOW, never], top))
     assert.match(allowed.out, /proven/)
@@ -72,7 +72,7 @@ describe('headers that may be taken for those that rules read', () => {
     assert.match(single.out, /proven/)
   })
 
-  it('are told where a rule looks at all headers', async () => {
+  it('are reported if a rule reads all headers', async () => {
     const all = 'require: "request.headers.size() >= 0"'
     const { out } = await diffOf(config([ALLOW]), config([ALLOW, all]))
     assert.match(out, /newly denied at listener default\/default\n[\s\S]*x_other: 1/)
@@ -87,7 +87,7 @@ describe('headers that may be taken for those that rules read', () => {
   })
 })
 
-describe('conditions that cannot be evaluated to their end', () => {
+describe('conditions that cannot be fully evaluated', () => {
   const json = "json(request.body).a == 'x'"
   const path = "request.path.endsWith('/a')"
   const words = "jwt.scope.split(' ').exists(s, s == 'x')"
@@ -106,7 +106,7 @@ describe('conditions that cannot be evaluated to their end', () => {
     })
   }
 
-  it('are not called the same as what can: words of a long string', async () => {
+  it('do not equal those that can: words of a long string', async () => {
     const [split, matched] = [`deny: "${words}"`, `deny: "jwt.scope.matches('(^| )x( |$)')"`]
     const rules = (one: string) =>
       config([ALLOW, one]).replace('  policies:\n', `  policies:\n    ${TOKEN}\n`)
@@ -114,7 +114,7 @@ describe('conditions that cannot be evaluated to their end', () => {
     assert.match(out, /not known/)
   })
 
-  it('are the same as themselves', async () => {
+  it('equal themselves', async () => {
     const [own, more] = [`deny: "${json} && ${path}"`, `deny: "request.path == '/never'"`]
     const { out } = await diffOf(config([ALLOW, own]), config([ALLOW, own, more]))
     assert.match(out, /newly denied/)
@@ -124,10 +124,10 @@ describe('conditions that cannot be evaluated to their end', () => {
 
 const TOKEN = `jwtAuthentication: { issuer: 'https://i.test', jwks: { inline: '{"keys":[]}' } }`
 
-describe('bodies that are kept for expressions', () => {
+describe('bodies that are buffered for expressions', () => {
   const always = 'require: "has(request.body) || !has(request.body)"'
 
-  it('are not known to change nothing, though the rule is always true', async () => {
+  it('may change the result even if the rule is always true', async () => {
     const { out } = await diffOf(config([ALLOW]), config([ALLOW, always]))
     assert.match(out, /not known[^\n]*newly denied[^\n]*request\.body/)
     assert.deepEqual(await fixed(always, ALLOW), [always, ALLOW])
@@ -144,7 +144,7 @@ describe('bodies that are kept for expressions', () => {
   })
 })
 
-describe('whole numbers that are no ports', () => {
+describe('integers that are not ports', () => {
   const BACKENDS = `[{ backend: models }]`
   const models = (rule: string) => `backends:
 - name: models
@@ -152,7 +152,7 @@ describe('whole numbers that are no ports', () => {
 `
   const file = (rule: string) => config([ALLOW], models(rule), BACKENDS)
 
-  it('may be larger than 65,535', async () => {
+  it('may exceed 65,535', async () => {
     const { out } = await diffOf(
       file('deny: llm.inputTokens > 70000'),
       file('deny: llm.inputTokens > 90000'),
@@ -162,7 +162,7 @@ describe('whole numbers that are no ports', () => {
     assert.doesNotMatch(found.out, /AZ001|no request can satisfy this rule/)
   })
 
-  it('are never larger where they are ports', async () => {
+  it('never exceed it for ports', async () => {
     const found = await runWith(['lint', writeTo(config(['deny: source.port > 70000']))])
     assert.match(found.out, /no request can satisfy this rule/)
   })
@@ -170,7 +170,7 @@ describe('whole numbers that are no ports', () => {
 
 const writeTo = (text: string) => file('linted', text)
 
-describe('bodies that are kept for what is no rule', () => {
+describe('bodies that are buffered for expressions outside rules', () => {
   const policy = (text: string) => `gateways: { default: { port: 8080 } }
 routes:
 - { name: api, backends: [{ host: 'a:80' }], policies: { ${text} } }
@@ -194,13 +194,13 @@ routes:
     })
   }
 
-  it('are told of where a retry reads them', async () => {
+  it('are reported if a retry reads them', async () => {
     const condition = "request.with(r, string(r.body) == 'q')"
     const retried = policy(`retry: { attempts: 2, condition: "${condition}" }`)
     assert.match((await diffOf(open, retried)).out, /not known[^\n]*request\.body/)
   })
 
-  it('are not, where something else of the request is read or a text is no expression', async () => {
+  it('are not reported if another part of the request is read or a string is not an expression', async () => {
     for (const other of [
       transformed('request.path'),
       transformed("'the request body'"),
@@ -211,7 +211,7 @@ routes:
   })
 })
 
-describe('responses that chance decides about', () => {
+describe('responses with random conditions', () => {
   const responding = (status: number, share: string) => `gateways: { default: { port: 8080 } }
 routes:
 - name: api
@@ -219,13 +219,13 @@ routes:
     directResponse: { conditional: [{ condition: 'random() < ${share}', status: ${status}, body: x }] }
   backends: [{ host: 'a:80' }]
 `
-  it('are not known to be the same where they are errors', async () => {
+  it('are not known to be the same if they are errors', async () => {
     const { out } = await diffOf(responding(403, '0.5'), responding(403, '0.1'))
     assert.match(out, /not known .*newly admitted or newly denied/)
     assert.match((await diffOf(responding(200, '0.1'), responding(403, '0.1'))).out, /not known/)
   })
 
-  it('are none where chance decides about nothing, with a backend or without', async () => {
+  it('are not assumed if no condition is random, with or without a backend', async () => {
     const routes = (paths: readonly string[]) => `gateways: { default: { port: 8080 } }
 routes:
 - { name: a, matches: [{ path: { pathPrefix: /a } }], policies: { directResponse: { status: 200, body: a } } }
@@ -235,13 +235,13 @@ routes:
     assert.doesNotMatch(out, /not known/)
   })
 
-  it('change nothing where they are none, or are the same', async () => {
+  it('change nothing if they are not errors, or are the same', async () => {
     assert.match((await diffOf(responding(200, '0.5'), responding(200, '0.1'))).out, /proven/)
     assert.match((await diffOf(responding(403, '0.5'), responding(403, '0.5'))).out, /proven/)
   })
 })
 
-describe('what tokens in examples have', () => {
+describe('claims of tokens in examples', () => {
   const requiring = (options: string, rules: string) => `gateways: { default: { port: 8080 } }
 routes:
 - name: api
@@ -253,7 +253,7 @@ routes:
 `
   const strict = 'audiences: [shop], jwtValidationOptions: { requiredClaims: [tenant] }'
 
-  it('is all that they must have', async () => {
+  it('are only those that are required', async () => {
     const deny = `{ deny: "jwt.sub == 'bob'" }`
     const now = requiring(strict, `{ deny: "jwt.sub == 'eve'" }`)
     const { out } = await diffOf(requiring(strict, deny), now, '--json')
@@ -262,7 +262,7 @@ routes:
     assert.deepEqual(others, { iss: 'https://i.test', aud: 'shop', tenant: 'any' })
   })
 
-  it('is not left out where a rule says the same', async () => {
+  it('are kept if a rule requires the same', async () => {
     const rule = `{ require: "jwt.aud == 'shop' || 'shop' in jwt.aud" }`
     const old = requiring('audiences: [shop]', `{ allow: 'true' }`)
     const { out } = await diffOf(old, requiring('mode: Strict', `${rule}, { allow: 'true' }`))

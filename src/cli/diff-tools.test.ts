@@ -42,8 +42,8 @@ const tools = ({ differences }: Said) =>
 
 const READ = "allow: jwt.sub == 'ann' && mcp.tool.name == 'read'"
 
-describe('portcullis diff about tools', () => {
-  it('says which tool is newly admitted, for whom and with which arguments', async () => {
+describe('portcullis diff with tools', () => {
+  it('reports which tool is newly admitted, for whom and with which arguments', async () => {
     const more =
       "allow: jwt.sub == 'bob' && mcp.tool.name == 'write' && mcp.tool.arguments.path == '/srv'"
     const said = await diff(file([READ]), file([READ, more]))
@@ -62,27 +62,27 @@ describe('portcullis diff about tools', () => {
     assert.match(out, /body \{"jsonrpc":"2.0"/)
   })
 
-  it('and which is newly denied, by the name that clients know', async () => {
+  it('reports which tool is newly denied, by the name that clients use', async () => {
     const deny = "deny: mcp.tool.target == 'search' && mcp.tool.name == 'drop'"
     const all = "allow: jwt.sub == 'ann'"
     const said = await diff(file([all], [FILES, SEARCH]), file([all, deny], [FILES, SEARCH]))
     assert.deepEqual(tools(said), ['refused search_drop'])
   })
 
-  it('names each tool that is known', async () => {
+  it('names each known tool', async () => {
     const all = "allow: jwt.sub == 'ann'"
     const said = await diff(file([READ], [PINNED]), file([all], [PINNED]))
     assert.deepEqual(tools(said).toSorted(), ['admitted any', 'admitted write'])
   })
 
-  it('says nothing about tools that stay as they were', async () => {
+  it('reports nothing for unchanged tools', async () => {
     const same = ["allow: mcp.tool.name == 'read' && jwt.sub == 'ann'"]
     const said = await diff(file([READ]), file(same))
     assert.deepEqual(tools(said), [])
     assert.ok(said.untold.every(({ why }) => /mcpAuthorization/.test(why)))
   })
 
-  it('says that nothing changes where nothing does', async () => {
+  it('reports that nothing changes', async () => {
     const { out } = await runWith(['diff', file([READ]), file([READ])])
     assert.equal(out, 'nothing changes: proven for every request\n')
   })

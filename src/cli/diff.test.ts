@@ -92,7 +92,7 @@ describe('portcullis diff', () => {
     })
   }
 
-  it('a route more, a listener less', async () => {
+  it('handles an added route and a removed listener', async () => {
     const two = `gateways: { default: { port: 8080 }, other: { port: 8081 } }\nroutes:\n- { name: a, gateways: [default, other], matches: [{ path: { exact: /a } }], backends: [{ host: 'a:80' }] }\n`
     const one = `gateways: { default: { port: 8080 } }\nroutes:\n- { name: a, matches: [{ path: { exact: /a } }], backends: [{ host: 'a:80' }] }\n- { name: b, matches: [{ path: { exact: /b } }], backends: [{ host: 'a:80' }] }\n`
     const { out } = await diffOf(two, one)
@@ -100,14 +100,14 @@ describe('portcullis diff', () => {
     assert.match(out, /newly denied at listener other\/default, route a[\s\S]*GET \/a/)
   })
 
-  it('connections by server name', async () => {
+  it('compares connections by server name', async () => {
     const tls = (name: string) =>
       `gateways: { default: { port: 8443, protocol: TLS } }\ntcpRoutes:\n- backends: [{ host: 'a:80' }]\nfrontendPolicies:\n  networkAuthorization: { rules: [{ require: "destination.hostname == '${name}'" }] }\n`
     const { out } = await diffOf(tls('a.test'), tls('b.test'))
     assert.match(out, /newly admitted[\s\S]*SNI b\.test[\s\S]*newly denied[\s\S]*SNI a\.test/)
   })
 
-  it('routes of connections', async () => {
+  it('compares routes of connections', async () => {
     const tls = (routes: string) =>
       `gateways: { default: { port: 8443, protocol: TLS } }\n${routes}`
     const route = (name: string) =>
@@ -119,7 +119,7 @@ describe('portcullis diff', () => {
     assert.match((await diffOf(route('a.test'), route('a.test'))).out, /nothing changes/)
   })
 
-  it('says where it gave up', async () => {
+  it('reports where it gave up', async () => {
     const { out, code } = await diffOf(
       config(rules('deny: "size(request.path) > 500"')),
       config(rules('deny: "size(request.path) > 600"')),
@@ -172,7 +172,7 @@ describe('portcullis diff', () => {
     })
   }
 
-  it('does not call proven what depends on whom it believes about the source', async () => {
+  it('does not claim proof if the result depends on the trusted source', async () => {
     const hops = 'frontendPolicies: { http: { trustedHops: 1 } }\n'
     const office = rules(`require: "cidr('10.0.0.0/8').containsIP(source.address)"`)
     const { out } = await diffOf(config(office), config(office, hops))
@@ -182,7 +182,7 @@ describe('portcullis diff', () => {
     assert.equal(unread, 'nothing changes: proven for every request\n')
   })
 
-  it('fails as asked for', async () => {
+  it('fails as configured by options', async () => {
     const [narrow, wide] = [rules(`allow: "request.method == 'GET'"`), '    timeout: {}\n'].map(
       (policies) => config(policies),
     ) as [string, string]
@@ -213,7 +213,7 @@ describe('tokens in the examples of portcullis diff', () => {
   const routed = (gateway: string, route: string) =>
     config(`    ${route}\n`).replace('{ port: 8080 }', `{ port: 8080${gateway} }`)
 
-  it('are of an issuer that every policy on the way accepts, apart from Permissive ones', async () => {
+  it('are of an issuer that every policy on the path accepts, apart from Permissive ones', async () => {
     const deny = rules(`deny: "request.path == '/admin'"`)
     const old = routed('', `${jwt('i')}\n${deny}`)
     for (const inner of [jwt('i', 'mode: Permissive, '), jwt('k', 'mode: Permissive, ')]) {
@@ -225,7 +225,7 @@ describe('tokens in the examples of portcullis diff', () => {
     }
   })
 
-  it('name their issuer even if no rule sees the token that is required', async () => {
+  it('name their issuer even if no rule reads the required token', async () => {
     const file = (more: string) =>
       `${routed('', jwt('j'))}policies:
 - { name: p, target: { route: api }, traffic: { ${jwt('j', 'mode: Permissive, ')}${more} } }\n`
@@ -237,7 +237,7 @@ describe('tokens in the examples of portcullis diff', () => {
 })
 
 describe('settings of the process', () => {
-  it('are no part of the Model, and are compared all the same', async () => {
+  it('are not part of the Model, but are compared', async () => {
     const text = (connections: number) => `config: { limits: { connections: ${connections} } }\n`
     const { value } = loadText(text(1), 'x.yaml', { environment: {} }).result
     assert.ok(value !== undefined && !('settings' in value))

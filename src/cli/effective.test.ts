@@ -114,7 +114,7 @@ describe('effective: rules that every request satisfies guard nothing', () => {
     })
   }
 
-  it('what a transformation makes is not known, and so guards nothing', async () => {
+  it('metadata set by a transformation is not known, and so guards nothing', async () => {
     const text = `gateways: { default: { port: 3000 } }
 routes:
 - name: x
@@ -160,7 +160,7 @@ routes:
     })
   }
 
-  it('with a Deny rule beside them it is open by default', async () => {
+  it('is open by default with a Deny rule beside them', async () => {
     const rules = ['require: has(request.path)', `deny: request.path == '/x'`]
     assert.deepEqual(await protections(configuration(route('x', { rules }))), {
       x: 'open-by-default',
@@ -168,7 +168,7 @@ routes:
   })
 })
 
-describe('effective: what guards a part', () => {
+describe('effective: protection of a part', () => {
   const two = (first: string, second: string) => `
 - name: x
   backends:
@@ -222,7 +222,7 @@ describe('effective: what guards a part', () => {
     })
   }
 
-  it('a match that no request takes takes nothing from what guards the others', async () => {
+  it('a match that no request can satisfy does not affect the protection of the others', async () => {
     const rule = "request.method.startsWith('get')"
     const text = configuration(`
 - { name: open, backends: [{ host: 'a:80' }] }
@@ -234,7 +234,7 @@ describe('effective: what guards a part', () => {
   })
 })
 
-describe('effective: what guards', () => {
+describe('effective: rules that guard', () => {
   for (const [what, written] of [
     ['a path that not all have', { rules: [`require: request.path.startsWith('/a')`] }],
     ['a header', { rules: [`allow: "request.headers['x'] == '1'"`] }],
@@ -247,7 +247,7 @@ describe('effective: what guards', () => {
     })
   }
 
-  it('a client certificate, where it is required', async () => {
+  it('a required client certificate guards', async () => {
     const { cert, key } = makeAuthority('authority').issue('a.test', ['DNS:a.test'])
     for (const [name, text] of Object.entries({ cert, key }))
       writeFileSync(join(folder, name), text)

@@ -14,12 +14,12 @@ const folder = mkdtempSync(join(tmpdir(), 'everyday-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('portcullis help and version', () => {
-  it('tell of one command by either order of words', async () => {
+  it('print the same with either word order', async () => {
     const { code, out } = await runWith(['help', 'lint'])
     assert.deepEqual([code, out], [0, (await runWith(['lint', '--help'])).out])
   })
 
-  it('know what was meant', async () => {
+  it('suggest what was meant', async () => {
     assert.match((await runWith(['help', 'lnit'])).err, /did you mean `lint`\?/)
     assert.match(
       (await runWith(['lint', '--fxi', 'a'])).err,
@@ -35,7 +35,7 @@ describe('portcullis help and version', () => {
     })
   }
 
-  it('explain the code of a message without a network', async () => {
+  it('explain a message code without network access', async () => {
     const { code, out } = await runWith(['explain', 'pc0203'])
     assert.equal(code, 0)
     assert.ok(out.includes(describeCode('PC0203')?.title ?? '?'))
@@ -63,7 +63,7 @@ describe('portcullis init', () => {
     })
   }
 
-  it('replaces nothing unless it is told to', async () => {
+  it('overwrites nothing without --force', async () => {
     const file = join(folder, 'there.yaml')
     writeFileSync(file, 'mine')
     const { code, err } = await runWith(['init', '-f', file])
@@ -74,7 +74,7 @@ describe('portcullis init', () => {
     assert.notEqual(readFileSync(file, 'utf8'), 'mine')
   })
 
-  it('knows its examples', async () => {
+  it('lists its examples', async () => {
     assert.match((await runWith(['init', 'tcp'])).err, /unknown example `tcp`/)
   })
 })
@@ -83,7 +83,7 @@ describe('portcullis fmt', () => {
   const format = async (text: string, name = '-') =>
     (await runWith(['fmt', name], { readInput: () => text })).out
 
-  it('has one layout, and keeps comments and the order of keys', async () => {
+  it('produces one layout, and keeps comments and the order of keys', async () => {
     const text = "b:   {x: 1,y: [ 1,2 ]} # why\n\n\n\na:\n- 'one'\n-   two\n"
     const laid = "b: { x: 1, y: [1, 2] } # why\n\na:\n  - 'one'\n  - two\n"
     assert.equal(await format(text), laid)
@@ -109,7 +109,7 @@ describe('portcullis fmt', () => {
     assert.equal((await runWith(['fmt', '--check', file])).code, 0)
   })
 
-  it('says what it cannot read, and goes on with the rest', async () => {
+  it('reports what it cannot read, and continues with the rest', async () => {
     const bad = join(folder, 'bad.yaml')
     const good = join(folder, 'good.yaml')
     writeFileSync(bad, 'a: [1, 2')
@@ -122,7 +122,7 @@ describe('portcullis fmt', () => {
     assert.equal(readFileSync(good, 'utf8'), 'a: 1\n')
   })
 
-  it('is how the examples are laid out', async () => {
+  it('leaves the examples unchanged', async () => {
     const examples = join(import.meta.dirname, '../../examples')
     const files = readdirSync(examples, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.yaml'))
@@ -140,14 +140,14 @@ describe('portcullis fmt', () => {
 })
 
 describe('portcullis hash-key and hash-password', () => {
-  it('print the digest of a key without its line feed', async () => {
+  it('print the digest of a key without its trailing newline', async () => {
     const digest = createHash('sha256').update('robot').digest('hex')
     const { out } = await runWith(['hash-key'], { readInput: () => 'robot\n' })
     assert.equal(out, `sha256:${digest}\n`)
     assert.equal((await runWith(['hash-key'])).code, 2)
   })
 
-  it('make keys that nobody can guess', async () => {
+  it('generate unguessable keys', async () => {
     const made = async () => JSON.parse((await runWith(['hash-key', '--generate', '--json'])).out)
     const [one, other] = [await made(), await made()]
     assert.notEqual(one.key, other.key)
@@ -155,7 +155,7 @@ describe('portcullis hash-key and hash-password', () => {
     assert.equal(one.keyHash, `sha256:${createHash('sha256').update(one.key).digest('hex')}`)
   })
 
-  it('print the line of a user', async () => {
+  it('print the htpasswd line of a user', async () => {
     const readInput = () => 'open sesame\n'
     const { out } = await runWith(['hash-password', 'ada', '--cost', '4'], { readInput })
     const [, hash = ''] = /^ada:(\S+)\n$/.exec(out) ?? []
@@ -171,7 +171,7 @@ describe('portcullis hash-key and hash-password', () => {
 describe('portcullis token', () => {
   const key = join(folder, 'key.json')
 
-  it('makes tokens that its key set verifies', async () => {
+  it('issues tokens that its key set verifies', async () => {
     const args = ['token', '--key', key, '--audience', 'api', '--claims', '{"sub":"alice"}']
     const token = (await runWith(args)).out.trim()
     const { keys } = JSON.parse((await runWith(['token', '--jwks', '--key', key])).out)
@@ -191,7 +191,7 @@ describe('portcullis token', () => {
     assert.equal(statSync(key).mode & 0o077, 0)
   })
 
-  it('says what is wrong with its options and its file', async () => {
+  it('reports invalid options and an invalid file', async () => {
     const file = join(folder, 'no-key.json')
     writeFileSync(file, '{}')
     const { code, err } = await runWith(['token', '--key', file])
@@ -203,7 +203,7 @@ describe('portcullis token', () => {
 })
 
 describe('portcullis completion', () => {
-  it('knows every command and the options of its help', async () => {
+  it('lists every command and the options in its help', async () => {
     for (const shell of ['bash', 'zsh', 'fish']) {
       const { code, out } = await runWith(['completion', shell])
       assert.equal(code, 0)

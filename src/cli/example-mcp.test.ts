@@ -10,7 +10,7 @@ import { serveExampleMcp } from './example-mcp.ts'
 const QUICKSTART = join(import.meta.dirname, '../../examples/quickstart.yaml')
 
 describe('the MCP server of the quick start', () => {
-  it('is guarded as its file says', async () => {
+  it('is guarded as its file configures', async () => {
     const backend = createServer((request, response) => {
       if (!serveExampleMcp(request, response)) response.writeHead(404).end()
     })

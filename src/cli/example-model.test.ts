@@ -18,7 +18,7 @@ describe('the example model', () => {
   before(() => new Promise<void>((done) => server.listen(0, '127.0.0.1', done)))
   after(() => server.close())
 
-  it('repeats what it was told in both languages, whole and in pieces', async () => {
+  it('echoes the prompt in both dialects, whole and streamed', async () => {
     const chat = await (await call('/v1/chat/completions', CALL)).json()
     const { choices, usage } = chat as {
       choices: [{ message: { content: string } }]
@@ -36,7 +36,7 @@ describe('the example model', () => {
     }
   })
 
-  it('rejects what is no call, and leaves the rest to others', async () => {
+  it('rejects what is not a call, and responds 404 to other paths', async () => {
     assert.equal((await call('/v1/messages', 'no JSON')).status, 400)
     assert.equal((await call('/orders', CALL)).status, 404)
   })

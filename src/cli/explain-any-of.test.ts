@@ -9,7 +9,7 @@ const folder = mkdtempSync(join(tmpdir(), 'explain-any-of-'))
 after(() => rmSync(folder, { recursive: true }))
 const JWKS = '{"keys":[]}'
 
-describe('explain where one of several credentials is enough', () => {
+describe('explain if one of several credentials is enough', () => {
   const several = join(folder, 'any-of.yaml')
   before(() => {
     writeFileSync(

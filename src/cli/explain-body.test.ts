@@ -118,7 +118,7 @@ const RESPONSE = JSON.stringify({
   choices: [{ index: 0, message: { role: 'assistant', content: 'y' }, finish_reason: 'stop' }],
 })
 
-describe('explain with a body says what the gateway does', () => {
+describe('explain with a body matches the gateway', () => {
   const backend = createServer((incoming, outgoing) => {
     incoming.resume()
     incoming.on('end', () => outgoing.setHeader('content-type', 'application/json').end(RESPONSE))
@@ -189,7 +189,7 @@ backends:
     })
   }
 
-  it('takes one body, and no word about its length', async () => {
+  it('accepts one body, and no content-length header', async () => {
     const args = ['explain', '-f', file, '-r', 'POST /text', '--body', 'x']
     assert.equal((await runWith([...args, '--body-file', file])).code, 2)
     assert.equal((await runWith([...args, '-H', 'content-length: 1'])).code, 2)

@@ -114,18 +114,18 @@ mcp:
     }
   })
 
-  it('and `effective` says which tools are pinned', async () => {
+  it('and `effective` lists pinned tools', async () => {
     const { out } = await runWith(['effective', file()])
     assert.match(out, /server files\n +pins read, write\n/)
     assert.doesNotMatch(out, /server search/)
   })
 
-  it('cannot tell without the message', async () => {
+  it('reports not known without the message', async () => {
     const { out } = await runWith(['explain', file(), '--request', 'POST /mcp', '--json'])
     assert.equal((JSON.parse(out) as Said).outcome, 'not-known')
   })
 
-  it('rejects what is no message', async () => {
+  it('rejects a body that is not a message', async () => {
     const { out } = await runWith([
       ...['explain', file(), '--request', 'POST /mcp', '--body', '{"a":1}', '--json'],
       ...['--header', 'content-type: application/json'],

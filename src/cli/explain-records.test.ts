@@ -25,8 +25,8 @@ async function explained(file: string, request: string, ...args: readonly string
   return JSON.parse(out) as { readonly outcome: string }
 }
 
-describe('what the record of a policy says of it', () => {
-  it('explain: metadata is there for clients without a token', async () => {
+describe('policy records', () => {
+  it('explain: serves metadata to clients without a token', async () => {
     const provider = { issuer: 'https://issuer.test', audiences: ['a'], jwks: '{"keys":[]}' }
     const resourceMetadata = { resource: 'https://a.test/mcp' }
     const file = written(
@@ -56,7 +56,7 @@ describe('what the record of a policy says of it', () => {
     assert.deepEqual(await Promise.all(outcomes), ['forwarded', 'denied'])
   })
 
-  it('diff: what an access log reads of the body changes nothing for rules', async () => {
+  it('diff: body access in an access log changes nothing for rules', async () => {
     const authorization = { rules: ["request.path == '/a'"] }
     const accessLog = { filter: 'request.body != b""' }
     const plain = withPolicies({ authorization })

@@ -46,7 +46,7 @@ const limit = (type: string) =>
 const PICKER = `{ host: '127.0.0.1:1', policies: { inferenceRouting: { endpointPicker: { host: ${HOST} } } } }`
 const rule = (text: string) => `authorization: { rules: [${text}] }`
 
-describe('explain, where a service decides', () => {
+describe('explain, if a service decides', () => {
   for (const [what, policies, backend, kind] of [
     ['extAuthz', AUTHZ, BACKEND, 'extAuthz'],
     [
@@ -109,7 +109,7 @@ describe('explain, where a service decides', () => {
     })
   }
 
-  it('says that limits of the gateway are not evaluated', async () => {
+  it('reports that rate limits are not evaluated', async () => {
     const { notes } = await explain(file('localRateLimit: [{ maxTokens: 1, fillInterval: 1s }]'))
     assert.match(notes.join('\n'), /`localRateLimit` of `route:api` is not evaluated/)
   })
@@ -132,7 +132,7 @@ const TOOL = [
 const tools = (policies: string) =>
   `{ mcp: { targets: [{ name: one, mcp: { host: 'http://127.0.0.1:1/mcp' } }] }, policies: { ${policies} } }`
 
-describe('explain, where a response is guarded', () => {
+describe('explain, if a response is guarded', () => {
   for (const [what, backend, args, code, policies = ''] of [
     ['a model, rejecting', model(guard('response', regex('Reject'))), CALL, 3],
     ['a model, by a service', model(guard('response', WEBHOOK)), CALL, 3],
@@ -151,7 +151,7 @@ describe('explain, where a response is guarded', () => {
   }
 })
 
-describe('explain, where a request has what nobody looks at here', () => {
+describe('explain, if parts of a request are not evaluated', () => {
   const POSTED = ['-r', 'POST /', '--body', 'x'.repeat(50)]
   const KEY = 'apiKey: { location: { header: { name: x-api-key } }, keys: [{ key: k }] }'
   const BASIC = "basicAuth: { mode: Optional, users: ['a:{SHA}/vNB+F2HQ559kaLUZbmHHvZrXpg='] }"

@@ -191,12 +191,12 @@ describe('portcullis explain', () => {
     })
   }
 
-  it('tells who is no listener, and what is no address', async () => {
+  it('reports an unknown listener and an invalid address', async () => {
     assert.match((await explain('--listener', 'none')).err, /no listener/)
     assert.match((await explain('--source', 'abc')).err, /invalid IP address/)
   })
 
-  it('is JSON for programs', async () => {
+  it('prints JSON for programs', async () => {
     const { out } = await explain('-r', 'POST /orders', '--claims', CLAIMS, '--json')
     const { route, stages } = JSON.parse(out)
     assert.equal(route, 'orders')
@@ -220,7 +220,7 @@ describe('portcullis explain', () => {
     })
   })
 
-  it('has colours where there is a terminal, and no escape sequence of a client', async () => {
+  it('uses colors on a terminal, and prints no escape sequences from clients', async () => {
     const { out } = await run(['explain', '-f', file, '-r', '/open'], true)
     assert.ok(out.includes('\x1b[32m'))
     const claims = JSON.stringify({ sub: 'a', group: '\x1b[31mred' })
@@ -266,7 +266,7 @@ describe('a decision in a file', () => {
     assert.deepEqual([code === 0, out], [false, ''])
   })
 
-  it('is told', async () => {
+  it('is printed', async () => {
     const { code, out } = await run(['why', 'some-id', '--decisions', records])
     assert.equal(code, 0)
     assert.match(out, /^denied {2}POST shop\.test\/orders/)
@@ -278,7 +278,7 @@ describe('a decision in a file', () => {
     )
   })
 
-  it('is explained, as far as its values are shown', async () => {
+  it('is explained as far as its values are recorded', async () => {
     const { code, out, err } = await explain('--decision', 'some-id', '--decisions', records)
     assert.match(err, /not in the record: jwt\.sub/)
     assert.match(out, /traffic {2}allowed/)
@@ -287,7 +287,7 @@ describe('a decision in a file', () => {
 })
 
 describe('portcullis effective', () => {
-  it('lists what guards each thing, in order', async () => {
+  it('lists the policies of each part, in order', async () => {
     const { code, out } = await run(['effective', '-f', file])
     assert.equal(code, 0)
     for (const part of [
@@ -300,7 +300,7 @@ describe('portcullis effective', () => {
     }
   })
 
-  it('fails, where it is asked to, on what nothing guards', async () => {
+  it('fails on unprotected routes if requested', async () => {
     const { code, out } = await run(['effective', '-f', file, '--fail-on-unprotected', '--json'])
     const routes = JSON.parse(out).listeners.flatMap(
       (listener: { routes: readonly { route: string; protection: string }[] }) =>
@@ -332,7 +332,7 @@ routes:
     assert.equal((await run(['effective', '-f', bare])).code, 0)
   })
 
-  it('sees through rules that admit everybody, and asks nothing of what has no backend', async () => {
+  it('detects rules that admit everything, and requires nothing of routes without a backend', async () => {
     const path = join(folder, 'moot.yaml')
     const route = (name: string, policies: string, backends = '[{ host: "a:1" }]') =>
       `- { name: ${name}, hostnames: [${name}.test], policies: { ${policies} }, backends: ${backends} }\n`
@@ -362,8 +362,8 @@ ${route('all', rules('{ allow: "true" }', `{ allow: "request.method == 'GET'" }`
   })
 })
 
-describe('explain of a request that another site has a browser send', () => {
-  it('says that it is rejected', async () => {
+describe('explain of a cross-site browser request', () => {
+  it('reports that it is rejected', async () => {
     const path = join(folder, 'csrf.yaml')
     writeFileSync(
       path,
@@ -379,7 +379,7 @@ describe('explain of a request that another site has a browser send', () => {
   })
 })
 
-describe('explain of what nothing serves', () => {
+describe('explain of requests that nothing serves', () => {
   for (const [method, outcome, status] of [
     ['GET', 'not-served', 500],
     ['PUT', 'answered', 200],

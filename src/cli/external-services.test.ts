@@ -35,7 +35,7 @@ const SIGN_IN =
   "oidc: { issuer: 'https://a.example', clientId: b, redirectUri: 'https://c.example/d/callback' }"
 
 /** An external service may deny requests that the rules admit, and cannot be called here. */
-describe('where a service is asked as well', () => {
+describe('if a service decides as well', () => {
   for (const [what, service, level, policy] of [
     ['on the route', SERVICE, 'route', 'route:api'],
     ['on the gateway', SERVICE, 'gateway', 'gateway:default'],
@@ -77,7 +77,7 @@ describe('where a service is asked as well', () => {
     })
   }
 
-  it('and nothing of it where none is', async () => {
+  it('and reports nothing of it if there is none', async () => {
     const [old, now] = [
       file('old.yaml', '/x', 'timeout: {}'),
       file('now.yaml', '/y', 'timeout: {}'),

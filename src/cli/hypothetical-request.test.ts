@@ -11,7 +11,7 @@ after(() => rmSync(folder, { recursive: true }))
 const JWKS = '{"keys":[]}'
 const run = (args: readonly string[]) => runWith(args)
 
-describe('explain at a listener that asks for certificates', () => {
+describe('explain at a listener that requests certificates', () => {
   const { cert, key } = makeAuthority('authority').issue('a.test', ['DNS:a.test'])
   const path = join(folder, 'certificates.yaml')
   const listener = (port: number, clients: string) =>
@@ -52,7 +52,7 @@ routes:
   const at = (gateway: string, ...args: readonly string[]) =>
     run(['explain', '-f', path, '--listener', gateway, ...args])
 
-  it('without one the connection is closed where one is required, and nowhere else', async () => {
+  it('without a certificate, closes the connection only if one is required', async () => {
     const { code, out } = await at('strict', '-r', '/open')
     assert.equal(code, 1)
     assert.match(out, /^closed \(client-certificate-missing\)\n.*--certificate or --identity/)
@@ -62,13 +62,13 @@ routes:
       assert.equal((await at(gateway, '-r', '/open')).code, 0, gateway)
   })
 
-  it('a rule about the source comes first', async () => {
+  it('evaluates source rules first', async () => {
     const { code, out } = await at('strict', '-r', '/open', '--source', '10.0.0.1')
     assert.equal(code, 1)
     assert.match(out, /connection {2}denied \(matched\)/)
   })
 
-  it('any one is enough for the handshake, and rules see what is in it', async () => {
+  it('accepts any certificate in the handshake, and rules read its contents', async () => {
     assert.equal((await at('strict', '-r', '/open', '--certificate', '{}')).code, 0)
     assert.equal((await at('strict', '-r', '/own', '--certificate', '{}')).code, 1)
     assert.equal((await at('strict', '-r', '/own', '--identity', ID)).code, 0)
@@ -80,7 +80,7 @@ routes:
     assert.equal((await at('strict', '-r', '/named', '--certificate', names('b.test'))).code, 1)
   })
 
-  it('no server name is one that a listener may not be for', async () => {
+  it('allows an empty server name only if the listener has no hostname', async () => {
     const text = (hostname: string) =>
       `gateways: { default: { port: 8443, listeners: [{ name: l, ${hostname}tls: { cert: cert, key: key } }] } }\nroutes: [{ name: r, backends: [{ host: 'a:80' }] }]\n`
     const own = join(folder, 'sni.yaml')
@@ -94,7 +94,7 @@ routes:
     assert.equal((await run([...args, ''])).code, 0)
   })
 
-  it('none is seen where none is asked for', async () => {
+  it('rules see no certificate if none is requested', async () => {
     assert.equal((await at('lax', '-r', '/own', '--identity', ID)).code, 0)
     for (const gateway of ['none', 'plain']) {
       const { code, out } = await at(gateway, '-r', '/own', '--identity', ID)
@@ -197,7 +197,7 @@ routes:
     })
   }
 
-  it('asks which, where listeners of several gateways have the name', async () => {
+  it('requires a gateway if listeners of several gateways have the name', async () => {
     const { code, err } = await named('l1')
     assert.equal(code, 2)
     assert.match(err, /listener name l1 is ambiguous; use one of: default\/l1, far\/l1/)

@@ -39,7 +39,7 @@ async function findings(text: string): Promise<string> {
   return (await runWith(['lint', file(text)])).out
 }
 
-describe('lint removes a rule only where it is proven to change nothing', () => {
+describe('lint removes a rule only if the removal provably changes nothing', () => {
   const ALLOW = `allow: "has(jwt.sub)"`
   /** Equivalent to EVE if the rest can never be true. */
   const EVE = `deny: "jwt.sub == 'eve'"`
@@ -64,7 +64,7 @@ describe('lint removes a rule only where it is proven to change nothing', () => 
     })
   }
 
-  it('removes what is covered by another one', async () => {
+  it('removes a rule that another one covers', async () => {
     const [wide, narrow] = [`deny: "jwt.risk > 0.5"`, `deny: "jwt.risk >= 0.9"`]
     assert.deepEqual(await fixed(wide, narrow, ALLOW), [wide, ALLOW])
     const [all, one] = [
@@ -74,7 +74,7 @@ describe('lint removes a rule only where it is proven to change nothing', () => 
     assert.deepEqual(await fixed(all, one, ALLOW), [all, ALLOW])
   })
 
-  it('removes what is written twice, of whatever form', async () => {
+  it('removes duplicates in any form', async () => {
     const rule = `deny: "size(jwt.a) > 1"`
     assert.equal((await fixed(rule, rule, ALLOW)).length, 3)
     const text = readFileSync(join(FOLDER, 'case.yaml'), 'utf8')
@@ -82,8 +82,8 @@ describe('lint removes a rule only where it is proven to change nothing', () => 
   })
 })
 
-describe('lint does not say of a file that it lets nothing pass', () => {
-  it('where members of an object are asked for', async () => {
+describe('lint does not report that nothing is admitted', () => {
+  it('if members of an object are required', async () => {
     const out = await findings(
       config(
         `require: "'roles' in jwt.realm_access"`,
@@ -107,15 +107,15 @@ routes:
   policies: { authorization: { rules: [{ allow: "request.path == '/a'" }] } }
   backends: [{ host: 'a:80' }]
 `
-  it('because of a listener that never sees the route', async () => {
+  it('because of a listener that never serves the route', async () => {
     assert.doesNotMatch(await findings(listeners('secure.example')), /AZ010/)
   })
 
-  it('and says so of one that does', async () => {
+  it('unless a listener serves the route', async () => {
     assert.match(await findings(listeners('open.example')), /AZ010.*no request is admitted at/)
   })
 
-  it('nor that a token is missing at a listener that never sees the route', async () => {
+  it('or that a token is missing at a listener that never serves the route', async () => {
     const text = listeners('secure.example')
       .replace('name: secure,', `name: secure, ${TOKEN},`)
       .replace(`"request.path == '/a'"`, `"jwt.sub == 'a'"`)

@@ -71,7 +71,7 @@ describe('portcullis lint', () => {
     })
   }
 
-  it('says which records cannot be read', async () => {
+  it('reports records that cannot be read', async () => {
     const { code, err } = await run(['lint', '-', '--decisions', 'no-such.jsonl'])
     assert.equal(code, 1)
     assert.equal(err, 'portcullis lint: cannot read no-such.jsonl: no such file or directory\n')
@@ -89,7 +89,7 @@ describe('portcullis lint', () => {
     })
   })
 
-  it('mends what changes no decision, and leaves the rest as it is written', async () => {
+  it('fixes what changes no decision, and leaves the rest unchanged', async () => {
     const text = config(
       "allow: request.headers['X-A'] == '1' # about a",
       "allow: request.headers['x-a'] in ['1', '2'] # about b",
@@ -105,7 +105,7 @@ describe('portcullis lint', () => {
     assert.equal(readFileSync(path, 'utf8'), fixed)
   })
 
-  it('does not promise to mend what it just could not', async () => {
+  it('does not offer to fix what it just failed to fix', async () => {
     const folded =
       ">-\n            request.method == 'GET' &&\n            request.headers['X-B'] == '1'"
     const path = file('folded.yaml', config(`allow: ${folded}`))
@@ -116,7 +116,7 @@ describe('portcullis lint', () => {
     assert.match(out, /folded\.yaml: 1 warning\n/)
   })
 
-  it('tells of a file that is not there, in the format that was asked for', async () => {
+  it('reports a missing file in the requested format', async () => {
     const { code, out } = await run(['lint', join(FOLDER, 'none.yaml'), '--format', 'sarif'])
     assert.equal(code, 1)
     assert.equal(JSON.parse(out).runs[0].results[0].ruleId, 'PC0201')

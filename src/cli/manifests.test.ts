@@ -48,14 +48,14 @@ function folder(name: string, expression: string): string {
 const GET = "request.method == 'GET'"
 
 describe('manifests at the command line', () => {
-  it('validate assumes Services and certificates that are not among them', async () => {
+  it('validate assumes that missing Services and certificates exist', async () => {
     const { code, out } = await runWith(['validate', folder('good', GET)])
     assert.equal(code, 0)
     assert.match(out, /PC0711\]: Service apps\/orders/)
     assert.match(out, /PC0711\]: Secret apps\/cert/)
   })
 
-  it('validate names object and field of a mistake', async () => {
+  it('validate names object and field of an error', async () => {
     const { code, out } = await runWith(['validate', folder('bad', 'request.metod')])
     assert.equal(code, 1)
     assert.match(
@@ -64,7 +64,7 @@ describe('manifests at the command line', () => {
     )
   })
 
-  it('validate tells a manifest that is no object, with its line', async () => {
+  it('validate reports a manifest that is not an object, with its line', async () => {
     const file = join(root, 'odd.yaml')
     writeFileSync(file, `${EDGE}---\nkind: ProxyPolicy\napiVersion: portcullis.dev/v1alpha1\n`)
     const { code, out } = await runWith(['validate', file])
@@ -105,7 +105,7 @@ describe('manifests at the command line', () => {
     assert.equal(same.code, 0)
   })
 
-  it('a configuration file stays one', async () => {
+  it('a configuration file is not treated as manifests', async () => {
     const file = join(root, 'gateway.yaml')
     writeFileSync(file, 'gateways:\n  default: { port: 8080 }\n')
     const { code, out } = await runWith(['validate', file])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { missingHint } from './missing.ts'
 
-describe('what is missing', () => {
+describe('missing files', () => {
   for (const [path, present, expected] of [
     ["request.headers['x-team']", [], 'header x-team is missing'],
     ['request.headers["x-team"]', ['host'], 'header x-team is missing; present: host'],

@@ -36,10 +36,10 @@ const call = (model: string, content = 'hello') => [
 ]
 const key = (metadata: object) => ['--api-key', JSON.stringify(metadata)]
 
-describe('what commands say of models', () => {
+describe('commands with models', () => {
   const guarded = file('guarded.yaml', config(KEYS, RULE))
 
-  it('effective lists models, who serves them, and what nobody guards', async () => {
+  it('effective lists models, their providers, and unprotected ones', async () => {
     const { out } = await runWith(['effective', guarded])
     assert.match(out, /model fast {2}served by fast {2}guarded/)
     assert.match(out, /model auto {2}failover, served by smart, hidden {2}guarded/)
@@ -58,7 +58,7 @@ describe('what commands say of models', () => {
     assert.equal((await runWith(['effective', open, '--fail-on-unprotected'])).code, 1)
   })
 
-  it('effective says of rules of single models whether they keep anything out', async () => {
+  it('effective reports whether rules of single models deny anything', async () => {
     const protections = async (rule: string) => {
       const own = `, authorization: { rules: [${rule}] }`
       const { out } = await runWith(['effective', file('own.yaml', config('', own)), '--json'])
@@ -79,7 +79,7 @@ describe('what commands say of models', () => {
     assert.equal(await protections(`{ deny: "llm.streaming" }`), 'open-by-default')
   })
 
-  it('lint warns of a failover that goes around the rules of a model', async () => {
+  it('lint warns of a failover that bypasses the rules of a model', async () => {
     const lint = async (text: string) => (await runWith(['lint', file('lint.yaml', text)])).out
     const own = await lint(config('', RULE))
     assert.match(own, /AZ018/)
@@ -90,7 +90,7 @@ describe('what commands say of models', () => {
     assert.doesNotMatch(await lint(config(KEYS)), /AZ018/)
   })
 
-  it('the list of models has virtual ones whichever of their targets would be chosen', async () => {
+  it('the list of models has virtual ones regardless of the target', async () => {
     const routing =
       "routing: { conditional: { targets: [{ model: smart, when: 'llm.inputTokens > 9' }] } }"
     const listed = async (text: string) => {
@@ -109,7 +109,7 @@ describe('what commands say of models', () => {
     }
   })
 
-  it('explain lists the models that a caller can use, whatever the call may be', async () => {
+  it('explain lists the models that a caller can use, independent of the call', async () => {
     const models = async (metadata: object) => {
       const { out, code } = await runWith([
         ...['explain', '-f', guarded, '--json', '-r', 'GET /v1/models'],
@@ -129,7 +129,7 @@ describe('what commands say of models', () => {
     assert.match(out, /models: fast, auto\n/)
   })
 
-  it('explain says why a key may not use a model', async () => {
+  it('explain reports why a key may not use a model', async () => {
     const { out, code } = await runWith([
       ...['explain', '-f', guarded, ...call('smart')],
       ...key({ team: 'eng', allowedModels: ['fast'] }),
@@ -141,7 +141,7 @@ describe('what commands say of models', () => {
     )
   })
 
-  it('explain says what guards reject, and what a service would have to say', async () => {
+  it('explain reports what guards reject, and what depends on a service', async () => {
     const guards = (request: string) =>
       file('guards.yaml', config(`${KEYS}, guardrails: { request: [${request}] }`))
     const regex =

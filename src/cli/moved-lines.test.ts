@@ -65,7 +65,7 @@ const textOf = (routes: readonly string[], head = HEAD, tail = POLICIES) =>
 
 const lineAt = (origin: Origin | undefined) => (origin?.kind === 'file' ? origin.line : undefined)
 
-describe('a thing that is moved within its file', () => {
+describe('a part that moves within its file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'moved-'))
   after(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'gateway.yaml')
@@ -185,7 +185,7 @@ describe('a thing that is moved within its file', () => {
     })
   }
 
-  it('is reported on its new line', async () => {
+  it('is reported at its new line', async () => {
     const places = () =>
       [...loaded.result.diagnostics, ...program.diagnostics].map(({ origin }) =>
         origin.kind === 'file' ? origin.line : 0,
@@ -197,7 +197,7 @@ describe('a thing that is moved within its file', () => {
     assert.ok(!places().includes(at))
   })
 
-  it('is where it was if the file is rejected, and what is said is about the file', async () => {
+  it('keeps its place if the file is rejected, and the error names the new line', async () => {
     const before = text
     const broken = `# one\n# two\n${text.replace('pathPrefix: /last', 'pathPrefix: 7')}`
     const rejected = await read(broken, model)
@@ -216,7 +216,7 @@ describe('a thing that is moved within its file', () => {
     checkPlaces()
   })
 
-  it('is called by its new number, if it has no name', async () => {
+  it('is named by its new index if it has no name', async () => {
     assert.ok(model.routes.some(({ name }) => name === 'route-3'))
     await apply(text.replace('routes:\n', `routes:\n${route('new')}`))
     const own = model.routes.find(({ name }) => name === 'route-4')

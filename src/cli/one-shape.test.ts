@@ -62,8 +62,8 @@ const USES: Readonly<Record<string, readonly (readonly string[])[]>> = {
 /** Commands that serve, print a script, or need a gateway or an MCP server; tested in test/cli. */
 const OTHERS = ['run', 'completion', 'why', 'suggest', 'pin', 'config', 'log-level']
 
-describe('one shape', () => {
-  it('is tried with every command', () => {
+describe('uniform command line', () => {
+  it('covers every command', () => {
     const names = [...COMMANDS.map(({ name }) => name), 'version']
     assert.deepEqual([...Object.keys(USES), ...OTHERS].toSorted(), names.toSorted())
   })
@@ -91,7 +91,7 @@ describe('one shape', () => {
     })
   }
 
-  it('a file is the same with -f and without', async () => {
+  it('treats a file the same with -f and without', async () => {
     for (const name of ['check', 'validate', 'lint', 'explain', 'effective', 'convert', 'fmt']) {
       const [one, other] = [await runWith([name, GOOD]), await runWith([name, '-f', GOOD])]
       assert.deepEqual(one, other, name)
@@ -107,7 +107,7 @@ describe('JSON output', () => {
   const json = async (...args: readonly string[]) =>
     JSON.parse((await runWith([...args, '--json'], { readInput: () => 'robot\n' })).out)
 
-  it('has what the text has', async () => {
+  it('has the content of the text output', async () => {
     assert.deepEqual(await json('version'), { version: '1.2.3' })
     const page = await json('explain', 'PC0107')
     assert.deepEqual([page.code, page.severity], ['PC0107', 'error'])
@@ -140,7 +140,7 @@ describe('explain CODE', () => {
 })
 
 describe('a usage error', () => {
-  it('is followed by how the command is called, and by where to read more', async () => {
+  it('is followed by the usage and a pointer to the help', async () => {
     const { code, out, err } = await runWith(['explain', '--bdy', 'x'])
     assert.deepEqual([code, out], [2, ''])
     const lines = err.trimEnd().split('\n')
@@ -182,7 +182,7 @@ describe('a file that cannot be used', () => {
     })
   }
 
-  it('init: a directory is called one', async () => {
+  it('init: reports a directory', async () => {
     const { code, err } = await runWith(['init', '-f', folder])
     assert.deepEqual(
       [code, err],
@@ -201,7 +201,7 @@ describe('a file that cannot be used', () => {
     })
   }
 
-  it('fmt says where JSON is wrong', async () => {
+  it('fmt: reports invalid JSON', async () => {
     const { err } = await runWith(['fmt', written('bad.json', '{"a": 1,}')])
     assert.match(err, /^portcullis fmt: \S+bad\.json: this is not valid JSON\n$/)
   })

@@ -44,7 +44,7 @@ async function saidOf(text: string, ...options: readonly string[]) {
 }
 
 describe('portcullis validate --profile agentgateway', () => {
-  it('says each difference once, at the first place, and accepts the file', async () => {
+  it('reports each difference once, at its first place, and accepts the file', async () => {
     const { code, said } = await saidOf(FILE, '--profile', 'agentgateway')
     assert.equal(code, 0)
     assert.deepEqual(
@@ -60,7 +60,7 @@ describe('portcullis validate --profile agentgateway', () => {
     assert.ok(said.every(({ severity }) => severity === 'info'))
   })
 
-  it('says nothing of a file that has it all written out', async () => {
+  it('reports nothing for a file that writes it all out', async () => {
     const explicit = FILE.replaceAll('apiKey: {', 'apiKey: { mode: Strict,')
       .replace('orders:8080', '127.0.0.1:8080')
       .replace(/rules: .*/, `rules: ["request.headers.raw()['x-team'] == ['a']"]`)
@@ -68,11 +68,11 @@ describe('portcullis validate --profile agentgateway', () => {
     assert.deepEqual([code, said], [0, []])
   })
 
-  it('says nothing without the option', async () => {
+  it('reports nothing without the option', async () => {
     assert.deepEqual((await saidOf(FILE)).said, [])
   })
 
-  it('knows no other profile', async () => {
+  it('rejects other profiles', async () => {
     const { code, err } = await runWith(['validate', 'a.yaml', '--profile', 'nginx'])
     assert.equal(code, 2)
     assert.match(err, /unknown profile `nginx`; available: agentgateway/)

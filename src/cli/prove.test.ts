@@ -85,7 +85,7 @@ config:
 invariants:
 `
 
-describe('portcullis prove, where requests do not take the way to their backend', () => {
+describe('portcullis prove, if requests do not reach the backend by their route', () => {
   const own = "backend.name == 'own'"
   for (const [title, on, admitted, kind, why] of [
     ['a backend that gets copies', { backend: 'copies' }, 'false', 'not known', /requestMirror of/],
@@ -202,14 +202,14 @@ describe('portcullis prove', () => {
     })
   }
 
-  it('says when nothing that it applies to is admitted', async () => {
+  it('reports when no request that it applies to is admitted', async () => {
     const vacuous = { on: { route: 'open' }, when: "request.method == 'TRACE'", admitted: 'false' }
     assert.equal((await verdictOn(vacuous)).isVacuous, true)
     const other = { on: { route: 'open' }, admitted: "request.method != 'TRACE'" }
     assert.equal((await verdictOn(other)).isVacuous, false)
   })
 
-  it('sees the token that the level itself verifies, and no token beside it', async () => {
+  it('invariants see the token verified at their level; rules of other policies do not', async () => {
     const policies = (rule: string) => `name: siblings
 config:
   gateways: { web: { port: 4000 } }
@@ -228,7 +228,7 @@ invariants: [{ name: it, admitted: jwt.sub == 'alice' }]
     assert.match(shut, /proven: it \(no request that it applies to is admitted\)/)
   })
 
-  it('is part of `portcullis test`, and of its counts', async () => {
+  it('is part of `portcullis test` and its counts', async () => {
     const file = write(`${CONFIG}- { name: holds, on: { route: open }, admitted: 'true' }
 - { name: fails, on: { route: open }, admitted: "request.method == 'GET'" }
 requests: [{ path: /x, listener: web, expect: 200 }]
@@ -240,7 +240,7 @@ requests: [{ path: /x, listener: web, expect: 200 }]
     assert.match(readFileSync(junit, 'utf8'), /tests="3" failures="1"/)
   })
 
-  it('passes what is not known only if it is told to', async () => {
+  it('accepts not known results only with --allow-not-known', async () => {
     const file = write(`${CONFIG}- { name: it, admitted: "request.path != ''" }\n`)
     assert.equal((await runWith(['prove', file])).code, 3)
     const refuted = write(`${CONFIG}- { name: it, admitted: 'false' }\n`)

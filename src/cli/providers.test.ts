@@ -46,14 +46,14 @@ describe('portcullis explain with providers', () => {
   const path = file('explain.yaml', config({ first: team('blue'), second: team('red') }))
   const explain = (...args: readonly string[]) => runWith(['explain', '-f', path, ...args])
 
-  it('tells of each provider, and is content with one', async () => {
+  it('reports each provider, and admits if one allows', async () => {
     const { out, code } = await explain('-H', RED)
     assert.match(out, /backend models, provider first {2}skipped \(false\)/)
     assert.match(out, /backend models, provider second {2}allowed/)
     assert.equal(code, 0)
   })
 
-  it('denies where none is left', async () => {
+  it('denies if none is left', async () => {
     const { out, code } = await explain('-H', 'x-team: green', '--json')
     assert.deepEqual(
       JSON.parse(out)
@@ -67,14 +67,14 @@ describe('portcullis explain with providers', () => {
     assert.equal(code, 1)
   })
 
-  it('asks rules of the backend about each provider', async () => {
+  it('evaluates backend rules for each provider', async () => {
     const rules = { backend: `deny: "backend.provider == 'first' || llm.provider == 'none'"` }
     const { out } = await runWith(['explain', '-f', file('each.yaml', config(rules))])
     assert.match(out, /provider first {2}skipped \(matched\)/)
     assert.match(out, /provider second {2}allowed/)
   })
 
-  it('does not know about rules that read the model, which the body names', async () => {
+  it('reports not known for rules that read the model from the body', async () => {
     const rules = { backend: `allow: "llm.requestModel == 'small'"` }
     const own = file('model.yaml', config(rules))
     const told = async (request: string) => {
@@ -88,7 +88,7 @@ describe('portcullis explain with providers', () => {
     assert.equal(JSON.parse(out).outcome, 'forwarded')
   })
 
-  it('tells of one provider alone', async () => {
+  it('reports a single provider if requested', async () => {
     const { out, code } = await explain('-H', RED, '--provider', 'first')
     assert.match(out, /provider first {2}denied/)
     assert.doesNotMatch(out, /provider second/)
@@ -97,7 +97,7 @@ describe('portcullis explain with providers', () => {
 })
 
 describe('portcullis effective with providers', () => {
-  it('shows what guards each of them, and that the weakest counts', async () => {
+  it('shows the protection of each, and uses the weakest', async () => {
     const path = file('effective.yaml', config({ first: team('blue') }))
     const { out } = await runWith(['effective', '-f', path])
     assert.match(out, /route chat .* unprotected\n/)
@@ -108,7 +108,7 @@ describe('portcullis effective with providers', () => {
     assert.match(out, / {6}provider second {2}unprotected\n/)
   })
 
-  it('does not take rules about MCP for a guard of what speaks none', async () => {
+  it('does not count MCP rules as protection of non-MCP backends', async () => {
     const mcp = `{ port: 8080, policies: { mcpAuthorization: { rules: [{ allow: "mcp.tool.name == 'a'" }] } } }`
     const servers = `- name: tools\n  mcp:\n    targets:\n    - name: files\n      stdio: { cmd: files }\n      policies: { mcpAuthorization: { rules: [{ deny: "mcp.tool.name == 'b'" }] } }\n`
     const text = config({})
@@ -126,13 +126,13 @@ describe('portcullis lint with providers', () => {
   const lint = async (rules: Rules) =>
     (await runWith(['lint', file('lint.yaml', config(rules))])).out
 
-  it('knows which provider a rule is asked about', async () => {
+  it('knows the provider for which a rule is evaluated', async () => {
     assert.match(await lint({ first: `require: "backend.provider == 'second'"` }), /AZ010/)
     assert.match(await lint({ first: `require: "llm.provider == 'second'"` }), /AZ010/)
     assert.doesNotMatch(await lint({ backend: `deny: "backend.provider == 'second'"` }), /AZ010/)
   })
 
-  it('accepts what is known of calls to models, and rejects what is not', async () => {
+  it('accepts attributes that calls to models have, and rejects others', async () => {
     const { out, code } = await runWith([
       'validate',
       file('llm.yaml', config({ first: `allow: "llm.requestModel == 'm'"` })),
@@ -145,7 +145,7 @@ describe('portcullis lint with providers', () => {
     assert.equal(failed, 1)
   })
 
-  it('finds rules of providers that nothing leads to', async () => {
+  it('finds rules of unreachable providers', async () => {
     const text = config({ first: team('blue') }).replace(
       '[{ backend: models }]',
       '[{ host: "a:80" }]',
@@ -154,8 +154,8 @@ describe('portcullis lint with providers', () => {
   })
 })
 
-describe('portcullis lint with rules about MCP', () => {
-  it('finds the same mistakes in those of a backend and of one server', async () => {
+describe('portcullis lint with MCP rules', () => {
+  it('finds the same errors in those of a backend and of one server', async () => {
     const text = `gateways: { default: { port: 8080 } }
 routes: [{ name: tools, backends: [{ backend: tools }] }]
 backends:
@@ -179,7 +179,7 @@ describe('portcullis diff with providers', () => {
   const diff = async (old: Rules, now: Rules) =>
     (await runWith(['diff', file('old.yaml', config(old)), file('new.yaml', config(now))])).out
 
-  it('tells at which provider something changes', async () => {
+  it('reports the provider of a change', async () => {
     const out = await diff(
       { first: team('blue'), second: team('red') },
       { first: team('blue'), second: team('green') },
@@ -189,7 +189,7 @@ describe('portcullis diff with providers', () => {
     assert.doesNotMatch(out, /provider first/)
   })
 
-  it('proves that nothing does', async () => {
+  it('proves that nothing changes', async () => {
     const same = { first: team('blue') }
     assert.match(await diff(same, same), /nothing changes: proven/)
   })
@@ -219,13 +219,13 @@ describe('portcullis replay with providers', () => {
     return (await runWith(['replay', ...files, '--new', file('new.yaml', config(now))])).out
   }
 
-  it('takes who was passed on for admitted', async () => {
+  it('counts a request that a later provider serves as admitted', async () => {
     const out = await replay(OLD)
     assert.match(out, /2 requests: 0 newly admitted, 0 newly denied, 2 unchanged/)
     assert.doesNotMatch(out, /differently than recorded/)
   })
 
-  it('tells what another rule of a provider would have done', async () => {
+  it('reports what another rule of a provider would have decided', async () => {
     assert.match(
       await replay({ first: team('blue'), second: team('green') }),
       /1 newly admitted, 1 newly denied/,
@@ -236,7 +236,7 @@ describe('portcullis replay with providers', () => {
     )
   })
 
-  it('does not take the provider of a record for that of the others', async () => {
+  it('does not use the recorded provider for the other providers', async () => {
     const rules = {
       first: team('blue'),
       second: `require: "backend.provider == 'second' && !('x-odd' in request.headers)"`,
@@ -250,7 +250,7 @@ describe('portcullis replay with providers', () => {
     )
   })
 
-  it('is content with one provider that takes whatever the record does not show', async () => {
+  it('admits if one provider allows, whatever the record does not show', async () => {
     const hidden = records.map((record) => ({ ...record, attributes: [] }))
     assert.match(
       await replay({ first: team('blue') }, hidden),
@@ -272,7 +272,7 @@ describe('portcullis diff with providers', () => {
     }
   }
 
-  it('compares each with itself where routes change, not with the others', async () => {
+  it('compares each provider with itself if routes change', async () => {
     const rules = { first: team('blue'), second: team('red') }
     const more = "routes: [{ name: other, hostnames: [b.test], backends: [{ host: 'a:1' }] }, "
     const now = config(rules).replace('routes: [', more)
@@ -281,7 +281,7 @@ describe('portcullis diff with providers', () => {
     assert.deepEqual(new Set(differences.map(({ provider }) => provider)), new Set([undefined]))
   })
 
-  it('calls nothing proven where a rule newly reads the model', async () => {
+  it('claims no proof if a rule newly reads the model', async () => {
     const never = `deny: "llm.requestModel == 'a' && llm.requestModel == 'b'"`
     for (const [old, now] of [
       [{}, { second: never }],
@@ -297,7 +297,7 @@ describe('portcullis diff with providers', () => {
 })
 
 describe('a decision about a provider', () => {
-  it('says which, and that the request went on', () => {
+  it('names the provider and that the request continued', () => {
     const record = recordOf({
       backend: 'models',
       provider: 'first',

@@ -62,35 +62,35 @@ async function settle({ isStrict, result, apply, applied }: Given) {
   return { happened: happened.join(), isApplied: outcome.isApplied, rejected, codes }
 }
 
-describe('what becomes of an update', () => {
+describe('the outcome of an update', () => {
   const wrong = success(model, [error('a')])
 
-  it('a strict source: an error rejects all of it', async () => {
+  it('from a strict source: an error rejects all of it', async () => {
     const outcome = await settle({ isStrict: true, result: wrong })
     const said = { isApplied: false, rejected: '', codes: 'a is wrong' }
     assert.deepEqual(outcome, { happened: 'rejected', ...said })
   })
 
-  it('any other source: the part is rejected, the rest is applied', async () => {
+  it('from any other source: the part is rejected, the rest is applied', async () => {
     const outcome = await settle({ isStrict: false, result: wrong })
     const said = { isApplied: true, rejected: 'a', codes: 'a is wrong' }
     assert.deepEqual(outcome, { happened: 'apply part by part,applied', ...said })
   })
 
-  it('what is found when it is applied counts as well', async () => {
+  it('includes errors found while it is applied', async () => {
     const apply = async () => ({ isApplied: true, diagnostics: [error('b')] })
     const outcome = await settle({ isStrict: false, result: wrong, apply })
     assert.equal(outcome.rejected, 'a,b')
     assert.equal(outcome.codes, 'a is wrong,b is wrong')
   })
 
-  it('without a Model there is nothing to apply', async () => {
+  it('without a Model: nothing is applied', async () => {
     const outcome = await settle({ isStrict: false, result: rejection([error('a')]) })
     const said = { isApplied: false, rejected: '', codes: 'a is wrong' }
     assert.deepEqual(outcome, { happened: 'rejected', ...said })
   })
 
-  it('one that cannot be applied at all is told so, whatever was thrown', async () => {
+  it('reports that it cannot be applied, whatever was thrown', async () => {
     const apply = () => Promise.reject(new Error('a fault'))
     const outcome = await settle({ isStrict: false, result: success(model), apply })
     const said = { isApplied: false, rejected: '', codes: '' }
@@ -98,8 +98,8 @@ describe('what becomes of an update', () => {
   })
 })
 
-describe('what is in effect', () => {
-  it('is not called rejected if saying so throws', async () => {
+describe('an applied update', () => {
+  it('is not reported as rejected if reporting it throws', async () => {
     const applied = () => {
       throw new Error('the disk is full')
     }
@@ -141,7 +141,7 @@ describe('a source that throws', () => {
     ])
   })
 
-  it('is let go when the process stops', async () => {
+  it('is released when the process stops', async () => {
     const stopping = new AbortController()
     const source: Source = {
       isStrict: false,

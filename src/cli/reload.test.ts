@@ -56,7 +56,7 @@ const configuration = (route: string): Loaded =>
   )
 
 describe('reloading', () => {
-  it('takes over what is right', async () => {
+  it('applies a valid configuration', async () => {
     const { happened, loads, source } = watched()
     source.refresh()
     await turn()
@@ -65,7 +65,7 @@ describe('reloading', () => {
     assert.deepEqual(happened, ['load', 'follow 0', 'apply a', 'applied'])
   })
 
-  it('applies nothing that is read to its end after the stop', async () => {
+  it('applies nothing that finishes loading after the stop', async () => {
     const { happened, loads, source, stopping, over } = watched()
     source.refresh()
     await turn()
@@ -75,7 +75,7 @@ describe('reloading', () => {
     assert.deepEqual(happened, ['load', 'follow 0', 'close'])
   })
 
-  it('what changes while one is read is read after it, once: the last one stays', async () => {
+  it('reloads once after the current load for all changes meanwhile', async () => {
     const { happened, loads, source } = watched()
     source.refresh()
     await turn()
@@ -94,7 +94,7 @@ describe('reloading', () => {
     assert.equal(loads.length, 2)
   })
 
-  it('a mistake in the file changes nothing', async () => {
+  it('keeps the configuration if the file is invalid', async () => {
     const { happened, loads, source } = watched()
     source.refresh()
     await turn()
@@ -117,7 +117,7 @@ describe('reloading', () => {
     })
   }
 
-  it('no gateway at all is taken over where it is written', async () => {
+  it('applies a configuration with an explicitly empty list of gateways', async () => {
     const { happened, loads, source } = watched()
     source.refresh()
     await turn()
@@ -126,7 +126,7 @@ describe('reloading', () => {
     assert.deepEqual(happened, ['load', 'follow 0', 'apply ', 'applied'])
   })
 
-  it('what cannot be put into effect is rejected', async () => {
+  it('rejects what cannot be applied', async () => {
     const { happened, loads, source, applied } = watched()
     Object.assign(applied, { isApplied: false })
     source.refresh()
@@ -136,7 +136,7 @@ describe('reloading', () => {
     assert.deepEqual(happened.slice(2), ['apply a', 'rejected '])
   })
 
-  it('a load that fails is told with its code, and the next change is read as usual', async () => {
+  it('reports a failed load with its code, and reads the next change as usual', async () => {
     const { happened, loads, source } = watched()
     source.refresh()
     await turn()
@@ -156,7 +156,7 @@ describe('reloading', () => {
     ])
   })
 
-  it('what is thrown while a change is applied costs that change alone', async () => {
+  it('an error while a change is applied affects only that change', async () => {
     const { happened, loads, source, applied } = watched()
     applied.error = new Error('a fault')
     source.refresh()
@@ -172,7 +172,7 @@ describe('reloading', () => {
     assert.deepEqual(reported, ['apply a', 'broke a fault', 'apply b', 'applied'])
   })
 
-  it('ends when it is told to, and watches nothing any more', async () => {
+  it('ends when it is stopped, and no longer watches', async () => {
     const { happened, source, stopping, over } = watched()
     stopping.abort()
     await over

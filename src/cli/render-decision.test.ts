@@ -29,7 +29,7 @@ const SERVICE = {
   kind: 'extAuthz',
 }
 
-describe('a decision for people', () => {
+describe('a rendered decision', () => {
   for (const [what, fields, line] of [
     [
       'a Deny rule',
@@ -137,7 +137,7 @@ describe('a decision for people', () => {
     it(`tells ${what}`, () => assert.match(renderDecision(recordOf(fields), plain), line))
   }
 
-  it('has nothing of clients and users that acts on a terminal', () => {
+  it('escapes control characters from clients and users', () => {
     const text = fc.string({
       unit: fc.constantFrom('a', '\x1b', '[31m', '\r', '\n', '\x07', '\u202e', '\u2028', '\x9b'),
     })

@@ -28,7 +28,7 @@ async function replay(record: DecisionRecord, old: string, now: string): Promise
 const TLS = 'tls: { cert: { inline: c }, key: { inline: k }, root: { inline: r } }'
 const place = { gateway: 'edge', listener: 'l0', port: 8443 }
 
-describe('what portcullis replay says of server names', () => {
+describe('portcullis replay with server names', () => {
   const file = (...hostnames: readonly string[]) => `gateways:
   edge:
     port: 8443
@@ -44,7 +44,7 @@ routes: [{ name: api, gateways: [edge], backends: [{ host: 'a:80' }] }]
       ...(sni === undefined ? {} : { sni }),
     })
 
-  it('calls a request denied whose connection no listener takes any more', async () => {
+  it('counts a request as denied if no listener accepts its connection any longer', async () => {
     for (const sni of ['b.test', undefined]) {
       const out = await replay(request(sni), file(''), file('a.test'))
       assert.match(out, /admitted then, denied now: 1 .*no listener serves this server name/)
@@ -52,7 +52,7 @@ routes: [{ name: api, gateways: [edge], backends: [{ host: 'a:80' }] }]
     assert.match(await replay(request('a.test'), file(''), file('a.test')), / 1 unchanged/)
   })
 
-  it('calls a request denied whose host another listener serves now', async () => {
+  it('counts a request as denied if another listener now serves its host', async () => {
     const out = await replay(request('b.test'), file(''), file('', 'a.test'))
     assert.match(out, /admitted then, denied now: 1 .*421: another listener serves this host/)
   })
@@ -60,25 +60,25 @@ routes: [{ name: api, gateways: [edge], backends: [{ host: 'a:80' }] }]
   const connection = (verdict: 'allowed' | 'denied', sni = 'b.test') =>
     recordOf({ ...place, stage: 'connection', verdict, cause: 'no-rules', sni })
 
-  it('knows that a connection got nowhere whose server name no listener had', async () => {
+  it('treats a connection with an unserved server name as unsuccessful', async () => {
     const out = await replay(connection('allowed'), file('a.test'), file('c.test'))
     assert.match(out, / 0 newly admitted, 0 newly denied, 1 unchanged/)
     assert.doesNotMatch(out, /differently than recorded/)
   })
 
-  it('judges a connection by its source if it was closed before its server name was read', async () => {
+  it('decides a connection by its source if it was closed before its server name was read', async () => {
     const { sni: _, ...unread } = connection('denied')
     const out = await replay(unread, file('a.test'), file('a.test'))
     assert.match(out, /: 1 newly admitted/)
   })
 
-  it('does not know the certificate of a client that was closed before it showed one', async () => {
+  it('does not know the certificate of a client that was closed before sending it', async () => {
     const out = await replay(connection('denied'), file('a.test'), file(''))
     assert.match(out, /not known: 1: it depends on the client certificate/)
   })
 })
 
-describe('what portcullis replay says of TCP and TLS listeners', () => {
+describe('portcullis replay with TCP and TLS listeners', () => {
   const file = (own: string, hasRoute: boolean) => `gateways:
   edge: { port: 8443, ${own} }
 routes: []
@@ -109,7 +109,7 @@ ${hasRoute ? "tcpRoutes: [{ name: t, gateways: [edge], backends: [{ host: 'a:80'
   }
 })
 
-describe('what portcullis replay says of how requests are read', () => {
+describe('portcullis replay with settings for reading requests', () => {
   const file = (http: string) => `gateways: { default: { port: 8080 } }
 ${http === '' ? '' : `frontendPolicies: { http: { ${http} } }`}
 routes:

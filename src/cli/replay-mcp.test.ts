@@ -65,18 +65,18 @@ describe('portcullis replay of messages to MCP servers', () => {
 
   const changes = ({ changed }: Said) => changed.map(({ kind, reason }) => `${kind}: ${reason}`)
 
-  it('the same rules decide the same', async () => {
+  it('decides the same with the same rules', async () => {
     const said = await replay(OLD)
     assert.deepEqual([said.requests, said.unchanged, said.disagreeing], [3, 3, 0])
   })
 
-  it('says which calls would be admitted', async () => {
+  it('reports calls that would be admitted', async () => {
     const said = await replay(OLD.replace("'read'", "'read' || mcp.tool.name == 'write'"))
     assert.deepEqual(changes(said), ['admitted: no Allow rule matches'])
     assert.deepEqual([said.unchanged, said.disagreeing], [2, 0])
   })
 
-  it('and which would be denied', async () => {
+  it('reports calls that would be denied', async () => {
     const said = await replay(OLD.replace("'search'", "'files'"))
     assert.deepEqual(
       said.changed.map(({ kind }) => kind),
@@ -85,7 +85,7 @@ describe('portcullis replay of messages to MCP servers', () => {
     assert.match(said.changed[1]?.reason ?? '', /^Deny `mcp\.tool\.target == 'files'`/)
   })
 
-  it('what a record does not show is not known', async () => {
+  it('reports not known if the record lacks a value', async () => {
     const said = await replay(OLD.replace("'read'", "'read' && mcp.tool.arguments.path == '/srv'"))
     assert.deepEqual(changes(said), [])
     const [unknown] = said.unknown
@@ -94,7 +94,7 @@ describe('portcullis replay of messages to MCP servers', () => {
   })
 
   // The remaining server gets unprefixed names, and may have a tool with the name that was sent.
-  it('whom a message reaches is not known when servers differ', async () => {
+  it('reports not known if the servers differ', async () => {
     const said = await replay(OLD.replace(/ {2}- \{ name: files.*\n/, ''))
     assert.deepEqual([said.unchanged, said.changed.length], [0, 0])
     assert.match(said.unknown[0]?.why ?? '', /`mcp`/)

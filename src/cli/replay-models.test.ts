@@ -73,7 +73,7 @@ describe('portcullis replay of calls to models', () => {
     return JSON.parse(out) as Said
   }
 
-  it('says nothing of a configuration that is the same', async () => {
+  it('reports no changes for the same configuration', async () => {
     const { requests, unchanged, changed, disagreeing } = await replay(OLD)
     assert.deepEqual(
       { unchanged, changed, disagreeing },
@@ -81,7 +81,7 @@ describe('portcullis replay of calls to models', () => {
     )
   })
 
-  it('judges a call by the rules of its own model, whatever others admit', async () => {
+  it('decides a call by the rules of its own model, whatever other models admit', async () => {
     const denied = await replay(config('false'))
     assert.deepEqual(
       denied.changed.map(({ kind }) => kind),
@@ -103,7 +103,7 @@ describe('portcullis replay of calls to models', () => {
     )
   })
 
-  it('does not know what a virtual model would go on to', async () => {
+  it('reports not known for the later targets of a virtual model', async () => {
     const routing =
       'routing: { failover: { targets: [{ model: smart, priority: 0 }, { model: fast, priority: 1 }] } }'
     const text = `${config('false')}  virtualModels: [{ name: auto, ${routing} }]\n`

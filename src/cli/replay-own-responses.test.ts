@@ -27,7 +27,7 @@ routes:
     backends: [{ host: 'a:80' }]
 `
 
-describe('replay of what may have been responses of the gateway itself', () => {
+describe('portcullis replay with possible local responses', () => {
   const record = recordOf({
     ...{ gateway: 'default', listener: 'default', route: 'api', verdict: 'allowed' },
     ...{ method: 'GET', host: 'a.example', path: '/x', status: 503 },
@@ -47,7 +47,7 @@ describe('replay of what may have been responses of the gateway itself', () => {
     })
   }
 
-  it('does not take what nothing serves for what no route takes', async () => {
+  it('distinguishes requests that nothing serves from those without a route', async () => {
     const unserved = `gateways: { default: { port: 8080 } }
 routes:
 - name: api

@@ -73,7 +73,7 @@ describe('portcullis replay', () => {
     redacted = await recorded([])
   })
 
-  it('changes nothing where nothing changed', async () => {
+  it('reports no changes for the same configuration', async () => {
     for (const records of [shown, redacted]) {
       const { out, code } = await replay(records, OLD, '--fail-on-change')
       assert.match(out, /5 requests: 0 newly admitted, 0 newly denied, /)
@@ -82,7 +82,7 @@ describe('portcullis replay', () => {
     }
   })
 
-  it('does not take whoever an invalid policy denied for signed in', async () => {
+  it('does not treat a client as authenticated that an invalid policy denied', async () => {
     const place = { gateway: 'default', listener: 'default', route: 'api' }
     const request = { method: 'GET', host: 'a.example', path: '/', status: 500 }
     const record = recordOf({ ...place, ...request, cause: 'invalid-policy' })
@@ -93,7 +93,7 @@ describe('portcullis replay', () => {
     )
   })
 
-  it('tells first what was denied and would be admitted, by route and reason', async () => {
+  it('lists newly admitted requests first, by route and reason', async () => {
     const now = config("allow: jwt.group in ['eng', 'ops']", "require: request.path == '/other'")
     const { out, code } = await replay(shown, now, '--fail-on-newly-admitted')
     assert.match(
@@ -110,14 +110,14 @@ describe('portcullis replay', () => {
     assert.equal(code, 1)
   })
 
-  it('does not guess what the records do not show', async () => {
+  it('reports not known if the records lack a value', async () => {
     const now = config("allow: jwt.group in ['eng', 'ops']")
     const { out } = await replay(redacted, now)
     assert.match(out, /not known: 4: it depends on jwt\.group, which the record does not contain/)
     assert.match(out, /5 requests: 0 newly admitted, 0 newly denied, 1 unchanged, 4 not known/)
   })
 
-  it('judges what comes to the same whatever the hidden values were', async () => {
+  it('decides what is the same for all hidden values', async () => {
     const now = config("allow: jwt.group == 'eng'", "deny: request.path != '/none'")
     const { out } = await replay(redacted, now)
     assert.match(out, /5 requests: 0 newly admitted, 1 newly denied, 4 unchanged, 0 not known/)
@@ -128,7 +128,7 @@ describe('portcullis replay', () => {
     )
   })
 
-  it('does not know whether another issuer would have taken the token', async () => {
+  it('reports not known if the issuer of the token changes', async () => {
     const now = OLD.replace('https://i.example', 'https://j.example')
     assert.match(
       (await replay(shown, now)).out,
@@ -218,7 +218,7 @@ describe('portcullis replay', () => {
     })
   }
 
-  it('judges a connection by the rules for connections alone', async () => {
+  it('decides a connection by connection rules only', async () => {
     const record = recordOf({
       ...{ gateway: 'default', listener: 'default', stage: 'connection', source: '10.0.0.7:9' },
       attributes: [],
@@ -230,7 +230,7 @@ describe('portcullis replay', () => {
     assert.match(out, /denied then, admitted now: 1 at no route.*\n.*\n {4}a connection\n {4}from/)
   })
 
-  it('judges a connection where no route is attached to the listener', async () => {
+  it('decides a connection even if no route is attached to the listener', async () => {
     const record = recordOf({
       ...{ gateway: 'default', listener: 'default', stage: 'connection', source: '10.0.0.7:9' },
       attributes: [],
@@ -251,13 +251,13 @@ describe('portcullis replay', () => {
     }
   })
 
-  it('passes over what the gateway writes about the file itself', async () => {
+  it('skips entries of the gateway about the file itself', async () => {
     const about = { seq: 0, prev: '0', entry: 'begin', time: 'x', format: 1 }
     const { out } = await replay([about as never], OLD)
     assert.match(out, /skipped: 1 lines[\s\S]*0 requests/)
   })
 
-  it('fails on a change where the old file does not decide as was recorded', async () => {
+  it('fails on a change if the old configuration disagrees with the records', async () => {
     const other = file('other.yaml', config("deny: request.path == '/'"))
     const { out, code } = await replay(shown, OLD, '--old', other, '--fail-on-change')
     assert.match(out, /the old configuration decides \d of them differently than recorded/)
@@ -265,7 +265,7 @@ describe('portcullis replay', () => {
     assert.equal((await replay(shown, OLD, '--old', other)).code, 0)
   })
 
-  it('does not judge what another site sent, of which nothing else is known', async () => {
+  it('does not decide a cross-site request of which nothing else is recorded', async () => {
     const record = recordOf({
       ...{ gateway: 'default', listener: 'default', route: 'api', kind: 'csrf' },
       ...{ method: 'POST', host: 'a.example', path: '/x', status: 403, cause: 'cross-site' },
@@ -274,7 +274,7 @@ describe('portcullis replay', () => {
     assert.match(out, /not known: 1: it depends on `csrf`/)
   })
 
-  it('does not judge by a source that the new file would see otherwise', async () => {
+  it('does not decide by a source that the new configuration derives differently', async () => {
     const hops = (count: number) => `frontendPolicies: { http: { trustedHops: ${count} } }
 gateways:
   default: { port: 8080 }
@@ -310,7 +310,7 @@ routes:
     })
   }
 
-  it('tells no token from no such claim', async () => {
+  it('distinguishes a missing token from a missing claim', async () => {
     const was = optional('require: "!has(jwt.sub)"')
     const now = optional('deny: "!has(jwt.sub)"')
     const rule = { policy: 'route:api', section: 'traffic', level: 'route' } as const
@@ -358,7 +358,7 @@ routes:
     })
   }
 
-  it('writes JSON, and needs its options', async () => {
+  it('writes JSON, and requires its options', async () => {
     const { out } = await replay(shown, OLD, '--json')
     assert.deepEqual(JSON.parse(out).requests, 5)
     assert.equal((await replay(shown, 'gateways: 1\n')).code, 1)

@@ -56,22 +56,22 @@ function run(script: string): string {
   return stdout
 }
 
-test('the space for short-lived objects of a gateway stays small', () => {
+test('the young generation of a gateway stays small', () => {
   const largest = largestYoungSpace('memory.optimizeForTraffic()')
   assert.ok(largest > 0 && largest <= 13, `${largest} MB`)
 })
 
-test('V8 would let it grow', () => {
+test('V8 would let the young generation grow', () => {
   assert.ok(largestYoungSpace('memory.resumeOptimization()') > 20)
 })
 
 const KEEPS_CODE = '--memory-reducer-gc-count=0'
 
-test('a busy gateway keeps its code', () => {
+test('a busy gateway keeps its compiled code', () => {
   assert.ok(flagsOf('await churn()').has(KEEPS_CODE))
 })
 
-test('one that only changes its configuration gives its memory back', () => {
+test('a gateway that only changes its configuration releases memory', () => {
   assert.ok(!flagsOf('await memory.withoutOptimization(churn)').has(KEEPS_CODE))
   assert.ok(!flagsOf('').has(KEEPS_CODE))
 })

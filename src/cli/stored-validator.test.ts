@@ -215,8 +215,8 @@ function shown(value: unknown): string {
   return JSON.stringify(value, null, 1)
 }
 
-describe('edits of stored resources, one after the other', () => {
-  it('come to what reading all of them anew comes to', async () => {
+describe('successive edits of stored resources', () => {
+  it('produce the same result as reading all of them again', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'portcullis-edits-'))
     const file = join(folder, 'gateway.yaml')
     let runs = 0

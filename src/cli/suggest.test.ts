@@ -82,7 +82,7 @@ const get = (path: string, more: Partial<Sent> = {}): Sent => ({
 })
 
 describe('portcullis suggest', () => {
-  it('admits methods and paths that were seen, and says what it would deny', async () => {
+  it('admits the recorded methods and paths, and reports what it would deny', async () => {
     const open = config([{ deny: "request.path == '/never'" }])
     const { records, statuses } = await served(open, [
       get('/orders/1'),
@@ -112,7 +112,7 @@ describe('portcullis suggest', () => {
     assert.match(words, /# would deny this request, which is admitted now:\n {6}# {3}/)
   })
 
-  it('keeps Deny and Require rules, and takes the place of Allow rules that admit more', async () => {
+  it('keeps Deny and Require rules, and replaces Allow rules that admit more', async () => {
     const rules = [
       { allow: "jwt.group in ['eng', 'ops'] || 'x' in jwt.roles" },
       { deny: "request.path.startsWith('/admin')" },
@@ -135,7 +135,7 @@ describe('portcullis suggest', () => {
     assert.deepEqual([api?.admitted, api?.denied], [2, 2])
   })
 
-  it('says so where rules above admit the same all the same', async () => {
+  it('reports that rules above still admit the same', async () => {
     const text = config([], [{ allow: 'true' }])
     const { records } = await served(text, [get('/a')])
     const { found, words } = await suggested(text, records)
@@ -143,7 +143,7 @@ describe('portcullis suggest', () => {
     assert.match(words, /They do not deny any request that is admitted now/)
   })
 
-  it('has no suggestion without an admitted request, or for a route that is gone', async () => {
+  it('suggests nothing without an admitted request, or for a removed route', async () => {
     const denying = config([{ deny: 'true' }])
     const { records } = await served(denying, [get('/a')])
     const { code, found, words } = await suggested(denying, records)
@@ -154,7 +154,7 @@ describe('portcullis suggest', () => {
     assert.match(gone.words, /no suggestion: the configuration does not contain this route/)
   })
 
-  it('quotes whatever clients wrote', async () => {
+  it('quotes client input', async () => {
     const rules = [{ allow: "request.headers['x-team'] != '' && jwt.group != ''" }]
     const sent = get("/it's/$a.b+c", { team: `a'b\\"c`, group: "o'hara\n\u00fc" })
     const { records, statuses } = await served(config(rules), [sent])
@@ -165,7 +165,7 @@ describe('portcullis suggest', () => {
     assert.deepEqual((await served(config(own), [sent])).statuses, [200])
   })
 
-  it('decides all that was recorded as it was decided, whatever the rules and the traffic', async () => {
+  it('reproduces all recorded decisions, whatever the rules and the traffic', async () => {
     const sent: fc.Arbitrary<Sent> = fc.record({
       method: fc.constantFrom('GET', 'DELETE'),
       path: fc.constantFrom('/', '/a', '/a/1', '/a/22', '/a/x.y', '/b/1', '/z%20z'),

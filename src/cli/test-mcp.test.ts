@@ -50,7 +50,7 @@ function suite(name: string, requests: string, more = ''): string {
 const run = (...args: readonly string[]) => runWith(['test', ...args])
 
 describe('portcullis test with tools of MCP servers', () => {
-  it('says who may call what, and who sees it', async () => {
+  it('reports who may call what, and who sees it', async () => {
     const file = suite(
       'tools',
       `
@@ -79,7 +79,7 @@ describe('portcullis test with tools of MCP servers', () => {
     assert.match(out, /tools: 17 of 17 passed\n {2}7 of 7 rules decided something\n/)
   })
 
-  it('says what became of it instead', async () => {
+  it('reports the actual outcome instead', async () => {
     const file = suite(
       'wrong',
       `
@@ -101,7 +101,7 @@ describe('portcullis test with tools of MCP servers', () => {
     }
   })
 
-  it('messages that are written out reach the stand-ins too', async () => {
+  it('messages in raw form reach the stand-ins too', async () => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
     const headers =
       '{ content-type: application/json, accept: "application/json, text/event-stream" }'
@@ -113,7 +113,7 @@ describe('portcullis test with tools of MCP servers', () => {
     assert.equal(code, 0, out)
   })
 
-  it('rejects an expectation about nothing', async () => {
+  it('rejects an expectation without a tool', async () => {
     const file = suite('nothing', '- { as: root, expect: hidden }\n')
     const { code, out, err } = await run(file)
     assert.equal(code, 1)

@@ -39,7 +39,7 @@ function suite(name: string, requests: string): string {
 }
 
 describe('portcullis test', () => {
-  it('sends the body of a GET as a part of it', async () => {
+  it('sends the body of a GET as part of the request', async () => {
     const file = suite(
       'body',
       '- { body: text, expect: { status: 201, upstream: { method: GET, body: text } } }\n',
@@ -179,7 +179,7 @@ describe('portcullis test', () => {
     )
   })
 
-  it('fails where the results cannot be written', async () => {
+  it('fails if the results cannot be written', async () => {
     const file = suite('unwritten', '- { expect: 201 }\n')
     const { code, err } = await run(file, '--junit', join(FOLDER, 'none', 'junit.xml'))
     assert.match(err, /cannot write the results: the directory does not exist/)
@@ -197,13 +197,13 @@ describe('portcullis test', () => {
     assert.equal(code, 1)
   })
 
-  it('needs a file', async () => assert.equal((await run()).code, 2))
-  it('says that a file is not there', async () => {
+  it('requires a file', async () => assert.equal((await run()).code, 2))
+  it('reports a missing file', async () => {
     assert.match((await run('no-such.yaml')).out, /PC0601/)
   })
 })
 
-describe('files of cases', () => {
+describe('test case files', () => {
   for (const { code, example } of TESTING_CODES.codes) {
     if (code !== 'PC0601' && code !== 'PC0602') continue
     it(`${code}: what is wrong says so, and what is right nothing`, () => {
@@ -239,7 +239,7 @@ describe('files of cases', () => {
     })
   }
 
-  it('have no variables: a dollar is one', () => {
+  it('have no variables: a dollar sign is literal', () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the syntax in a file
     const text = "name: a\nconfig: b\nrequests:\n- { path: '/${A}', expect: 200 }\n"
     // biome-ignore lint/suspicious/noTemplateCurlyInString: this is the syntax in a file
@@ -248,7 +248,7 @@ describe('files of cases', () => {
 })
 
 describe('certificates of a test run', () => {
-  it('are what they say', () => {
+  it('have the names and dates requested', () => {
     const authority = makeAuthority('authority')
     const own = new X509Certificate(authority.cert)
     for (const names of [[], ['DNS:a.test', 'URI:spiffe://a/b']]) {

@@ -121,8 +121,8 @@ const INTERNAL =
 
 const isNothing = (file: string) => /\/(?:empty|comments|blank)\.yaml$/.test(file)
 
-describe('what no command can use', () => {
-  it('is tried with all commands', () => {
+describe('input that no command can use', () => {
+  it('covers all commands', () => {
     assert.deepEqual(
       COMMANDS.map(({ name }) => name).toSorted(),
       // Serving is tested in separate processes: test/cli/run.test.ts.
@@ -209,7 +209,7 @@ describe('every command', () => {
     })
   }
 
-  it('that prints for programs takes --json and --format json', async () => {
+  it('that prints for programs accepts --json and --format json', async () => {
     for (const { name, help } of COMMANDS) {
       if (!/--format\b/.test(help)) continue
       assert.match(help, /--json/, name)

@@ -36,7 +36,7 @@ describe('workers: auto', () => {
     })
   }
 
-  it('an idle pod stays below 80 % of any request that one process fits into', () => {
+  it('keeps an idle pod below 80% of any request that fits one process', () => {
     for (let memory = 64 * MI; memory < 4 * GI; memory += 7 * MI) {
       const environment = { PORTCULLIS_MEMORY_REQUEST: String(memory) }
       const count = workerCount('auto', { cores: 128, limit: 0, environment })
@@ -44,7 +44,7 @@ describe('workers: auto', () => {
     }
   })
 
-  it('a number is a number', () => {
+  it('accepts a number', () => {
     const environment = { PORTCULLIS_MEMORY_REQUEST: String(MI) }
     assert.equal(workerCount(7, { cores: 1, limit: MI, environment }), 7)
   })

@@ -4,7 +4,7 @@ import { runWith } from './fixtures/run.ts'
 import { COMMANDS } from './index.ts'
 import { fitTo } from './wrap.ts'
 
-describe('texts of commands on narrow terminals', () => {
+describe('command output on narrow terminals', () => {
   for (const [what, text, width, fitted] of [
     ['what fits stays', '  a  b   c', 40, '  a  b   c'],
     ['no terminal', 'word '.repeat(50), undefined, 'word '.repeat(50)],

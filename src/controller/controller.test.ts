@@ -192,7 +192,7 @@ describe('Controller', () => {
     }
   })
 
-  it('one object that nobody can read does not hold up a thousand others', async () => {
+  it('an unreadable object does not delay a thousand others', async () => {
     const cluster = new FakeCluster()
     const count = 1000
     for (const item of [CLASS, GATEWAY]) cluster.put(item)
@@ -215,7 +215,7 @@ describe('Controller', () => {
     }
   })
 
-  it('500 Gateways that come and go leave nothing, and each is written a few times', async () => {
+  it('500 Gateways that come and go leave nothing behind, and each is written a few times', async () => {
     const cluster = new FakeCluster()
     cluster.put(CLASS)
     const { controller, routes, models } = controllerOf(cluster)

@@ -4,8 +4,8 @@ import { Debounce } from './debounce.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-describe('debouncing', () => {
-  it('many signals at once are one run', async () => {
+describe('Debounce', () => {
+  it('merges simultaneous signals into one run', async () => {
     let runs = 0
     const debounce = new Debounce(async () => void runs++, { quiet: 5, max: 1_000 })
     for (let index = 0; index < 100; index++) debounce.signal()
@@ -13,7 +13,7 @@ describe('debouncing', () => {
     assert.equal(runs, 1)
   })
 
-  it('signals that never end do not hold it up', async () => {
+  it('is not delayed forever by continuous signals', async () => {
     let runs = 0
     const debounce = new Debounce(async () => void runs++, { quiet: 60_000, max: 20 })
     while (runs < 3) {
@@ -23,7 +23,7 @@ describe('debouncing', () => {
     debounce.stop()
   })
 
-  it('never runs twice at once, and again for what came meanwhile', async () => {
+  it('never runs concurrently, and runs again for signals during a run', async () => {
     let running = 0
     let runs = 0
     const debounce = new Debounce(
@@ -40,7 +40,7 @@ describe('debouncing', () => {
     assert.equal(runs, 2)
   })
 
-  it('an eager one runs at once for a first signal, and those that follow wait for two runs', async () => {
+  it('when eager, runs at once for a first signal, and delays those that follow by two run times', async () => {
     const seen: number[] = []
     let signals = 0
     const run = async () => {
@@ -62,7 +62,7 @@ describe('debouncing', () => {
     debounce.stop()
   })
 
-  it('an eager one that is quick does not wait for signals to end', async () => {
+  it('when eager and quick, does not wait for signals to end', async () => {
     let runs = 0
     const debounce = new Debounce(async () => void runs++, {
       quiet: 60_000,
@@ -76,7 +76,7 @@ describe('debouncing', () => {
     debounce.stop()
   })
 
-  it('an eager one is eager again after a pause, and is not starved by signals that never end', async () => {
+  it('when eager, is eager again after a pause, and is not starved by continuous signals', async () => {
     let runs = 0
     const debounce = new Debounce(async () => void runs++, { quiet: 1, max: 5, isEager: true })
     for (let count = 1; count <= 3; count++) {
@@ -94,7 +94,7 @@ describe('debouncing', () => {
     debounce.stop()
   })
 
-  it('stopped before its turn, it does not run', async () => {
+  it('does not run if stopped before its turn', async () => {
     let runs = 0
     const debounce = new Debounce(async () => void runs++, { quiet: 1, max: 5, isEager: true })
     debounce.signal()

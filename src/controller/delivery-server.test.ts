@@ -49,7 +49,7 @@ const DAY = 24 * 60 * 60 * 1000
 const YEAR = 365 * DAY
 
 describe('the Secret of the controller', () => {
-  it('is written once, by whichever replica is first', async () => {
+  it('is written once, by the first replica', async () => {
     const api = new FakeApi()
     let first: Promise<unknown> | undefined
     const now = Date.now()
@@ -66,7 +66,7 @@ describe('the Secret of the controller', () => {
     assert.equal(second.trust, trust)
   })
 
-  it('is changed when the authority is replaced', async () => {
+  it('changes when the authority is replaced', async () => {
     const api = new FakeApi()
     const now = Date.now()
     await loadAuthority(api, 'system', HOSTS, now)
@@ -81,7 +81,7 @@ describe('the Secret of the controller', () => {
     ])
   })
 
-  it('that cannot be used stops the start, with its name', async () => {
+  it('if unusable, stops the start with its name', async () => {
     const api = new FakeApi()
     api.secret = { metadata: { resourceVersion: '1' }, data: { 'ca.key': '' } }
     await assert.rejects(loadAuthority(api, 'system', HOSTS, Date.now()), /portcullis-xds-cert/)
@@ -90,7 +90,7 @@ describe('the Secret of the controller', () => {
 })
 
 describe('delivery from a controller', () => {
-  it('serves the proxy of a Gateway with its token, over TLS that it trusts', async () => {
+  it('serves the proxy of a Gateway with its token, over TLS that the proxy trusts', async () => {
     const api = new FakeApi()
     const delivery = await startDelivery({
       client: api,

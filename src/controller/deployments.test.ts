@@ -25,7 +25,7 @@ function found(asked: readonly object[], ingress: readonly object[]) {
 }
 
 describe('addresses of a Gateway', () => {
-  it('those that it asks for and was not given are missing', () => {
+  it('requested addresses that were not assigned are missing', () => {
     const given = [{ ip: '192.0.2.1' }]
     const ip = (value: string) => ({ type: 'IPAddress', value })
     assert.deepEqual(found([], given), [['192.0.2.1'], []])
@@ -38,11 +38,11 @@ describe('addresses of a Gateway', () => {
     assert.deepEqual(found([ip('192.0.2.2')], []), [[], ['192.0.2.2']])
   })
 
-  it('one without a value is the choice of the load balancer', () => {
+  it('the load balancer chooses one without a value', () => {
     assert.deepEqual(found([{ type: 'IPAddress' }], [{ ip: '192.0.2.1' }]), [['192.0.2.1'], []])
   })
 
-  it('names are asked for and given in the same way', () => {
+  it('hostnames are requested and assigned in the same way', () => {
     const asked = [{ type: 'Hostname', value: 'a.test' }]
     assert.deepEqual(found(asked, [{ hostname: 'a.test' }]), [['a.test'], []])
     assert.deepEqual(found(asked, [{ ip: '192.0.2.1' }]), [['192.0.2.1'], ['a.test']])

@@ -208,7 +208,7 @@ async function started(routes: number): Promise<CountedPlane> {
   return plane
 }
 
-describe('one edit, from the object to the proxy and its status', () => {
+describe('the cost of one edit, from the object to the proxy and its status', () => {
   /** The edited object, its targets, and a few more. */
   const MAX_LOOKED = 20
 

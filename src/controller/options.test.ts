@@ -7,7 +7,7 @@ import { OptionError, readOptions } from './options.ts'
 const TEMPLATE = join(import.meta.dirname, '../../charts/portcullis/templates/_environment.tpl')
 
 describe('the options of the controller', () => {
-  it('every variable that the chart sets is read', () => {
+  it('reads every variable that the chart sets', () => {
     const names = new Set(readFileSync(TEMPLATE, 'utf8').match(/(?:PORTCULLIS|POD)_[A-Z_]+/g))
     const read = new Set<string>()
     readOptions(

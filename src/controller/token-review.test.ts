@@ -4,7 +4,7 @@ import { tokenReviews } from './token-review.ts'
 
 const ACCOUNT = 'system:serviceaccount:shop:web'
 
-describe('whose proxy a token belongs to', () => {
+describe('the Gateway of a token', () => {
   const gatewayOf = (namespace: string, account: string) =>
     namespace === 'shop' && account === 'web' ? 'shop/web' : undefined
   const review = (status: number, body: unknown) => {
@@ -61,7 +61,7 @@ describe('whose proxy a token belongs to', () => {
     })
   }
 
-  it('is asked for this audience', async () => {
+  it('sends this audience in the review', async () => {
     const { sent, outcome } = review(201, reviewed({}))
     await outcome
     assert.deepEqual(sent[2], {

@@ -11,7 +11,7 @@ const sources = globSync('src/**/*.ts')
   .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
 
 describe('the catalogue', () => {
-  it('describes every code that is used', () => {
+  it('describes every code in use', () => {
     const unknown = sources.flatMap(({ path, text }) =>
       [...text.matchAll(/\b(?:PC\d{4}|AZ\d{3})\b/g)]
         .filter(([code]) => describeCode(code) === undefined)
@@ -20,13 +20,13 @@ describe('the catalogue', () => {
     assert.deepEqual(unknown, [], 'codes used in src without an entry in src/diagnostics/codes')
   })
 
-  it('has no code that nothing uses', () => {
+  it('has no unused code', () => {
     const isUsed = (code: string) => sources.some(({ text }) => text.includes(`'${code}'`))
     const unused = records.map(({ code }) => code).filter((code) => !isUsed(code))
     assert.deepEqual(unused, [], 'codes in src/diagnostics/codes that no file of src uses')
   })
 
-  it('is in the order of the codes, each once, under the prefix of its group', () => {
+  it('is sorted by code, each once, under the prefix of its group', () => {
     const codes = records.map(({ code }) => code)
     assert.deepEqual(codes, [...new Set(codes)].sort())
     for (const { prefix, codes: own } of CATALOGUE) {

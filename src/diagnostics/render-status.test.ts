@@ -49,7 +49,7 @@ describe('the Kubernetes status form', () => {
     it(name, () => assert.equal(renderStatus(diagnostics, { object: POLICY }), expected))
   }
 
-  it('says how many did not fit', () => {
+  it('counts what did not fit', () => {
     const many = Array.from({ length: 500 }, (_, i) => rule(`mistake ${i}`))
     const line = renderStatus(many, { object: POLICY })
     assert.match(line, /^spec\.rules\[0\]: mistake 0 \(PC0107\); .*; and \d+ more$/)
@@ -58,13 +58,13 @@ describe('the Kubernetes status form', () => {
     assert.ok(line.length > MAX_CONDITION - 60)
   })
 
-  it('cuts a message that alone is too long, between characters', () => {
+  it('truncates a single message that is too long, between characters', () => {
     const line = renderStatus([rule('😀'.repeat(9_000)), rule('b')], { limit: MAX_STATUS })
     assert.match(line, /😀…; and 1 more$/u)
     assert.ok(line.isWellFormed())
   })
 
-  it('is one line within the limit for any diagnostics', () => {
+  it('is a single line within the limit for any diagnostics', () => {
     const diagnostic = fc
       .record({ message: fc.string({ unit: 'grapheme' }), hint: anyText() })
       .map(({ message, hint }) => rule(message, { hint }))

@@ -38,7 +38,7 @@ describe('the terminal form', () => {
     )
   })
 
-  it('names the object and its field, and does without excerpt and hint', () => {
+  it('names the object and its field, and works without excerpt and hint', () => {
     assert.equal(
       renderTerminal([
         {
@@ -110,7 +110,7 @@ describe('the terminal form', () => {
     })
   }
 
-  it('shows the part of a long line that counts', () => {
+  it('shows the relevant part of a long line', () => {
     const text = `${'a || '.repeat(200)}oops${' || b'.repeat(200)}`
     const [line = '', marks = ''] = drawn(spanning(text, 'oops'), 40)
     assert.ok(line.startsWith('…') && line.endsWith('…'), line)
@@ -124,7 +124,7 @@ describe('the terminal form', () => {
     assert.equal(marks, `  ${'^'.repeat(32)}`)
   })
 
-  it('leaves out the middle of a long block', () => {
+  it('omits the middle of a long block', () => {
     const text = Array.from({ length: 50 }, (_, i) => `line${i}`).join('\n')
     const lines = drawn({ ...ipAgainstText, excerpt: { text, start: 0, end: text.length } })
     assert.deepEqual(
@@ -133,14 +133,14 @@ describe('the terminal form', () => {
     )
   })
 
-  it('draws a megabyte of one line at once', () => {
+  it('draws a single line of one megabyte quickly', () => {
     const text = 'x'.repeat(1_000_000)
     const before = process.cpuUsage().user
     drawn({ ...ipAgainstText, excerpt: { text, start: 500_000, end: 1_000_000 } })
     assert.ok(process.cpuUsage().user - before < 500_000)
   })
 
-  it('lets no control character of the user through', () => {
+  it('escapes control characters from the user', () => {
     const evil = 'a\x1b[2Jb\x9b1mc\u202ed\x7f\0\u2028'
     const text = renderTerminal([
       {
@@ -157,7 +157,7 @@ describe('the terminal form', () => {
     assert.match(text, /␛\[2J/)
   })
 
-  it('is the plain form plus colours', () => {
+  it('is the plain form plus colors', () => {
     const coloured = renderTerminal([ipAgainstText], { colour: true })
     assert.ok(coloured.startsWith('\x1b[1;31merror[PC0107]\x1b[0m'))
     assert.equal(coloured.replaceAll(/\p{Cc}\[[\d;]+m/gu, ''), renderTerminal([ipAgainstText]))
@@ -196,7 +196,7 @@ describe('the JSON form', () => {
   })
 })
 
-describe('the count', () => {
+describe('the summary count', () => {
   const warning: Diagnostic = { ...ipAgainstText, severity: 'warning' }
   const info: Diagnostic = { ...ipAgainstText, severity: 'info' }
   for (const [diagnostics, expected] of [

@@ -12,35 +12,35 @@ function at(line: number, severity: Severity = 'error', message = `line ${line}`
 const messages = (diagnostics: readonly Diagnostic[]) => diagnostics.map((d) => d.message)
 
 describe('a result', () => {
-  it('goes on where there is a value, with what both stages said', () => {
+  it('continues if there is a value, with the diagnostics of both stages', () => {
     const result = andThen(success(2, [at(1, 'warning')]), (n) => success(n + 1, [at(2, 'error')]))
     assert.deepEqual(result, { value: 3, diagnostics: [at(1, 'warning'), at(2, 'error')] })
   })
 
-  it('stops where there is none', () => {
+  it('stops if there is none', () => {
     const stop = () => assert.fail('must not be called')
     assert.deepEqual(andThen(rejection([at(1)]), stop), rejection([at(1)]))
   })
 
-  it('keeps what the first stage said when the second rejects', () => {
+  it('keeps the diagnostics of the first stage when the second rejects', () => {
     const result = andThen(success(1, [at(1, 'info')]), () => rejection([at(2)]))
     assert.deepEqual(result, rejection([at(1, 'info'), at(2)]))
   })
 
-  it('of several is a list, null and false being values', () => {
+  it('of several is a list, with null and false as values', () => {
     assert.deepEqual(all([success(null), success(false, [at(1, 'info')])]), {
       value: [null, false],
       diagnostics: [at(1, 'info')],
     })
   })
 
-  it('of several tells all errors, not only the first', () => {
+  it('of several reports all errors, not only the first', () => {
     const result = all([rejection([at(1)]), success(1), rejection([at(2)])])
     assert.equal(result.value, undefined)
     assert.deepEqual(messages(result.diagnostics), ['line 1', 'line 2'])
   })
 
-  it('without a value must say why', () => {
+  it('without a value requires a reason', () => {
     assert.throws(() => rejection([at(1, 'warning')]), /must say why/)
   })
 
@@ -56,13 +56,13 @@ describe('a result', () => {
 })
 
 describe('a collector', () => {
-  it('orders by place and drops what was said before', () => {
+  it('sorts by place and drops duplicates', () => {
     const { report, diagnostics } = collector()
     for (const line of [3, 1, 2, 1]) report(at(line))
     assert.deepEqual(messages(diagnostics()), ['line 1', 'line 2', 'line 3'])
   })
 
-  it('keeps the order of objects, behind files', () => {
+  it('keeps the order of objects, after files', () => {
     const { report, diagnostics } = collector()
     const inObject = (field: string): Diagnostic => ({
       ...at(0, 'error', field),
@@ -72,7 +72,7 @@ describe('a collector', () => {
     assert.deepEqual(messages(diagnostics()), ['line 1', 'z', 'a'])
   })
 
-  it('keeps no more than its limit, errors before warnings, and says what is left out', () => {
+  it('keeps no more than its limit, errors before warnings, and reports what is omitted', () => {
     const collected = collector(3)
     for (const line of [1, 2, 3]) collected.report(at(line, 'warning'))
     for (const line of [4, 5, 6, 7]) collected.report(at(line))
@@ -86,7 +86,7 @@ describe('a collector', () => {
     assert.equal(collected.hasErrors(), true)
   })
 
-  it('gives a value with what was said, or says why there is none', () => {
+  it('returns a value with its diagnostics, or the reason why there is none', () => {
     const { report, result, hasErrors } = collector()
     assert.equal(hasErrors(), false)
     assert.throws(() => result(undefined), /must say why/)

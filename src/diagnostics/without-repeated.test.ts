@@ -14,7 +14,7 @@ const at = (line: number, column: number, text?: string, more: object = {}): Dia
 const stored = (field: string) =>
   at(0, 0, 'true', { origin: { kind: 'object', object: 'database routes/a', field } })
 
-describe('what was said already', () => {
+describe('repeated diagnostics', () => {
   for (const [what, said, further, left] of [
     ['the same expression, at its rule', [at(9, 17, 'true')], [at(9, 9, 'true')], 0],
     ['the same in a block', [at(10, 11, 'true')], [at(9, 9, 'true')], 0],

@@ -39,7 +39,7 @@ describe('a value in a record', () => {
     })
   }
 
-  it('is read back as it was, unless it is said to be inexact', () => {
+  it('is read back unchanged unless marked as inexact', () => {
     const number = fc.oneof(fc.double(), fc.integer(), fc.constantFrom(1e17, 1e21, 1e300, 0.5))
     const property = fc.property(fc.oneof(fc.jsonValue(), number), (json) => {
       const { value, isCut, inexact } = showValue(json as Value)
@@ -48,7 +48,7 @@ describe('a value in a record', () => {
     fc.assert(property, fuzz(0.5))
   })
 
-  it('is never long, and always well-formed', () => {
+  it('has a bounded length and is well-formed', () => {
     const property = fc.property(fc.jsonValue(), anyText({ maxLength: 600 }), (json, text) => {
       const shown = JSON.stringify(showValue([json, text] as Value).value)
       assert.ok(shown.isWellFormed())

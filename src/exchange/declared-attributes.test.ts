@@ -11,7 +11,7 @@ const exchange = exchangeOf({})
 const finished = new ResponseAttributes(exchange, 1)
 const draft = new DraftAttributes(new ResponseDraft(200, undefined, NO_EDIT))
 
-describe('what a stage declares can be read of a request', () => {
+describe('every attribute that a stage declares can be read', () => {
   for (const stage of Object.keys(STAGES) as Stage[]) {
     for (const [name, { type }] of STAGES[stage].variables) {
       it(`${stage}: ${name}`, () => {

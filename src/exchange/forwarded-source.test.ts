@@ -14,7 +14,7 @@ function seen(list: string | undefined, hops: number): string {
   return source === own ? 'PEER' : `${source.address.text} ${source.port}`
 }
 
-describe('the client that X-Forwarded-For names', () => {
+describe('the client in X-Forwarded-For', () => {
   for (const [list, hops, expected] of [
     [undefined, 1, 'PEER'],
     ['10.0.0.7', 1, '10.0.0.7 0'],
@@ -59,7 +59,7 @@ describe('the client that X-Forwarded-For names', () => {
     })
   }
 
-  it('leaves the connection as it is, and keeps the socket and the certificate', () => {
+  it('leaves the connection unchanged, and keeps the socket and the certificate', () => {
     const own = peer()
     moveSource(own, '198.51.100.1', 1)
     const certificate = { subject: 'CN=proxy', identity: 'spiffe://a/b' } as never
@@ -70,7 +70,7 @@ describe('the client that X-Forwarded-For names', () => {
     assert.equal(source.certificate, certificate)
   })
 
-  it('is whatever stands so many entries from the right, whoever wrote what is before', () => {
+  it('is the entry at the given position from the right, whatever precedes it', () => {
     const address = fc.oneof(fc.ipV4(), fc.ipV6())
     const trusted = fc.array(address, { minLength: 1, maxLength: 5 })
     const noise = fc.array(fc.oneof(address, fc.string({ unit: 'binary-ascii' })))
@@ -82,7 +82,7 @@ describe('the client that X-Forwarded-For names', () => {
     )
   })
 
-  it('takes any text without an exception, and what it takes for an address is one', () => {
+  it('accepts any string without throwing, and yields only valid addresses', () => {
     const piece = fc.constantFrom('1', '10.0.0.7', '::', ':', '[', ']', ',', ' ', '%', 'f', '.')
     fc.assert(
       fc.property(

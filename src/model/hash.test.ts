@@ -24,8 +24,8 @@ function plain(units: readonly number[]): string {
     .join('')
 }
 
-describe('versions of what a Model has', () => {
-  it('are those of the UTF-16 units of the text', () => {
+describe('versions of Model parts', () => {
+  it('hash the UTF-16 units of the string', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const units = Array.from(text.split(''), (unit) => unit.charCodeAt(0))
@@ -35,7 +35,7 @@ describe('versions of what a Model has', () => {
     )
   })
 
-  it('are those of all numbers of the hashes that are combined', () => {
+  it('hash all numbers of the combined hashes', () => {
     fc.assert(
       fc.property(fc.array(fc.string()), (texts) => {
         const hashes = texts.map(hashLanes)
@@ -44,7 +44,7 @@ describe('versions of what a Model has', () => {
     )
   })
 
-  it('stay the same from release to release', () => {
+  it('are stable across releases', () => {
     assert.equal(hashText('{"a":1}'), 'cda568d9788326f9186575b5534dbd3d')
   })
 })

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { rankFor, rankOf } from './hostnames.ts'
 
 describe('the rank of a hostname', () => {
-  it('is higher the more exactly it names the host', () => {
+  it('increases with the specificity of the hostname', () => {
     const names = [undefined, '*.com', '*.example.com', '*.a.example.com', 'b.a.example.com']
     const ranks = names.map((name) => rankFor(name, 'b.a.example.com'))
     assert.deepEqual(
@@ -14,11 +14,11 @@ describe('the rank of a hostname', () => {
     assert.deepEqual(ranks, names.map(rankOf))
   })
 
-  it('of any host is the lowest, however it is written', () => {
+  it('is lowest for any host, in every spelling', () => {
     for (const any of [undefined, '', '*']) assert.equal(rankFor(any, 'a.example.com'), 0)
   })
 
-  it('is none for hosts that it does not cover', () => {
+  it('is negative for hosts that it does not cover', () => {
     for (const host of ['example.com', 'a.example.org', '.example.com', '']) {
       assert.equal(rankFor('*.example.com', host), -1, host)
     }

@@ -8,7 +8,7 @@ const change = fc.tuple(key, fc.option(fc.integer(), { nil: undefined }))
 const batches = fc.array(fc.array(change, { maxLength: 12 }), { maxLength: 20 })
 
 describe('a layered map', () => {
-  it('is what a plain map would be, and its predecessors stay as they were', () => {
+  it('behaves as a plain map, and leaves earlier maps unchanged', () => {
     fc.assert(
       fc.property(batches, (all) => {
         const plain = new Map<string, number>()

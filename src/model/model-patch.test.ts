@@ -16,7 +16,7 @@ const modelOf = (routes: readonly never[], more: Partial<Model> = {}): Model => 
 const sent = <T>(value: T): T => deserialize(serialize(value)) as T
 
 describe('patchBetween', () => {
-  it('makes of the one Model the other, in a process that has a copy of the first', () => {
+  it('turns one Model into the other, in a process with a copy of the first', () => {
     const pool = Array.from({ length: 8 }, (_, n) => thing(`r${n}`))
     const list = fc.array(fc.constantFrom(...pool), { maxLength: 12 })
     const whole = fc.constantFrom(undefined, thing('a'), thing('b'))
@@ -37,7 +37,7 @@ describe('patchBetween', () => {
     )
   })
 
-  it('tells what was moved in its file since, and only then', () => {
+  it('includes parts that moved within their file since, and no others', () => {
     const origin = (line: number) => ({ kind: 'file', file: 'x', line, column: 1 }) as const
     const route = (name: string, line: number) => {
       const own = origin(line)
@@ -66,7 +66,7 @@ describe('patchBetween', () => {
     assert.ok(!JSON.stringify(patchBetween(before, next)).includes('lines'))
   })
 
-  it('has one thing for one edit, however many others there are', () => {
+  it('has one entry for one edit, however many other parts there are', () => {
     for (const count of [10, 10_000]) {
       const before = modelOf(Array.from({ length: count }, (_, n) => thing(`r${n}`)))
       const edited = before.routes.with(7, thing('edited'))
@@ -78,7 +78,7 @@ describe('patchBetween', () => {
     }
   })
 
-  it('keeps what did not change the same', () => {
+  it('keeps the identity of what did not change', () => {
     const before = modelOf([thing('a'), thing('b'), thing('c')])
     const copy = sent(before)
     const next = { ...before, routes: [thing('new'), ...before.routes.slice(1)] }

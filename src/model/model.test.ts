@@ -23,7 +23,7 @@ describe('canonical JSON', () => {
     it(name, () => assert.equal(canonicalJson(value), text))
   }
 
-  it('writes any text as JSON.stringify does', () => {
+  it('escapes strings as JSON.stringify does', () => {
     fc.assert(
       fc.property(anyText(), (text) => {
         assert.equal(canonicalJson(text), JSON.stringify(text))
@@ -35,7 +35,7 @@ describe('canonical JSON', () => {
     }
   })
 
-  it('is JSON of an equal value, whatever it is', () => {
+  it('parses to an equal value', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         assert.deepEqual(JSON.parse(canonicalJson(value)), JSON.parse(JSON.stringify(value)))
@@ -47,12 +47,12 @@ describe('canonical JSON', () => {
 const NO_MODEL: Model = { gateways: [], routes: [], tcpRoutes: [], backends: [], frontend: [] }
 
 describe('the hash', () => {
-  it('is the same for equal values, in whatever order they were built', () => {
+  it('is equal for equal values, in whatever order they were built', () => {
     assert.equal(hashOf({ a: 1, b: [2] }), hashOf({ b: [2], a: 1 }))
     assert.match(hashOf({}), /^[0-9a-f]{32}$/)
   })
 
-  it('of a Model is that of all its parts, in whatever order they were built', () => {
+  it('of a Model covers all its parts, in whatever order they were built', () => {
     const versionOf = (model: object) => {
       const steps = versionOfModel(model as Model)
       for (let count = 1; ; count++) {
@@ -77,7 +77,7 @@ describe('the hash', () => {
     assert.equal(new Set(versions).size, 5)
   })
 
-  it('of a part says what it does, not where it is written', () => {
+  it('of a part depends on its behavior, not on its place', () => {
     const part = (line: number, name = 'a') => ({
       name,
       origin: { kind: 'file', file: 'x', line, column: 1 },
@@ -87,7 +87,7 @@ describe('the hash', () => {
     assert.notEqual(versionOf(part(1)), versionOf(part(1, 'b')))
   })
 
-  it('of a part says all that it does, whatever names people choose', () => {
+  it('of a part covers all of its behavior, whatever names users choose', () => {
     for (const key of ['origin', 'diagnostics']) {
       const versions = ['eu', 'us', ['eu'], [{ severity: 'error' }], { kind: 'file' }].map((own) =>
         versionOf({ name: 'a', metadata: { [key]: own } }),
@@ -96,7 +96,7 @@ describe('the hash', () => {
     }
   })
 
-  it('of what people wrote in the form of an origin is another one with another line', () => {
+  it('of user data that resembles an origin differs if its line differs', () => {
     const modelOf = (line: number) => {
       const metadata = { at: { kind: 'file', file: 'x', line, column: 1 } }
       const origin = { kind: 'file', file: 'y', line, column: 1 }
@@ -114,7 +114,7 @@ describe('the hash', () => {
     assert.equal(hashText(''), '11fd02ebcb72770f0c66c0248c03471f')
   })
 
-  it('differs for texts that differ little', () => {
+  it('differs for similar strings', () => {
     const texts = ['', ' ', 'a', 'b', 'ab', 'ba', 'aa', 'aaa', '\0', '\0\0', 'ä', 'Ω', '1', '01']
     const many = Array.from({ length: 20_000 }, (_, index) => `route-${index}`)
     const all = [...texts, ...many, 'x'.repeat(1000), `${'x'.repeat(999)}y`]
@@ -128,13 +128,13 @@ describe('the hash', () => {
 })
 
 describe('freezing', () => {
-  it('reaches all the way down and returns the same value', () => {
+  it('is deep and returns the same value', () => {
     const value = { list: [{ deep: true }] }
     assert.equal(freeze(value), value)
     assert.ok(Object.isFrozen(value.list[0]))
   })
 
-  it('of a Model goes thing by thing, and leaves nothing out', () => {
+  it('of a Model proceeds part by part and is complete', () => {
     const routes = [{ rules: [{ matches: [] }] }, { rules: [] }]
     const model = { routes, backends: [{ name: 'a' }] } as unknown as Model
     let steps = 0
@@ -147,7 +147,7 @@ describe('freezing', () => {
 })
 
 describe('redaction', () => {
-  it('takes the text of secrets and leaves where they came from', () => {
+  it('replaces the text of secrets and keeps their source', () => {
     const shown = redact({
       key: { file: '/key.pem', secret: 'abc' },
       list: [{ secret: 'x' }],
@@ -162,7 +162,7 @@ describe('redaction', () => {
     })
   })
 
-  it('takes what headers of credentials are set to and matched with, whatever they are called', () => {
+  it('replaces the values that credential headers are set to and matched with, whatever their name', () => {
     const fields = (value: string) => [
       { name: 'Authorization', value },
       { name: 'x-api-key', kind: 'exact', value },
@@ -183,7 +183,7 @@ describe('redaction', () => {
     })
   })
 
-  it('takes values of environment variables that are called credentials, wherever they stand', () => {
+  it('replaces the values of credential environment variables wherever they occur', () => {
     const environment = { API_TOKEN: 's3cret-1', DB_PASSWORD: 's3cret-2', PORT: '8080', KEY: 'abc' }
     const texts = secretsOf(environment)
     assert.deepEqual(texts, ['s3cret-1', 's3cret-2'])
@@ -195,7 +195,7 @@ describe('redaction', () => {
     assert.deepEqual(redact(set('Bearer s3cret-1'), { texts }), set('(secret)'))
   })
 
-  it('takes lines of files, which may hold anything', () => {
+  it('removes lines of files, which may contain anything', () => {
     const finding = { code: 'PC0220', excerpt: { text: 'key: s3cret', start: 0, end: 3 } }
     assert.deepEqual(redact([finding]), [{ code: 'PC0220' }])
   })
@@ -279,7 +279,7 @@ describe('the difference of two Models', () => {
   }
 })
 
-describe('a Model after another', () => {
+describe('reconciling a Model with the previous one', () => {
   const origin = (line: number) => ({ kind: 'file', file: 'x', line, column: 1 }) as const
   const route = (name: string, line = 1, value: unknown = { a: [1] }) => ({
     name,
@@ -299,7 +299,7 @@ describe('a Model after another', () => {
   const after = (before: Model, now: Model) => runToCompletion(reconcile(before, now))
   const before = model({})
 
-  it('is the one before where nothing changed', () => {
+  it('returns the previous one if nothing changed', () => {
     assert.equal(after(before, model({})), before)
     assert.equal(after(before, model({ llm: undefined })), before)
   })
@@ -351,7 +351,7 @@ describe('a Model after another', () => {
     })
   }
 
-  it('moves nothing for a thing that has become another one of the same name', () => {
+  it('moves nothing for a part replaced by another one of the same name', () => {
     const known = model({ routes: [route('a', 1), route('a', 5)] })
     const [first, second] = known.routes as [Model['routes'][number], Model['routes'][number]]
     // A reader that identifies both by their text may return them swapped.
@@ -364,7 +364,7 @@ describe('a Model after another', () => {
     assert.deepEqual(made.routes, wanted)
   })
 
-  it('is the one before where only lines changed', () => {
+  it('returns the previous one if only lines changed', () => {
     const known = model({})
     const made = runToCompletion(
       reconcile(
@@ -377,7 +377,7 @@ describe('a Model after another', () => {
     assert.deepEqual(made.routes[2]?.origin, origin(7))
   })
 
-  it('has the listeners of a gateway that did not change', () => {
+  it('keeps the unchanged listeners of a gateway', () => {
     const listeners = [listener('a', 2), listener('b')]
     const made = after(before, model({ gateways: [{ name: 'g', policies: [], listeners }] }))
     assert.deepEqual(made.gateways[0]?.listeners, listeners)
@@ -385,7 +385,7 @@ describe('a Model after another', () => {
     assert.equal(made.gateways[0]?.policies, before.gateways[0]?.policies)
   })
 
-  it('loses what is not there any more', () => {
+  it('drops removed parts', () => {
     const known = model({ llm: { value: {} } })
     assert.deepEqual(after(known, before), before)
     assert.equal('llm' in after(known, before), false)

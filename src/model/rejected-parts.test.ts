@@ -60,14 +60,14 @@ describe('rejected parts', () => {
     assert.deepEqual(found, ['routes a 1', 'routes b 1'])
   })
 
-  it('another field of the same object is no part of it, however alike it is called', () => {
+  it('another field of the same object does not match, however similar its name', () => {
     const fields = ['spec.traffic.authorizations', 'spec.traffic', 'spec.backend']
     for (const field of fields) {
       assert.deepEqual(named([error(at('ProxyPolicy default/shared', field))]), [])
     }
   })
 
-  it('an object of a similar name is another one', () => {
+  it('an object with a similar name does not match', () => {
     assert.deepEqual(named([error(at('Gateway default/gw'))]), ['gateways gw 1'])
   })
 
@@ -76,7 +76,7 @@ describe('rejected parts', () => {
     assert.deepEqual(named([warning]), [])
   })
 
-  it('an invalid value says by itself what is wrong, once', () => {
+  it('an invalid value carries its own error, once', () => {
     const said = error(at('ProxyPolicy default/x', 'spec.traffic.authorization'))
     const invalid = policy('ProxyPolicy default/x', { state: 'invalid', diagnostics: [said] })
     const own = { ...model, routes: [route('a', invalid)] } as unknown as Model
@@ -90,7 +90,7 @@ describe('rejected parts', () => {
     assert.deepEqual(found, ['frontend  1'])
   })
 
-  it('are not those in which people wrote something of such a name', () => {
+  it('ignore user data with such names', () => {
     const metadata = { diagnostics: [null, { severity: 'error' }], origin: { kind: 'file' } }
     const routes = [route('own', policy('own', { value: { metadata } }))]
     assert.deepEqual(rejectedParts({ ...model, routes } as unknown as Model, []), [])

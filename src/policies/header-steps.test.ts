@@ -52,7 +52,7 @@ describe('requestHeaders and responseHeaders', () => {
     })
   }
 
-  it('a request meets the route before the backend, a response the backend before the route', async () => {
+  it('a request passes the route before the backend, a response the backend before the route', async () => {
     const own = (value: string) => ({ set: { x: value } })
     const backend = hostBackend('up', [
       ...policies({ requestHeaders: own('backend') }, 'backend', 'backend'),
@@ -65,7 +65,7 @@ describe('requestHeaders and responseHeaders', () => {
     assert.deepEqual(applied(exchange.responseEdit, []), ['x: route'])
   })
 
-  it('edits that meet again are one object, so that they are rendered once', async () => {
+  it('repeated edits are one object, so that they are rendered once', async () => {
     const backend = hostBackend(
       'up',
       policies({ requestHeaders: { add: { b: '2' } } }, 'backend', 'backend'),
@@ -79,7 +79,7 @@ describe('requestHeaders and responseHeaders', () => {
     assert.equal(one.exchange.requestEdit, two.exchange.requestEdit)
   })
 
-  it('responses of the gateway itself get the headers too', async () => {
+  it('local responses get the headers too', async () => {
     const program = programOf({
       gateway: {
         responseHeaders: { set: { x: '1' } },

@@ -12,7 +12,7 @@ describe('the list of policies', () => {
     })
   }
 
-  it('has each kind once', () => {
+  it('contains each kind once', () => {
     assert.equal(new Set(POLICIES.map(({ kind }) => kind)).size, POLICIES.length)
   })
 })
@@ -30,7 +30,7 @@ describe('policies that are data on their route', () => {
     assert.deepEqual(both.timeouts, { request: 10_000, backendRequest: 500 })
   })
 
-  it('the time that a backend takes for one attempt', async () => {
+  it('backend request timeout', async () => {
     const own = policies({ http: { requestTimeout: '2s' } }, 'route', 'backend')
     const { backend } = await decide(programOf({ routes: [{ policies: own }] }))
     assert.equal(backend?.requestTimeout, 2000)

@@ -141,7 +141,7 @@ const ACCEPTED: readonly [kind: string, input: unknown, output: unknown][] = [
   ],
 ]
 
-describe('a schema turns what is written into what it means', () => {
+describe('a schema normalizes what is written', () => {
   for (const [kind, input, output] of ACCEPTED) {
     it(`${kind}: ${JSON.stringify(input)}`, () => {
       assert.deepEqual(policySchema(kind).parse(input), output)
@@ -181,8 +181,8 @@ describe('a schema rejects', () => {
   }
 })
 
-describe('what a schema knows beyond shapes', () => {
-  it('finds expressions, paths and names of backends where they stand', () => {
+describe('schema annotations', () => {
+  it('locate expressions, paths and backend names', () => {
     const input = {
       backend: 'authz',
       protocol: { http: { path: "'/a'", addRequestHeaders: { x: 'jwt.sub' } } },
@@ -205,7 +205,7 @@ describe('what a schema knows beyond shapes', () => {
     )
   })
 
-  it('of a schema without any, nothing', () => {
+  it('are empty for a schema without any', () => {
     assert.deepEqual(findAnnotated(z.strictObject({ a: z.string() }), { a: 'b' }), [])
   })
 })

@@ -23,7 +23,7 @@ function signature(request: Partial<AwsRequest>, scope = SUITE): string {
   return /Signature=(.*)$/.exec(authorization)?.[1] ?? ''
 }
 
-describe('signatures of AWS', () => {
+describe('AWS signatures', () => {
   it('get-vanilla of the public suite', () => {
     assert.equal(signature({}), '5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31')
   })
@@ -42,7 +42,7 @@ describe('signatures of AWS', () => {
     )
   })
 
-  it('is what the SDK of AWS signs, for any request', async () => {
+  it('equals the AWS SDK signature for any request', async () => {
     // The SDK drops a parameter of this name: it stores them as properties of an object.
     const word = fc
       .stringMatching(/^[\w .~!*'():;,+ä€-]{1,12}$/)

@@ -33,7 +33,7 @@ describe('a path that requests can have', () => {
     it(`${written}: ${path ?? 'rejected'}`, () => assert.equal(read(written), path))
   }
 
-  it('is one that a request keeps when it is normalised', () => {
+  it('is unchanged by normalization', () => {
     const part = fc.constantFrom('/', '.', '..', '%', '%2e', '%2F', '%c3', 'a', ';', 'é', '\\', '~')
     fc.assert(
       fc.property(fc.array(part, { maxLength: 8 }), (parts) => {
@@ -53,7 +53,7 @@ function isRejected(path: string): boolean {
   return typeof normalisePath(path, true) === 'number'
 }
 
-describe('a path that is sent', () => {
+describe('the path of a request that is sent', () => {
   for (const [written, path] of [
     ['/a%2Fb/..', '/a%2Fb/..'],
     ['/é', '/%C3%A9'],

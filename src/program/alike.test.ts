@@ -33,7 +33,7 @@ describe('routes with the same rule', () => {
     })
   }
 
-  it('and another action decide by their own', async () => {
+  it('and another action decide independently', async () => {
     const text = "request.method == 'PUT'"
     const routes = [{ require: text }, { deny: text }].map((rule, at) => ({
       name: `r${at}`,

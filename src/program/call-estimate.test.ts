@@ -18,7 +18,7 @@ function outputOf(text: string, budget: string | undefined): number {
   return estimateOf(limit, call, [TARGET])
 }
 
-describe('what a call may write', () => {
+describe('the output tokens a call may use', () => {
   for (const [text, tokens] of [
     ['{"max_tokens":100}', 100],
     ['{"max_tokens":100.0}', 100],
@@ -41,7 +41,7 @@ describe('what a call may write', () => {
     it(`${text}: ${tokens}`, () => assert.equal(outputOf(text, 'team'), tokens))
   }
 
-  it('is what the client says where limits are filled again soon', () => {
+  it('are those that the client requests if limits refill soon', () => {
     assert.equal(outputOf('{"max_tokens":1e3}', undefined), 1_000)
     assert.equal(outputOf('{}', undefined), 0)
   })

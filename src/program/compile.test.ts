@@ -59,7 +59,7 @@ describe('policies of several levels', () => {
     it(what, async () => assert.equal(await header(programOf(written)), expected))
   }
 
-  it('for a backend its own replaces the route, and the reference replaces both', async () => {
+  it('a backend policy replaces that of the route, and the reference replaces both', async () => {
     const at = (value: string) => policies(set(value), 'backend', 'backend')
     const backend = hostBackend('up', at('backend'))
     const route = { policies: at('route') }
@@ -72,7 +72,7 @@ describe('policies of several levels', () => {
 })
 
 describe('policies of a cluster', () => {
-  it('are those that hold for the backend on this route', () => {
+  it('are those that apply to the backend on this route', () => {
     const services = new TestServices()
     const at = (algorithm: string) =>
       policies({ loadBalancer: { algorithm } }, 'backend', 'backend')
@@ -86,7 +86,7 @@ describe('policies of a cluster', () => {
   })
 })
 
-describe('what is invalid fails closed, and the rest serves', () => {
+describe('invalid parts fail closed, and the rest serves', () => {
   const invalid: Backend = {
     kind: 'invalid',
     name: 'broken',
@@ -126,7 +126,7 @@ describe('what is invalid fails closed, and the rest serves', () => {
     it(`${url}: ${expected}`, async () => assert.equal(await outcome(program, { url }), expected))
   }
 
-  it('a policy that nothing enforces denies, and says so', async () => {
+  it('a policy that cannot be enforced denies, and is reported', async () => {
     const tools = policies({ mcpAuthorization: null }, 'route', 'backend')[0]
     const valid = { ...tools, state: 'valid', value: {} } as never
     const program = programOf({ routes: [{ policies: [valid] }] })
@@ -194,7 +194,7 @@ describe('backends are chosen by weight', () => {
 })
 
 describe('listeners', () => {
-  it('serve the routes that are attached to them and share names with them', async () => {
+  it('serve attached routes with matching hostnames', async () => {
     const program = programOf({
       listeners: [{ hostname: '*.example.com' }, { name: 'other' }, { protocol: 'TCP' }],
       routes: [
@@ -212,7 +212,7 @@ describe('listeners', () => {
     assert.equal(await at('a.example.com', '/a', 2), '404 no-route')
   })
 
-  it('tell expressions where the request is', async () => {
+  it('expose the place of the request to expressions', async () => {
     const authorization = { rules: ["proxy.gateway == 'default' && proxy.route == 'here'"] }
     const program = programOf({
       gateway: { authorization },
@@ -222,7 +222,7 @@ describe('listeners', () => {
     assert.equal(await outcome(program, { url: '/b' }), '403 authorization')
   })
 
-  it('know when the body must be read first', async () => {
+  it('detect whether the body must be read first', async () => {
     const reads = async (written: WrittenModel) =>
       (await decide(programOf(written))).route.readsBody
     const rule = (text: string) => ({ authorization: { rules: [{ deny: text }] } })
@@ -272,7 +272,7 @@ describe('a reload', () => {
   const routes = (...backends: string[]) =>
     modelOf({ routes: backends.map((name) => ({ matches: path(`/${name}`), backends: [name] })) })
 
-  it('keeps the clusters that did not change, and tells which nobody uses any more', () => {
+  it('keeps the clusters that did not change, and returns the unused ones', () => {
     const services = new TestServices()
     const first = compileProgram(routes('a', 'b'), undefined, services)
     const second = compileProgram(routes('b', 'c'), first, services)
@@ -284,7 +284,7 @@ describe('a reload', () => {
     assert.deepEqual(retiredClusters(second, second), [])
   })
 
-  it('opens another cluster where a policy of it changed', () => {
+  it('opens another cluster if one of its policies changed', () => {
     const services = new TestServices()
     const model = (value: object) =>
       modelOf({ routes: [{ policies: policies({ loadBalancer: value }, 'route', 'backend') }] })
@@ -301,7 +301,7 @@ describe('a reload', () => {
     assert.deepEqual(services.opened, ['up'])
   })
 
-  it('in slices gives the same Program', async () => {
+  it('compiles to the same Program cooperatively', async () => {
     const services = new TestServices()
     services.now = () => (services.time += 5)
     const program = await compileProgramCooperatively(routes('a', 'b', 'c'), undefined, services)
@@ -310,23 +310,23 @@ describe('a reload', () => {
   })
 })
 
-describe('what is set for connections and could not be read', () => {
+describe('an invalid connection policy', () => {
   const closed = (written: Parameters<typeof programOf>[0]) =>
     programOf(written).listeners.map(({ isClosed }) => isClosed)
 
-  it('closes the listeners that it reaches', () => {
+  it('closes the listeners that it applies to', () => {
     assert.deepEqual(closed({ gateway: { frontendHttp: null } }), [true])
     assert.deepEqual(closed({ frontend: { networkAuthorization: null } }), [true])
     assert.deepEqual(closed({ gateway: { accessLog: null } }), [false])
   })
 
-  it('closes nothing where a more specific one holds', () => {
+  it('closes nothing if a more specific one applies', () => {
     const written = { frontend: { frontendHttp: null }, gateway: { frontendHttp: {} } }
     assert.deepEqual(closed(written), [false])
   })
 })
 
-describe('a policy whose secret has no text', () => {
+describe('a policy with a secret that has no text', () => {
   const USERS = ['bob:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=']
   for (const [what, written] of [
     ['users', { basicAuth: { users: USERS } }],

@@ -5,7 +5,7 @@ import { programOf } from '../../test/program/models.ts'
 const codesOf = (frontend: Readonly<Record<string, unknown>>) =>
   programOf({ frontend }).diagnostics.map(({ code, severity }) => `${severity} ${code}`)
 
-describe('what a listener tells of its requests', () => {
+describe('request logging and tracing of a listener', () => {
   for (const [title, frontend, codes] of [
     [
       'nothing is wrong with variables of the log',
@@ -51,7 +51,7 @@ describe('what a listener tells of its requests', () => {
     })
   }
 
-  it('needs nothing and has nothing without a policy', () => {
+  it('is not set without a policy', () => {
     const [listener] = programOf({}).listeners
     assert.equal(listener?.accessLog ?? listener?.tracing, undefined)
   })

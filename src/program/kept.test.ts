@@ -31,8 +31,8 @@ const model = (issuer: string, cors = {}) =>
     ],
   })
 
-describe('what policies keep', () => {
-  it('lives on while its policy is the same, and ends when no Program has it', async () => {
+describe('state of policies', () => {
+  it('is kept while its policy is unchanged, and closed when no Program uses it', async () => {
     const { clock, waiting } = testClock()
     let fetched = 0
     const fetch = async () => {

@@ -20,7 +20,7 @@ function stepsOf(kinds: readonly string[], ran: number[]): readonly Step[] {
   })
 }
 
-describe('linked steps do what a loop over them does', () => {
+describe('linked steps behave as a loop over them', () => {
   for (const length of [0, 1, 2, 3, 4, 5, 6, 9]) {
     it(`${length} steps, of which any one or two are not plain`, async () => {
       for (const kind of KINDS) {

@@ -34,7 +34,7 @@ function best(routes: readonly string[], asked: Asked, hostname?: string): strin
   return compileMatcher(routes.map(entry), options)(exchangeOf(asked))
 }
 
-describe('Gateway API: which of two matching routes wins', () => {
+describe('Gateway API: precedence of two matching routes', () => {
   for (const [what, winner, loser, asked] of [
     ['an exact host before a wildcard', 'a.example.com', '*.example.com', {}],
     [
@@ -68,19 +68,19 @@ describe('Gateway API: which of two matching routes wins', () => {
     })
   }
 
-  it('falls back to a less specific host where the specific one has no such path', () => {
+  it('falls back to a less specific host if the specific one has no such path', () => {
     const routes = ['a.example.com /x', '*.example.com /y', '* /z']
     assert.equal(best(routes, { host: 'a.example.com', url: '/y' }), '*.example.com /y')
     assert.equal(best(routes, { host: 'a.example.com', url: '/z' }), '* /z')
     assert.equal(best(routes, { host: 'a.example.com', url: '/' }), 'none')
   })
 
-  it('falls back to a shorter prefix where a header of the longer one is missing', () => {
+  it('falls back to a shorter prefix if a header of the longer one is missing', () => {
     assert.equal(best(['* /a/b x:1', '* /a x:2', '* /'], { url: '/a/b/c' }), '* /')
   })
 })
 
-describe('Gateway API: what a match matches', () => {
+describe('Gateway API: match conditions', () => {
   for (const [route, asked, matches] of [
     ['* /a', { url: '/a' }, true],
     ['* /a', { url: '/a/' }, true],
@@ -123,7 +123,7 @@ describe('Gateway API: what a match matches', () => {
     })
   }
 
-  it('remembers the prefix that it matched', () => {
+  it('records the prefix that it matched', () => {
     for (const [route, url, prefix] of [
       ['* /a/', '/a/b', '/a'],
       ['* /', '/a/b', ''],
@@ -136,14 +136,14 @@ describe('Gateway API: what a match matches', () => {
     }
   })
 
-  it('rejects a request whose regular expression cannot be decided, whatever else matches', () => {
+  it('rejects a request if its route has an invalid regular expression, whatever else matches', () => {
     // `a)|(/b` is not a valid expression; inside a group it would become one.
     assert.equal(best(['* ~a)|(/b', '* /c'], { url: '/b' }), 'refused')
     assert.equal(best(['* / x:~(', '* /'], { url: '/b', headers: { x: '1' } }), 'refused')
   })
 })
 
-describe('Gateway API: the hostname of a listener and those of a route', () => {
+describe('Gateway API: hostnames of listeners and routes', () => {
   for (const [listener, hostnames, reached] of [
     [undefined, ['a.com', '*.b.com'], ['a.com', '*.b.com']],
     ['a.example.com', [], []],
@@ -166,7 +166,7 @@ describe('Gateway API: the hostname of a listener and those of a route', () => {
   })
 })
 
-describe('tables of hosts after a change', () => {
+describe('host tables after a change', () => {
   const routes = (paths: readonly string[]) =>
     paths.map((path, n) => ({ entries: [entry(`h${n % 200}.test ${path}`)] }))
   const stepsOf = (steps: Generator<void, Hosts<string>>) => {
@@ -177,7 +177,7 @@ describe('tables of hosts after a change', () => {
   const before = routes(Array.from({ length: 1_000 }, (_, n) => `/before-${n}`))
   const hosts = runToCompletion(compileHosts<string>(before))
 
-  it('are built in as many steps as the first ones where all routes changed', () => {
+  it('take as many steps as a first build if all routes changed', () => {
     for (const after of [
       routes(Array.from({ length: 1_000 }, (_, n) => `/after-${n}`)),
       routes(Array.from({ length: 3_000 }, (_, n) => `/after-${n}`)),
@@ -187,7 +187,7 @@ describe('tables of hosts after a change', () => {
     }
   })
 
-  it('are those of before but for one, where one route changed', () => {
+  it('are reused except for the route that changed', () => {
     const [changed] = routes(['/changed'])
     const next = runToCompletion(compileHosts(before.with(0, changed ?? assert.fail()), hosts))
     for (const [name, table] of next.exact) {

@@ -52,14 +52,14 @@ const call = (name: string, target = 'search'): McpMessage => ({
 })
 const LIST: McpMessage = { methodName: 'tools/list' }
 
-describe('rules about MCP', () => {
+describe('MCP rules', () => {
   const allowEcho = { rules: [{ allow: "mcp.tool.name == 'echo'" }] }
 
-  it('admit all where there are none', async () => {
+  it('admit everything if there are none', async () => {
     assert.deepEqual((await ask(toolsOf({}), call('echo'))).isAllowed, true)
   })
 
-  it('decide by method and tool, and say which rule did', async () => {
+  it('decide by method and tool, and name the deciding rule', async () => {
     const program = toolsOf({ backend: rules('backend', 'backend:tools', allowEcho) })
     assert.equal((await ask(program, call('echo'))).isAllowed, true)
     const { isAllowed, decision, reported } = await ask(program, call('delete'))
@@ -87,7 +87,7 @@ describe('rules about MCP', () => {
     )
   })
 
-  it('read what is not there as nothing, so that Allow and Require do not match', async () => {
+  it('treat missing attributes as unset, so that Allow and Require do not match', async () => {
     const allowing = toolsOf({ backend: rules('backend', 'own', allowEcho) })
     const { isAllowed, decision } = await ask(allowing, LIST)
     assert.equal(isAllowed, false)
@@ -102,7 +102,7 @@ describe('rules about MCP', () => {
     }
   })
 
-  it('take an error for no match', async () => {
+  it('treat an error as no match', async () => {
     const own = { rules: [{ require: "mcp.tool.arguments.size > 1 && mcp.tool.name == 'echo'" }] }
     const program = toolsOf({ backend: rules('backend', 'own', own) })
     const message = {
@@ -113,7 +113,7 @@ describe('rules about MCP', () => {
     assert.deepEqual([isAllowed, decision?.cause], [false, 'error'])
   })
 
-  it('of the gateway, the route, the backend and the server are one set', async () => {
+  it('of the gateway, the route, the backend and the server form one set', async () => {
     const program = toolsOf({
       gateway: rules('gateway', 'g', { rules: [{ deny: "mcp.tool.name == 'delete'" }] }),
       route: rules('route', 'r', { rules: [{ require: "request.headers['x-team'] == 'blue'" }] }),
@@ -140,7 +140,7 @@ describe('rules about MCP', () => {
     }
   })
 
-  it('in audit mode are told and never done', async () => {
+  it('in audit mode are reported but not enforced', async () => {
     const own = { mode: 'Audit', ...allowEcho }
     const program = toolsOf({ backend: rules('backend', 'own', own) })
     const { isAllowed, decision, reported } = await ask(program, call('delete'))
@@ -163,7 +163,7 @@ describe('rules about MCP', () => {
   })
 })
 
-describe('what rules can still come to', () => {
+describe('rules with unknown attributes', () => {
   const shown = async (program: Program, message: McpMessage, headers = {}) => {
     const { exchange, backend } = await decide(program, { headers })
     return mcpOf(backend)?.shows(exchange, message)
@@ -202,13 +202,13 @@ describe('what rules can still come to', () => {
     })
   }
 
-  it('arguments are unknown of tools alone', async () => {
+  it('treat arguments as unknown for tools only', async () => {
     const program = of({ allow: "mcp.tool.arguments.path == '/'" })
     const prompt = { target: 'search', name: 'greet' }
     assert.equal(await shown(program, { methodName: 'prompts/list', prompt }), false)
   })
 
-  it('a message about no tool is denied only if all that it could be about is', async () => {
+  it('deny a message without a tool only if every possible tool is denied', async () => {
     for (const [rule, isAdmitted] of [
       [{ allow: "mcp.tool.name == 'echo'" }, true],
       [{ require: "mcp.prompt.name == 'x'" }, true],
@@ -223,7 +223,7 @@ describe('what rules can still come to', () => {
     assert.equal(await admitted(red, 'ping', { 'x-team': 'red' }), false)
   })
 
-  it('hide what they can no longer look at, as the cost of all lists is bounded', async () => {
+  it('hide tools that exceed the bounded cost of all lists', async () => {
     const names = 'abcdefghij'.split('').join('_')
     const written = `mcp.tool.name.split('_').exists(x, mcp.tool.name.split('_').exists(y, x + y == 'jj!'))`
     for (const deny of [written, `${written} || mcp.tool.arguments.a == 1`]) {
@@ -240,7 +240,7 @@ describe('what rules can still come to', () => {
     }
   })
 
-  it('rules in audit mode hide nothing, and invalid ones hide all', async () => {
+  it('hide nothing in audit mode, and everything if invalid', async () => {
     const message = { methodName: 'tools/list', tool: { target: 'search', name: 'echo' } }
     const own = { mode: 'Audit', rules: [{ deny: "mcp.tool.name == 'echo'" }] }
     const audit = toolsOf({ backend: rules('backend', 'own', own) })
@@ -253,7 +253,7 @@ describe('an MCP backend', () => {
   const authorization = (rule: object, section: 'traffic' | 'backend', level: Level) =>
     policies({ authorization: { rules: [rule] } }, level, section)
 
-  it('is guarded by traffic rules before, and by those of the backend', async () => {
+  it('is guarded by traffic rules first, and then by backend rules', async () => {
     const deny = { deny: "'x' in request.headers" }
     for (const [written, stage] of [
       [{ route: authorization(deny, 'traffic', 'route') }, 'traffic'],
@@ -266,10 +266,10 @@ describe('an MCP backend', () => {
   })
 })
 
-describe('rules about MCP at what speaks none', () => {
+describe('MCP rules at non-MCP backends', () => {
   const own = { rules: [{ allow: "mcp.tool.name == 'echo'" }] }
 
-  it('of a gateway leave other backends as they are', async () => {
+  it('of a gateway do not affect other backends', async () => {
     const program = programOf({ gateway: rules('gateway', 'g', own) })
     const { reply, backend } = await decide(program)
     assert.deepEqual([reply, backend?.name, mcpOf(backend)], [undefined, 'up', undefined])

@@ -11,7 +11,7 @@ const things = fc.array(
 )
 
 describe('places that mention a backend', () => {
-  it('are those that a look at each finds, however many edits ago the index was made', () => {
+  it('equal those of a full scan, however many edits ago the index was built', () => {
     const edits = fc.array(fc.record({ at: fc.nat(11), mentions: thing, isNoted: fc.boolean() }))
     const names = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd')).map((all) => new Set(all))
     fc.assert(

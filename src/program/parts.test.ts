@@ -45,7 +45,7 @@ const partsOf = ({ parts }: Program) =>
   [...(parts?.listeners.values() ?? [])].flatMap(({ routes }) => routes)
 
 describe('parts of a Program', () => {
-  it('are those of the one before, but for the route that changed', () => {
+  it('are reused, except for the route that changed', () => {
     const services = new TestServices()
     const before = compileProgram(model(), undefined, services)
     const now = after(before, model(7, 'other'), services)
@@ -79,7 +79,7 @@ describe('parts of a Program', () => {
       ],
     })
 
-  it('of a backend that changed are those of its routes, wherever these are', () => {
+  it('are recompiled for the routes of a changed backend, wherever these are', () => {
     const services = new TestServices()
     const compiledIn = (from: Program, to: Program) => {
       const known = new Set(partsOf(from))
@@ -100,7 +100,7 @@ describe('parts of a Program', () => {
     assert.deepEqual([...fifth.clusters.keys()].sort(), [...whole.clusters.keys()].sort())
   })
 
-  it('of a backend that others mention are those of their routes, also if they began to', () => {
+  it('are recompiled for routes of backends that reference a changed one, also if newly', () => {
     const services = new TestServices()
     const written = (host: string, asked: boolean) => {
       const extAuthz = { backend: 'asked', protocol: { http: {} } }
@@ -132,14 +132,14 @@ describe('parts of a Program', () => {
     assert.deepEqual(compiled, [[], [0], [0], [0], []])
   })
 
-  it('are all compiled again with other services', () => {
+  it('are all recompiled with other services', () => {
     const before = compileProgram(model(), undefined, new TestServices())
     const now = after(before, model(), new TestServices())
     const known = partsOf(before)
     assert.ok(partsOf(now).every((part) => !known.includes(part)))
   })
 
-  it('keep no earlier Program and no earlier Model alive', async () => {
+  it('retain no earlier Program or Model', async () => {
     class Nothing {}
     // To count objects, V8 collects all garbage first.
     const collect = () => void queryObjects(Nothing)
@@ -159,7 +159,7 @@ describe('parts of a Program', () => {
     assert.equal(partsOf(program).length, ROUTES)
   })
 
-  it('mention every backend by its name, however deep', () => {
+  it('mention every backend by name, at any depth', () => {
     const thing = {
       backends: [
         { backend: 'a', policies: [{ value: { target: { kind: 'backend', backend: 'b' } } }] },

@@ -35,8 +35,8 @@ async function until(isDone: () => boolean): Promise<void> {
   for (let turns = 0; turns < 100 && !isDone(); turns++) await turn()
 }
 
-describe('a body that is made piece by piece', () => {
-  it('is sent as it is made, between turns of others', async () => {
+describe('a body that is generated in pieces', () => {
+  it('is sent as it is generated, yielding between pieces', async () => {
     const { seen, body } = open()
     let turns = 0
     const other = setInterval(() => turns++, 0)
@@ -48,7 +48,7 @@ describe('a body that is made piece by piece', () => {
     assert.ok(turns > 0)
   })
 
-  it('goes on at once with what is short', () => {
+  it('continues at once after short writes', () => {
     const { seen, body } = open()
     assert.equal(body.write(bytes('a')), true)
     assert.equal(
@@ -64,7 +64,7 @@ describe('a body that is made piece by piece', () => {
     assert.deepEqual(seen, ['a', 'bc'])
   })
 
-  it('ends after all that was being made', async () => {
+  it('ends after everything that is being generated', async () => {
     const { seen, body } = open()
     body.write(slow('a', 'b'))
     body.end(() => bytes('last'), undefined)
@@ -72,7 +72,7 @@ describe('a body that is made piece by piece', () => {
     assert.deepEqual(seen, ['a', 'b', 'last', 'END'])
   })
 
-  it('ends after what waited for others', async () => {
+  it('ends after everything that was held back', async () => {
     const { seen, body } = open()
     body.end(
       () => NO_BYTES,
@@ -82,7 +82,7 @@ describe('a body that is made piece by piece', () => {
     assert.deepEqual(seen, ['held', 'back', 'END'])
   })
 
-  it('asks for more only once it is done and the client takes more', async () => {
+  it('requests more only once it is done and the client accepts more', async () => {
     const { seen, body } = open(false)
     body.write(slow('a', 'b'))
     body.resume()
@@ -93,7 +93,7 @@ describe('a body that is made piece by piece', () => {
     assert.deepEqual(seen, ['a', 'b', 'DRAINED'])
   })
 
-  it('fails by what is thrown, also later', async () => {
+  it('fails with the error that is thrown, also later', async () => {
     const { seen, body } = open()
     body.write(
       (function* () {
@@ -111,7 +111,7 @@ describe('a body that is made piece by piece', () => {
     )
   })
 
-  it('is not made any further for nobody', async () => {
+  it('stops when it is aborted', async () => {
     const { seen, body } = open()
     body.write(slow('a', 'b', 'c'))
     body.abort()

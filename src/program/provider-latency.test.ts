@@ -5,12 +5,12 @@ import { latencyOf, observeLatency } from './provider-latency.ts'
 
 const cluster = () => ({}) as Cluster
 
-describe('how soon a provider responds', () => {
-  it('is not known before it did', () => {
+describe('provider latency', () => {
+  it('is unknown before the first response', () => {
     assert.equal(latencyOf(cluster(), 1_000), 0)
   })
 
-  it('follows what is measured, upwards at once', () => {
+  it('follows the measurements, immediately if they rise', () => {
     const own = cluster()
     for (let at = 0; at < 50; at++) observeLatency(own, 100, at)
     assert.ok(Math.abs(latencyOf(own, 50) - 100) < 5)
@@ -20,13 +20,13 @@ describe('how soon a provider responds', () => {
     assert.ok(Math.abs(latencyOf(own, 102) - 100) < 10)
   })
 
-  it('fades, so that whoever was slow is tried again', () => {
+  it('decays, so that a slow provider is tried again', () => {
     const own = cluster()
     observeLatency(own, 900, 0)
     assert.ok(latencyOf(own, 60_000) < 10)
   })
 
-  it('of one that fails at once is that of a slow one', () => {
+  it('of a fast failure counts as slow', () => {
     const own = cluster()
     observeLatency(own, 100, 0)
     observeLatency(own, -1, 1)

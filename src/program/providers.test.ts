@@ -87,7 +87,7 @@ function admits(rules: readonly Rule[], set: ReadonlySet<string>): boolean {
   return of('allow').length === 0 || of('allow').some(({ name }) => set.has(name))
 }
 
-describe('which provider is asked', () => {
+describe('provider selection', () => {
   const NAMES = ['a', 'b', 'c']
   const rule: fc.Arbitrary<Rule> = fc.record({
     action: fc.constantFrom('allow', 'require', 'deny'),
@@ -103,7 +103,7 @@ describe('which provider is asked', () => {
     maxLength: 3,
   })
 
-  it('is one that may be: who is well first, in the order of groups; else the response is 403', async () => {
+  it('picks a healthy admitted one first, in group order, or responds 403', async () => {
     const property = fc.asyncProperty(
       groups,
       fc.array(rule, { maxLength: 2 }),

@@ -146,7 +146,7 @@ describe('a rule sees the claims', () => {
     })
   }
 
-  it('a Deny of a neighbour neither fires nor is disturbed', async () => {
+  it('a Deny rule beside it neither matches nor is affected', async () => {
     const deny = { authorization: { rules: [{ deny: "jwt.sub == 'a'" }] } }
     const program = programOf({
       routes: [
@@ -160,7 +160,7 @@ describe('a rule sees the claims', () => {
 })
 
 describe('authentication runs before any authorization', () => {
-  it('and every one of it must be content', async () => {
+  it('and every policy must accept', async () => {
     const program = programOf({
       gateway: at('gateway', 'g', jwtOf('a'), {
         authorization: { rules: [{ deny: 'request.path == "/"' }] },
@@ -173,17 +173,17 @@ describe('authentication runs before any authorization', () => {
   })
 })
 
-describe('what reads claims besides rules', () => {
+describe('expressions outside rules', () => {
   const responding = (text: string) => ({ directResponse: { status: 200, bodyExpression: text } })
   const body = async (written: WrittenModel, ...sent: readonly string[]) =>
     (await decide(programOf(written), tokens(...sent))).reply?.body
-  it('sees those of its own policy too, and others after it their own again', async () => {
+  it('see claims of their own policy too, and later ones see their own again', async () => {
     const gateway = at('gateway', 'g', jwtOf('a'), responding('jwt.sub'))
     const route = at('route', 'own', jwtOf('b'), requires('b'))
     assert.equal(await body({ gateway, routes: [{ policies: route }] }, 'a', 'b'), 'a')
   })
 
-  it('none of a neighbour', async () => {
+  it('see no claims of policies beside them', async () => {
     const policies = [
       ...at('route', 'one', jwtOf('a')),
       ...at('route', 'two', responding('has(jwt.sub)')),
@@ -191,7 +191,7 @@ describe('what reads claims besides rules', () => {
     assert.notEqual(await body({ routes: [{ policies }] }, 'a'), 'true')
   })
 
-  it('when all is over, the most specific', async () => {
+  it('see the most specific claims at the end', async () => {
     const program = programOf({
       gateway: at('gateway', 'g', jwtOf('a')),
       routes: [{ policies: at('route', 'own', jwtOf('b'), requires('b')) }],
@@ -204,8 +204,8 @@ describe('what reads claims besides rules', () => {
   })
 })
 
-describe('sharing what is compiled', () => {
-  it('keeps apart what the same rule of a route sees on two gateways', async () => {
+describe('shared compiled rules', () => {
+  it('stay separate for the same route rule on two gateways', async () => {
     const model = (issuer: string) =>
       programOf({
         listeners: [
@@ -219,7 +219,7 @@ describe('sharing what is compiled', () => {
     assert.equal(await outcome(program, tokens('b'), 1), 'up')
   })
 
-  it('and what a backend sees behind two routes', async () => {
+  it('stay separate for a backend used by two routes', async () => {
     const path = (value: string) => [{ path: { kind: 'prefix', value } }] as const
     const program = programOf({
       routes: [
@@ -232,7 +232,7 @@ describe('sharing what is compiled', () => {
     assert.equal(await outcome(program, { url: '/b', ...tokens('b') }), 'up')
   })
 
-  it('and whom a route found nobody for, though the gateway did', async () => {
+  it('do not use gateway claims if the route found none', async () => {
     const program = programOf({
       gateway: at('gateway', 'g', jwtOf('a', 'Optional')),
       routes: [{ policies: at('route', 'r', jwtOf('b', 'Optional')) }],
@@ -242,7 +242,7 @@ describe('sharing what is compiled', () => {
   })
 })
 
-describe('scopes of any policies at any levels', () => {
+describe('claim scopes of any policies at any levels', () => {
   const LEVELS = ['gateway', 'listener', 'route'] as const
   const one = fc.record({
     level: fc.constantFrom(...LEVELS),
@@ -265,7 +265,7 @@ describe('scopes of any policies at any levels', () => {
     return undefined
   }
 
-  it('are as they are written', async () => {
+  it('match a plain evaluation', async () => {
     const property = fc.asyncProperty(fc.array(one, { maxLength: 6 }), async (all) => {
       const written = (level: Level) =>
         all
@@ -290,8 +290,8 @@ describe('scopes of any policies at any levels', () => {
   })
 })
 
-describe('kinds that find out who asks', () => {
-  it('all compose, since each of them must be content', () => {
+describe('policy kinds that identify callers', () => {
+  it('all compose, since each of them must accept', () => {
     const section: Section = 'traffic'
     for (const { identifies, composes, sections } of POLICY_SCHEMAS) {
       if (identifies.length === 0) continue

@@ -41,7 +41,7 @@ function chosen({ hostname = '*', hostnames = [], route = [], ref = [] }: Writte
 }
 
 describe('routes of connections', () => {
-  it('are found on a listener that is written to serve every name', () => {
+  it('are found on a listener that serves every name', () => {
     // The cluster of these tests has no endpoint; the outcome shows that it was queried.
     assert.equal(chosen({ hostnames: ['a.example.com'] }).found, 'no-endpoint')
     assert.equal(chosen({ hostnames: ['b.example.com'] }).found, 'no-route')
@@ -51,14 +51,14 @@ describe('routes of connections', () => {
     )
   })
 
-  it('connect by the most specific of the policies around a backend', () => {
+  it('use the most specific policy of a backend', () => {
     const limit = (maxConnections: number) =>
       policies({ connectionLimits: { maxConnections } }, 'backend', 'backend')
     const [opened] = chosen({ route: limit(1), ref: limit(2) }).opened
     assert.partialDeepStrictEqual(opened, { connectionLimits: { maxConnections: 2 } })
   })
 
-  it('lead nowhere by a policy that does not hold for connections, or could not be read', () => {
+  it('fail closed with a policy that does not apply to connections or is invalid', () => {
     const rules = policies({ authorization: { rules: [{ allow: 'true' }] } }, 'route', 'traffic')
     const broken = policies({ http: null }, 'backend', 'backend')
     assert.equal(chosen({ route: rules }).found, 'invalid-policy')

@@ -62,8 +62,8 @@ const edits = fc.array(
   { maxLength: 20 },
 )
 
-describe('the tally of what parts use', () => {
-  it('is what a look at all of them finds, whatever comes and goes', () => {
+describe('UsesTally', () => {
+  it('equals a full scan after any changes', () => {
     fc.assert(
       fc.property(forest, edits, (uses, changes) => {
         const tally = new UsesTally()
@@ -90,7 +90,7 @@ describe('the tally of what parts use', () => {
     )
   })
 
-  it('looks at nothing but what is different', () => {
+  it('visits only what changed', () => {
     const tally = new UsesTally()
     const parts = Array.from({ length: 1_000 }, () => watched())
     tally.update(new Map([['routes', parts]]))

@@ -32,7 +32,7 @@ describe('strings in a JSON text', () => {
   const replace = (text: string, path: JsonPath) =>
     text.length % 2 === 0 ? `${path.join('/')}: ${text}` : undefined
 
-  it('are replaced as in the value, wherever they are', () => {
+  it('are replaced as in the value, at any depth', () => {
     const keys = fc.oneof(fc.constantFrom('kept', 'a', '"', '\\'), fc.string())
     const value = fc.letrec((tie) => ({
       any: fc.oneof(
@@ -65,7 +65,7 @@ describe('strings in a JSON text', () => {
     )
   })
 
-  it('are looked at in steps, and nothing else changes', () => {
+  it('are visited in steps, and nothing else changes', () => {
     const item = ' { "a" : "x" ,"n":1.0e2, "b": [ "yy",null ] }'
     const text = `[${Array.from({ length: 5_000 }, () => item).join(',')}]`
     const steps = replaceStrings(
@@ -84,7 +84,7 @@ describe('strings in a JSON text', () => {
   })
 })
 
-describe('members of one name', () => {
+describe('members with one name', () => {
   for (const [text, expected] of [
     ['{"name":"a"}', ['"a"']],
     [' { "x" : {"name":1} , "name" : [ "b" ] } ', ['[ "b" ]']],

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { editJson, type JsonVisit, jsonMembers } from './json-text.ts'
 
 describe('edits of a JSON text', () => {
-  it('leave the rest as it is written', () => {
+  it('leave the rest unchanged', () => {
     const text = '{ "a": 1.0, "b": [1e3, {"c": "x"}], "d": null }'
     const edited = editJson(text, (path) => {
       if (path.join('.') === 'b.1.c') return { text: '"y"' }
@@ -16,7 +16,7 @@ describe('edits of a JSON text', () => {
     )
   })
 
-  it('say where each value is, and how it begins', () => {
+  it('report where each value is, and how it begins', () => {
     const seen: string[] = []
     editJson('{"a":[1,{"b":"x"}],"c":{}}', (path, _, first): JsonVisit => {
       seen.push(`${path.join('.')} ${first}`)
@@ -25,7 +25,7 @@ describe('edits of a JSON text', () => {
     assert.deepEqual(seen, [' {', 'a [', 'a.0 1', 'a.1 {', 'a.1.b "', 'c {'])
   })
 
-  it('give members as they are written', () => {
+  it('return members verbatim', () => {
     assert.deepEqual(
       [...jsonMembers('{"a": [1, 2], "b":"\\u0061"}')],
       [

@@ -6,7 +6,7 @@ import { isCrowded, lookAtLongText } from './long-json.ts'
 const LONG = 'x'.repeat(70_000)
 const withLong = (members: string) => `{"long":"${LONG}"${members === '' ? '' : `,${members}`}}`
 
-describe('a long text of a provider', () => {
+describe('a long string of a provider', () => {
   for (const [what, members, expected] of [
     ['nothing else', '', 'plain'],
     ['numbers that a double holds', '"a":[1,-2.5,123456789012345,true,null]', 'plain'],
@@ -31,7 +31,7 @@ describe('a long text of a provider', () => {
     })
   }
 
-  it('is read as a short one', () => {
+  it('is parsed like a short one', () => {
     for (const members of ['"a":12345678901234567', '"a":1e400', '"a\\u0062":1', '"a":[1,"\\n"]']) {
       const written = (text: string) => {
         const { value } = parseJsonText(text)

@@ -66,7 +66,7 @@ async function until(isTrue: () => boolean, milliseconds = 8_000): Promise<void>
   assert.ok(isTrue())
 }
 
-describe('bad clients', { skip: WITHOUT_OPENSSL }, () => {
+describe('misbehaving clients', { skip: WITHOUT_OPENSSL }, () => {
   if (WITHOUT_OPENSSL !== false) return
 
   it(`${MANY} handshakes that never end hold nobody up and are gone in time`, async () => {
@@ -87,7 +87,7 @@ describe('bad clients', { skip: WITHOUT_OPENSSL }, () => {
     await goodClient(own.port)
   })
 
-  it('bytes one by one are waited for, but not for ever', async () => {
+  it('waits for single bytes until the timeout', async () => {
     const own = await start(400)
     const hello = inRecords(helloMessage({ extensions: [serverName('a.test')] }), 1)
     const sockets = await crowd(own.port, 50, () => {})
@@ -101,7 +101,7 @@ describe('bad clients', { skip: WITHOUT_OPENSSL }, () => {
     assert.ok(own.seen.every((word) => word === 'unsecured timeout'))
   })
 
-  it('garbage of all kinds is closed at once, and nothing of it stays', async () => {
+  it('closes all kinds of garbage at once, without leaks', async () => {
     const own = await start(5_000)
     const hello = await realHello({ servername: 'a.test' })
     const garbage = (at: number) => {
@@ -115,7 +115,7 @@ describe('bad clients', { skip: WITHOUT_OPENSSL }, () => {
     await goodClient(own.port)
   })
 
-  it('clients that reset at every moment of the handshake leave nothing', async () => {
+  it('leaks nothing if clients reset at any point of the handshake', async () => {
     const own = await start(5_000)
     const hello = await realHello({ servername: 'a.test' })
     await crowd(own.port, 300, (socket, at) => {

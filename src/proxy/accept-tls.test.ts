@@ -73,7 +73,7 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
     tls: terminated(own, ca === undefined ? undefined : { ca }),
   })
 
-  it('the server name chooses the listener, and with it the certificate', async () => {
+  it('the server name selects the listener and its certificate', async () => {
     const { port } = await start([https('a.test', a), https('*.b.test', b), https(undefined, any)])
     for (const [name, cn] of [
       ['a.test', 'a.test'],
@@ -90,7 +90,7 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
     }
   })
 
-  it('a name that no listener has is closed with the alert that says so', async () => {
+  it('an unknown server name closes the connection with the matching alert', async () => {
     const own = await start([https('a.test', a)])
     assert.equal(await ask(own.port, { servername: 'b.test' }), '')
     assert.equal(await ask(own.port, {}), '')
@@ -102,7 +102,7 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
     assert.deepEqual(new Set(own.seen), new Set(['rejected no-route no-listener']))
   })
 
-  it('where nothing but streams is served, such a name is closed without a word', async () => {
+  it('an unknown server name is closed without an alert if only streams are served', async () => {
     const stream: Part = { protocol: 'TLS', hostname: 'a.test', name: 'a' }
     for (const tls of [{ mode: 'Passthrough' } as const, terminated(a)]) {
       const own = await start([{ ...stream, tls }])
@@ -121,7 +121,7 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
     assert.equal(own.connections.at(-1)?.source.identity, 'spiffe://t/alice')
   })
 
-  it('an invalid certificate of a client counts as none, where a listener says so', async () => {
+  it('an invalid client certificate counts as none if the listener allows it', async () => {
     const stranger = makeAuthority('stranger').issue({ subject: 'CN=mallory' })
     const clients = { ca: { text: authority.cert }, mode: 'Optional' } as const
     const listener = (ignoresInvalid: boolean): Part => ({
@@ -137,7 +137,7 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
     assert.equal(await ask(strict.port, { servername: 'a.test', ...stranger }, 'a.test'), '')
   })
 
-  it('a listener that begins to ask for certificates does not serve those who came before', async () => {
+  it('a listener that starts to request certificates does not serve earlier connections', async () => {
     const own = await start([https('a.test', a)])
     const socket = connect({
       port: own.port,
@@ -155,7 +155,7 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
     assert.doesNotMatch(text, /200 OK/)
   })
 
-  it('a renewed certificate and a new listener leave connections alone', async () => {
+  it('a renewed certificate and a new listener do not affect connections', async () => {
     const own = await start([https('a.test', a)])
     const options = { port: own.port, host: '127.0.0.1', rejectUnauthorized: false }
     const socket = connect({ ...options, servername: 'a.test' })
@@ -171,7 +171,7 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
     assert.match(await ask(own.port, { servername: 'y.b.test' }, 'y.b.test'), /200 OK/)
   })
 
-  it('a certificate that cannot be used is said, and those before stay', async () => {
+  it('an unusable certificate is reported, and the previous ones stay in use', async () => {
     const broken = { ...a, key: b.key }
     const own = await start([https('a.test', a)])
     const failures = await own.swap([https('a.test', broken), https('*.b.test', b)])
@@ -182,7 +182,7 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
     assert.equal(await ask(own.port, { servername: 'x.b.test' }, 'x.b.test'), '')
   })
 
-  it('curl speaks HTTP/2 and HTTP/1.1, as it likes', async () => {
+  it('curl uses HTTP/2 and HTTP/1.1', async () => {
     const { port } = await start([https('a.test', a)], { hasHttp2: true })
     const to = ['-sk', '--resolve', `a.test:${port}:127.0.0.1`, '-w', '%{http_version}']
     for (const [flag, version] of [
@@ -194,14 +194,14 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
     }
   })
 
-  it('plain HTTP is told that it is spoken over TLS here', async () => {
+  it('plain HTTP gets a response that the port requires TLS', async () => {
     const own = await start([https(undefined, any)])
     const text = await exchange(own.port, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n')
     assert.match(text, /^HTTP\/1.1 400 Bad Request\r\n[\s\S]*\r\n\r\nThis port requires TLS/)
     assert.deepEqual(own.seen, ['unsecured malformed'])
   })
 
-  it('garbage and silence get no byte', async () => {
+  it('garbage and silence get no response', async () => {
     const own = await start([https(undefined, any)])
     assert.equal(await exchange(own.port, 'get / HTTP/1.1\r\nhost: x\r\n\r\n'), '')
     assert.equal(await exchange(own.port, Buffer.alloc(70_000, 22)), '')
@@ -244,14 +244,14 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
       })
     }
 
-    it('by the source alone it comes before the ClientHello', async () => {
+    it('by source is decided before the ClientHello', async () => {
       const network = networkDecision(() => false)
       const own = await start([{ ...https(undefined, any), network }])
       assert.equal(await exchange(own.port, ''), '')
       assert.deepEqual(own.seen, [denied])
     })
 
-    it('who waits with its ClientHello until the rules have changed meets the new ones', async () => {
+    it('applies changed rules to a client whose ClientHello is still incomplete', async () => {
       const network = (isIn: boolean) => networkDecision(() => isIn)
       const own = await start([{ ...https(undefined, any), network: network(true) }])
       const hello = inRecords(helloMessage({ extensions: [serverName('a.test')] }))
@@ -267,7 +267,7 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
       assert.deepEqual(own.seen, [denied])
     })
 
-    it('by the identity of the client it comes after the handshake, before any data', async () => {
+    it('by client identity is decided after the handshake, before any data', async () => {
       const accepts = ({ source }: Connection) => source.identity === 'spiffe://t/alice'
       const network = networkDecision(accepts, { readsCertificate: true })
       const own = await start([{ ...https(undefined, any, authority.cert), network }])
@@ -279,7 +279,7 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
     })
   })
 
-  it('a listener that is removed lets go of its connections, the others stay', async () => {
+  it('a removed listener closes its connections, the others stay', async () => {
     const own = await start([https('a.test', a), https('*.b.test', b)])
     const options = { port: own.port, host: '127.0.0.1', rejectUnauthorized: false }
     const goes = connect({ ...options, servername: 'a.test' })

@@ -47,7 +47,7 @@ function responded(socket: Socket): Promise<void> {
   })
 }
 
-describe('limits of connections', () => {
+describe('connection limits', () => {
   const busy =
     'HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'
   for (const [limit, word, response] of [
@@ -69,7 +69,7 @@ describe('limits of connections', () => {
     })
   }
 
-  it('behind a load balancer it is the clients that are counted', async () => {
+  it('behind a load balancer, clients are counted', async () => {
     const proxy = frontendPolicy('proxyProtocol', { mode: 'Strict', version: 'All' })
     const own = await start({ frontend: [proxy] }, { connectionsPerAddress: 1 })
     const from = (address: string) => `PROXY TCP4 ${address} 192.0.2.1 1 2\r\n${GET}`
@@ -126,7 +126,7 @@ describe('the PROXY protocol', () => {
     })
   }
 
-  it('a header in single bytes is read as a whole one', async () => {
+  it('a header in single bytes is read like a whole one', async () => {
     const policy = frontendPolicy('proxyProtocol', { mode: 'Strict', version: 'V1' })
     const own = await start({ frontend: [policy] })
     const socket = connect({ port: own.port, host: '127.0.0.1', noDelay: true })
@@ -139,7 +139,7 @@ describe('the PROXY protocol', () => {
     socket.destroy()
   })
 
-  it('curl speaks it', async () => {
+  it('curl supports it', async () => {
     const policy = frontendPolicy('proxyProtocol', { mode: 'Strict', version: 'V1' })
     const own = await start({ frontend: [policy] })
     const words = ['-s', '--haproxy-protocol', `http://127.0.0.1:${own.port}/`]
@@ -165,15 +165,15 @@ describe('network authorization of plain listeners', () => {
     assert.equal(own.connections.length, 1)
   })
 
-  it('a client that is denied is closed before it sends anything', async () => {
+  it('a denied client is closed before it sends anything', async () => {
     const own = await start({ network: networkDecision(() => false) })
     assert.equal(await exchange(own.port, ''), '')
     assert.equal(own.seen.length, 1)
   })
 })
 
-describe('what the Program says of a port', () => {
-  it('an invalid policy for connections closes them all', async () => {
+describe('port settings of the Program', () => {
+  it('an invalid connection policy closes all connections', async () => {
     const own = await start()
     const program = programOf([httpListener(own.port, own.upstream)])
     const listeners = program.listeners.map((one) => ({ ...one, isClosed: true }))
@@ -182,7 +182,7 @@ describe('what the Program says of a port', () => {
     assert.deepEqual(own.seen, ['rejected no-route invalid-listener'])
   })
 
-  it('so does an invalid listener that is alone on its port', async () => {
+  it('an invalid listener alone on its port closes all connections', async () => {
     const own = await start()
     const broken = { protocol: 'Invalid', diagnostics: [] } as const
     await own.listeners.swap(programOf([httpListener(own.port, own.upstream, broken)]))
@@ -190,7 +190,7 @@ describe('what the Program says of a port', () => {
     assert.deepEqual(own.seen, ['rejected no-route invalid-listener'])
   })
 
-  it('TCP keep-alive of clients is as the policy says, all of it', async (test) => {
+  it('TCP keep-alive of clients follows the policy', async (test) => {
     const keepalives = { enabled: true, time: 7_000, interval: 3_000, retries: 4 }
     const own = await start({ frontend: [frontendPolicy('frontendTcp', { keepalives })] })
     const { mock } = test.mock.method(Socket.prototype, 'setKeepAlive')
@@ -202,7 +202,7 @@ describe('what the Program says of a port', () => {
     )
   })
 
-  it('a connection that is too old is told to close', async () => {
+  it('a connection beyond its max duration is closed', async () => {
     const http = frontendPolicy('frontendHttp', { maxConnectionDuration: 60 })
     const own = await start({ frontend: [http] })
     const socket = connect(own.port, '127.0.0.1')

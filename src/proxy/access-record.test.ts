@@ -16,7 +16,7 @@ const connection = new Connection(
   0,
 )
 
-describe('the access log of connections that are none of HTTP', () => {
+describe('the access log of non-HTTP connections', () => {
   for (const [title, accessLog, expected] of [
     ['has all of them without a policy', undefined, ['tcp - -']],
     ['can be off', { enabled: false }, []],

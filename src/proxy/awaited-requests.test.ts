@@ -23,8 +23,8 @@ function counted() {
   return { requests, writes, endTurn, serve, told: () => told }
 }
 
-describe('requests that are awaited', () => {
-  it('tell of a moment without any after some responses, once the turns are over', () => {
+describe('pending requests', () => {
+  it('report an idle moment after some responses, at the end of the turn', () => {
     const { endTurn, serve, told } = counted()
     serve(31)
     endTurn()
@@ -42,7 +42,7 @@ describe('requests that are awaited', () => {
     assert.equal(told(), 1)
   })
 
-  it('tell nothing while there is one', () => {
+  it('report none while a request is pending', () => {
     const { requests, endTurn, serve, told } = counted()
     serve(40)
     endTurn()
@@ -55,7 +55,7 @@ describe('requests that are awaited', () => {
     assert.equal(told(), 1)
   })
 
-  it('tell of no moment in which one is awaited, in whatever order they come and go', () => {
+  it('report no idle moment with a pending request, in any order of events', () => {
     const steps = fc.array(fc.constantFrom('begin', 'respond', 'turn', 'many' as const))
     fc.assert(
       fc.property(steps, (taken) => {

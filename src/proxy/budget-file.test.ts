@@ -11,7 +11,7 @@ let files = 0
 const DAY = 86_400_000
 const NOW = 1_800_000_000_000
 
-describe('the file of budgets', () => {
+describe('the budget file', () => {
   after(() => rmSync(folder, { recursive: true }))
 
   const open = (path: string, now = NOW) =>
@@ -21,7 +21,7 @@ describe('the file of budgets', () => {
     ...{ budget: 'budget x 0', key, ends, amount, capacity: 100, maxKeys: 10 },
   })
 
-  it('knows after any end what was taken and given back', () => {
+  it('restores reservations and refunds after any exit', () => {
     const step = fc.record({
       key: fc.constantFrom('ann', 'ben'),
       amount: fc.integer({ min: 1, max: 60 }),
@@ -52,7 +52,7 @@ describe('the file of budgets', () => {
     )
   })
 
-  it('leaves out a line that was cut off, and periods that are over', () => {
+  it('skips a truncated line and expired periods', () => {
     const path = fresh()
     open(path).take(take(60))
     appendFileSync(path, readFileSync(path, 'utf8').slice(0, -4))
@@ -63,13 +63,13 @@ describe('the file of budgets', () => {
     assert.equal(readFileSync(path, 'utf8').split('\n').length, 2)
   })
 
-  it('tells nothing about callers', () => {
+  it('contains no caller identities', () => {
     const path = fresh()
     open(path).take(take(60, 'ann@example.com'))
     assert.doesNotMatch(readFileSync(path, 'utf8'), /ann|example/)
   })
 
-  it('is not overwritten if it is something else', () => {
+  it('does not overwrite a foreign file', () => {
     for (const text of ['root:x:0:0\n', '\n', `${'a'.repeat(22)} b 1 1\n`]) {
       const path = fresh()
       writeFileSync(path, text)

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test'
 import { recordOf } from '../telemetry/fixtures/decision-records.ts'
 import { type Batch, DecisionBatch } from './decision-batch.ts'
 
-describe('records on their way to the process that writes them', () => {
-  it('go together, and what does not fit is counted', () => {
+describe('decision records sent to the writing process', () => {
+  it('are batched, and those that do not fit are counted', () => {
     const sent: Batch[] = []
     const own = new DecisionBatch((batch, done) => {
       sent.push(batch)
@@ -18,7 +18,7 @@ describe('records on their way to the process that writes them', () => {
     )
   })
 
-  it('wait while others are on their way, and none is lost at the end', async () => {
+  it('wait while others are in flight, and none is lost at the end', async () => {
     const sent: Batch[] = []
     const waiting: (() => void)[] = []
     const own = new DecisionBatch((batch, done) => {
@@ -39,7 +39,7 @@ describe('records on their way to the process that writes them', () => {
     )
   })
 
-  it('are gone at once where there are none', async () => {
+  it('flush at once if there are none', async () => {
     const own = new DecisionBatch(() => assert.fail('there is nothing to send'))
     await new Promise<void>((resolve) => own.flush(resolve))
   })

@@ -33,7 +33,7 @@ function started() {
 }
 
 describe('searches for the nearest miss', () => {
-  it('are let until what may be spent is spent, and again when time has passed', () => {
+  it('run until the budget is spent, and again after it refills', () => {
     const { spend, clock } = started()
     let searches = 0
     while (spend(10)) searches++
@@ -44,7 +44,7 @@ describe('searches for the nearest miss', () => {
     assert.equal(spend(10), true)
   })
 
-  it('take no more than a twentieth of the time in the long run', () => {
+  it('use at most a twentieth of the time in the long run', () => {
     const { spend, clock } = started()
     let spent = 0
     while (clock.now < 100_000) {
@@ -55,7 +55,7 @@ describe('searches for the nearest miss', () => {
     assert.ok(spent >= 100_000 / 20 - 200, `${spent} ms`)
   })
 
-  it('save no more than some, however quiet it was', () => {
+  it('save only a bounded budget, however long the idle time', () => {
     const { spend, clock } = started()
     clock.now = 3_600_000
     let searches = 0
@@ -64,7 +64,7 @@ describe('searches for the nearest miss', () => {
   })
 })
 
-describe('what rules say is counted', () => {
+describe('rule results are counted', () => {
   it('by policy, rule, action and cause', () => {
     const { own, read } = started()
     own.admitted(RULE).inc()
@@ -80,7 +80,7 @@ describe('what rules say is counted', () => {
     }
   })
 
-  it('and it is time to look for failures once in a while', () => {
+  it('and failures are due for an audit periodically', () => {
     const { own } = started()
     const due = Array.from({ length: 3 * 16_384 }, () => own.shouldAudit())
     assert.equal(due.filter(Boolean).length, 3)

@@ -34,7 +34,7 @@ function hold(port: number, count: number): Promise<Socket[]> {
 
 const skip = process.platform === 'linux' ? false : 'limits are read from /proc'
 
-describe('few descriptors', { skip }, () => {
+describe('file descriptor limits', { skip }, () => {
   for (const mode of ['bounded', 'unbounded'] as const) {
     it(`${mode}: what is too much is closed, and when it is gone all is well again`, async () => {
       const own = await start(120, mode)
@@ -54,7 +54,7 @@ describe('few descriptors', { skip }, () => {
     })
   }
 
-  it('half of them are for upstreams', () => {
+  it('reserve half of them for upstreams', () => {
     const limits = { connections: 50_000, connectionsPerAddress: 10 }
     assert.equal(new ConnectionCounts(limits, 1024).limits.connections, 480)
     assert.equal(new ConnectionCounts(limits, 1_000_000).limits.connections, 50_000)

@@ -5,7 +5,7 @@ import type { Downstream } from '../wire/downstream.ts'
 import type { UpstreamConnection } from '../wire/upstream-connection.ts'
 import { Forward } from './forward.ts'
 
-it('bytes of a stream that serves another request by now are taken for written', () => {
+it('bytes of a stream that is reused by another request count as written', () => {
   const downstream = { uses: 3, isWritten: false }
   const forward = new Forward(
     undefined as never,
@@ -20,7 +20,7 @@ it('bytes of a stream that serves another request by now are taken for written',
   assert.equal(forward.isWritten(), true)
 })
 
-it('and so are those of a stream to an upstream', () => {
+it('the same applies to a stream to an upstream', () => {
   const connection = {
     uses: 0,
     isWritten: false,

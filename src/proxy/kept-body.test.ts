@@ -19,8 +19,8 @@ function recorder(takes = true): BodySink & { text: string } {
   }
 }
 
-describe('a kept body', () => {
-  it('can be sent again from its beginning, and goes on to whoever has it now', () => {
+describe('a buffered body', () => {
+  it('can be replayed from its start, and continues to the current sink', () => {
     const body = new KeptBody(10)
     const [first, second] = [recorder(), recorder()]
     body.sendTo(first)
@@ -35,7 +35,7 @@ describe('a kept body', () => {
     assert.equal(third.text, 'abcd.')
   })
 
-  it('reaches those beside the first one once, however often another comes first', () => {
+  it('is sent once to mirrors, however often the first sink changes', () => {
     const body = new KeptBody(10)
     const [first, second, beside] = [recorder(), recorder(), recorder()]
     body.sendTo(first, beside)
@@ -47,7 +47,7 @@ describe('a kept body', () => {
     assert.deepEqual([first.text, second.text, beside.text], ['ab', 'abcd.', 'abcd.'])
   })
 
-  it('that is abandoned is broken off for all who have a part of it', () => {
+  it('is aborted for all its sinks if it is abandoned', () => {
     const body = new KeptBody(10)
     const [first, beside] = [recorder(), recorder()]
     body.sendTo(first, beside)
@@ -56,7 +56,7 @@ describe('a kept body', () => {
     assert.deepEqual([first.text, beside.text], ['ab!abandoned', 'ab!abandoned'])
   })
 
-  it('is forgotten beyond its limit, and passes through', () => {
+  it('is no longer buffered beyond its limit, and streams through', () => {
     const body = new KeptBody(3)
     const sink = recorder()
     body.sendTo(sink)
@@ -68,7 +68,7 @@ describe('a kept body', () => {
     assert.equal(body.bytes, undefined)
   })
 
-  it('waits until it is whole where somebody reads it first', () => {
+  it('waits until it is complete if it is read first', () => {
     let ready = 0
     const body = new KeptBody(10, () => ready++)
     body.write(Buffer.from('ab'))
@@ -81,7 +81,7 @@ describe('a kept body', () => {
     assert.equal(sink.text, 'ab.')
   })
 
-  it('does not wait for what will not fit', () => {
+  it('does not wait for a body beyond the limit', () => {
     const sink = recorder()
     const body: KeptBody = new KeptBody(3, () => body.sendTo(sink))
     body.write(Buffer.from('abc'))
@@ -92,7 +92,7 @@ describe('a kept body', () => {
     assert.equal(body.bytes, undefined)
   })
 
-  it('goes at the pace of the first', () => {
+  it('follows the pace of the first sink', () => {
     const body = new KeptBody(10)
     body.sendTo(recorder(true), recorder(false))
     assert.equal(body.write(Buffer.from('a')), true)
@@ -100,7 +100,7 @@ describe('a kept body', () => {
     assert.equal(body.write(Buffer.from('a')), false)
   })
 
-  it('is kept in few pieces, however many it came in', () => {
+  it('is stored in few chunks, however many arrived', () => {
     const body = new KeptBody(1 << 20)
     const pieces: string[] = []
     const all = Array.from({ length: 100_000 }, (_, i) => String.fromCharCode(97 + (i % 26)))

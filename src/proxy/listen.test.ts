@@ -16,7 +16,7 @@ async function start(options: Parameters<typeof acceptingPort>[0] = {}) {
 }
 
 describe('ports', () => {
-  it('a port of the Program responds, on IPv4 and IPv6', async () => {
+  it('serve on IPv4 and IPv6', async () => {
     const { listeners, upstream } = await start()
     const port = await free()
     assert.deepEqual(await listeners.swap(programOf([httpListener(port, upstream)])), [])
@@ -26,7 +26,7 @@ describe('ports', () => {
     socket.destroy()
   })
 
-  it('a swap keeps connections of ports that stay and closes the others', async () => {
+  it('keep connections of unchanged ports in a swap and close the others', async () => {
     const { listeners, upstream } = await start()
     const [one, two, three] = [await free(), await free(), await free()]
     await listeners.swap(programOf([httpListener(one, upstream), httpListener(two, upstream)]))
@@ -43,7 +43,7 @@ describe('ports', () => {
     await assert.rejects(once(connect(two, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' })
   })
 
-  it('a port that is taken is said with its place, and nothing changes', async () => {
+  it('report a port in use with its place, and change nothing', async () => {
     const { listeners, upstream } = await start()
     const other = createServer()
     const taken = await listen(other)
@@ -64,7 +64,7 @@ describe('ports', () => {
     assert.match(await exchange(taken, GET, 'hello'), /^HTTP\/1.1 200/)
   })
 
-  it('a port that is taken for IPv6 alone is taken', async () => {
+  it('treat a port in use on IPv6 only as in use', async () => {
     const { listeners, upstream } = await start()
     const other = createServer()
     const port = await free()
@@ -79,7 +79,7 @@ describe('ports', () => {
     assert.match(await exchange(port, GET, 'hello'), /^HTTP\/1.1 200/)
   })
 
-  it('draining closes idle connections and waits for what is under way', async () => {
+  it('draining closes idle connections and waits for active requests', async () => {
     const { listeners, upstream, hold } = await start({ grace: 5_000 })
     const port = await free()
     await listeners.swap(programOf([httpListener(port, upstream)]))
@@ -101,7 +101,7 @@ describe('ports', () => {
     assert.match(text, /hello$/)
   })
 
-  it('draining responds to a request that was sent on an idle connection at that moment', async () => {
+  it('draining responds to a request that arrives on an idle connection at that moment', async () => {
     const { listeners, upstream } = await start()
     const port = await free()
     await listeners.swap(programOf([httpListener(port, upstream)]))
@@ -117,7 +117,7 @@ describe('ports', () => {
     assert.match(text, /^HTTP\/1.1 200.*connection: close.*hello$/s)
   })
 
-  it('what is still there at the deadline is cut', async () => {
+  it('connections left at the deadline are closed', async () => {
     const { listeners, upstream, hold, counts } = await start()
     const port = await free()
     await listeners.swap(programOf([httpListener(port, upstream)]))

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { Load } from './load.ts'
 
 describe('load', () => {
-  it('takes on as many requests as it may, and one for each that ends', () => {
+  it('admits requests up to the limit, and one for each that ends', () => {
     const load = new Load({ requests: 2, delay: 0 })
     assert.deepEqual([load.begin(), load.begin(), load.begin()], [undefined, undefined, 'requests'])
     load.end()
@@ -12,7 +12,7 @@ describe('load', () => {
     assert.equal(load.underWay, 2)
   })
 
-  it('one long turn is no overload, and neither are three', () => {
+  it('does not count up to three long turns as overload', () => {
     const load = new Load({ requests: 10, delay: 100 }, () => 1)
     for (const late of [5_000, 5_000, 5_000, 0]) load.look(late)
     assert.equal(load.begin(), undefined)
@@ -34,7 +34,7 @@ describe('load', () => {
     })
   }
 
-  it('takes on all again as soon as it is in time once', () => {
+  it('admits requests again after one turn on time', () => {
     const load = new Load({ requests: 10, delay: 100 }, () => 1)
     for (let i = 0; i < 8; i++) load.look(1_000)
     assert.equal(load.begin(), 'delay')
@@ -42,7 +42,7 @@ describe('load', () => {
     assert.equal(load.begin(), undefined)
   })
 
-  it('never sheds for delay where none is set', () => {
+  it('never sheds for delay without a limit', () => {
     const load = new Load({ requests: 10, delay: 0 }, () => 1)
     for (let i = 0; i < 4; i++) load.look(60_000)
     assert.equal(load.begin(), undefined)

@@ -4,7 +4,7 @@ import { TOKEN_FAULTS } from '../policies/jwt-authentication/rejection.ts'
 import { authenticationFailures } from '../telemetry/definitions/authorization.ts'
 
 describe('the metric of failed authentications', () => {
-  it('has a word for each fault of a token', () => {
+  it('has a label value for each token fault', () => {
     const reasons = authenticationFailures.labels.find(({ name }) => name === 'reason')
     const known: readonly string[] = reasons?.values ?? []
     assert.deepEqual(

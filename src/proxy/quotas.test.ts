@@ -61,8 +61,8 @@ const limitOf = (capacity: number, refill: number, interval: number): QuotaLimit
 
 const isTaken = (rejection: QuotaRejection | undefined) => (rejection === undefined ? 1 : 0)
 
-describe('a quota that processes share', () => {
-  it('admits exactly as many as it holds, whoever is asked and however many at once', async () => {
+describe('a quota shared by processes', () => {
+  it('admits exactly its capacity, in any process and with any concurrency', async () => {
     const asks = fc.array(
       fc.record({ worker: fc.nat(7), burst: fc.integer({ min: 1, max: 60 }) }),
       {
@@ -94,7 +94,7 @@ describe('a quota that processes share', () => {
     )
   })
 
-  it('is never taken beyond what it holds by amounts, and settles what they came to', async () => {
+  it('is never exceeded by amounts, and settles the amounts used', async () => {
     const turn = fc.record({
       worker: fc.nat(7),
       burst: fc.integer({ min: 1, max: 12 }),
@@ -147,7 +147,7 @@ describe('a quota that processes share', () => {
     assert.equal(await ask(9), 0, 'what the narrow one refused did not use up the wide one')
   })
 
-  it('never holds more than its capacity, however long what was lent lies unused', async () => {
+  it('never exceeds its capacity, however long leases are unused', async () => {
     const processes = new Processes(2)
     const asked = { quota: 'q', limit: limitOf(100, 100, 1_000), key: '' }
     assert.equal(isTaken(await processes.at(0).take([asked])), 1)
@@ -157,7 +157,7 @@ describe('a quota that processes share', () => {
     assert.equal(taken, 100)
   })
 
-  it('a worker that dies takes what it was lent with it, and no more is admitted', async () => {
+  it('loses the leases of a worker that dies, and admits no more', async () => {
     const processes = new Processes(2)
     const asked = { quota: 'q', limit: limitOf(100, 100, 86_400_000), key: '' }
     let taken = isTaken(await processes.at(0).take([asked]))
@@ -166,7 +166,7 @@ describe('a quota that processes share', () => {
     assert.ok(taken <= 100 && taken >= 100 - 100 / 4, String(taken))
   })
 
-  it('of how many there are at once all is given back, by the dead too', async () => {
+  it('releases all concurrent requests, including those of dead workers', async () => {
     const processes = new Processes(3)
     const asked = { quota: 'at once', limit: limitOf(5, 0, Number.POSITIVE_INFINITY), key: 'a' }
     const fill = async () => {
@@ -188,7 +188,7 @@ describe('a quota that processes share', () => {
     assert.equal(processes.buckets, 0, 'nothing is kept of keys that nobody uses')
   })
 
-  it('is rejected, and not for ever, where the owner does not respond', async (context) => {
+  it('is rejected after a timeout if the owner does not respond', async (context) => {
     context.mock.timers.enable({ apis: ['setTimeout'] })
     const leases = new QuotaLeases({ send: () => {}, now: () => 0 })
     const taken = leases.take([{ quota: 'q', limit: limitOf(1, 1, 1_000), key: '' }])

@@ -7,7 +7,7 @@ import { compileRedaction } from './redaction.ts'
 const SHOW = ['jwt.sub', 'jwt.realm', "request.headers['x-team']", 'request.headers.team', 'apiKey']
 const isShown = compileRedaction(SHOW, ['x-secret'])
 
-describe('what a record shows', () => {
+describe('attributes in a record', () => {
   for (const [name, expected] of [
     ['request.method', true],
     ['request.path', true],
@@ -34,7 +34,7 @@ describe('what a record shows', () => {
     it(`${expected ? 'shows' : 'redacts'} ${name}`, () => assert.equal(isShown(name), expected))
   }
 
-  it('never has credentials, whatever is asked for', () => {
+  it('never include credentials, whatever is configured', () => {
     const all = compileRedaction(
       ['request', 'request.headers', 'jwt', 'source'],
       ['X-Secret'.toLowerCase()],
@@ -58,7 +58,7 @@ describe('what a record shows', () => {
     assert.equal(all("request.headers['x-team']"), true)
   })
 
-  it('shows no header of secrets in any spelling', () => {
+  it('never include credential headers in any spelling', () => {
     const all = compileRedaction(['request.headers'], [])
     const mixed = fc.mixedCase(fc.constantFrom('authorization', 'cookie', 'x-api-key', 'api-key'))
     const property = fc.property(mixed, fc.boolean(), (header, isDotted) => {

@@ -35,7 +35,7 @@ function served(backend: Backend, policies: readonly ValidPolicy[] = []) {
 }
 
 describe('clusters of a running gateway', () => {
-  it('one that no policy is about is opened by its first request, and once', () => {
+  it('are opened once, by the first request, if no policy applies', () => {
     const { cluster, events } = served(HOSTS)
     assert.deepEqual([cluster.isHealthy, cluster.active, events], [true, 0, []])
     assert.equal(cluster.counts().healthy, 2)
@@ -57,11 +57,11 @@ describe('clusters of a running gateway', () => {
     })
   }
 
-  it('without an endpoint it is not healthy', () => {
+  it('are not healthy without an endpoint', () => {
     assert.equal(served({ ...HOSTS, endpoints: [] }).cluster.isHealthy, false)
   })
 
-  it('a request that comes after it was closed leaves nothing open', () => {
+  it('leave nothing open for a request after close', () => {
     const { cluster, events } = served(HOSTS)
     cluster.close()
     assert.deepEqual(events, ['forgotten'])

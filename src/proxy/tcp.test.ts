@@ -52,7 +52,7 @@ async function until(isTrue: () => boolean): Promise<void> {
 }
 
 describe('TCP', () => {
-  it('bytes go both ways as they are, also many of them', async () => {
+  it('forwards bytes unchanged in both directions, also many', async () => {
     const bytes = randomBytes(8 * 1024 * 1024)
     const digest = createHash('sha256').update(bytes).digest('hex')
     const target = await backend((socket) => socket.pipe(socket))
@@ -71,7 +71,7 @@ describe('TCP', () => {
     assert.equal(streamed?.endpoint, `127.0.0.1:${target}`)
   })
 
-  it('a client that closes its half still gets the response', async () => {
+  it('a client that half-closes still receives the response', async () => {
     const target = await backend((socket) => {
       let text = ''
       socket.on('data', (data) => (text += data))
@@ -84,7 +84,7 @@ describe('TCP', () => {
     await until(() => own.streams[0]?.reason === 'finished')
   })
 
-  it('a backend that closes its half still hears the client', async () => {
+  it('a backend that half-closes still receives data from the client', async () => {
     let heard = ''
     const target = await backend((socket) => {
       socket.end('bye')
@@ -99,7 +99,7 @@ describe('TCP', () => {
     await until(() => own.streams[0]?.reason === 'finished')
   })
 
-  it('a backend that speaks first is heard before the client says anything', async () => {
+  it('a backend that sends first is forwarded before the client sends anything', async () => {
     const target = await backend((socket) => socket.write('220 ready\r\n'))
     const own = await start({ route: streamTo(target) })
     const socket = connect(own.port, '127.0.0.1')
@@ -131,7 +131,7 @@ describe('TCP', () => {
     })
   }
 
-  it('an endpoint that cannot be reached is passed over for the next', async () => {
+  it('skips an unreachable endpoint', async () => {
     const target = await backend((socket) => socket.pipe(socket))
     const own = await start({ route: streamTo(await free(), await free(), target) })
     const socket = connect(own.port, '127.0.0.1')
@@ -142,7 +142,7 @@ describe('TCP', () => {
     assert.equal(own.streams[0]?.endpoint, `127.0.0.1:${target}`)
   })
 
-  it('without any the client is closed', async () => {
+  it('closes the client if no endpoint is reachable', async () => {
     const own = await start({ route: streamTo(await free()) })
     const socket = connect(own.port, '127.0.0.1')
     socket.on('error', () => {})
@@ -153,7 +153,7 @@ describe('TCP', () => {
     assert.equal(own.streams[0]?.detail, 'connect-refused')
   })
 
-  it('without a route it is closed without a byte', async () => {
+  it('closes the client without a byte if there is no route', async () => {
     const own = await start({})
     const socket = connect(own.port, '127.0.0.1')
     socket.on('error', () => {})
@@ -163,7 +163,7 @@ describe('TCP', () => {
     assert.deepEqual(own.seen, ['rejected no-route no-route'])
   })
 
-  it('a side that takes nothing keeps the other from being read', async () => {
+  it('applies backpressure if a side stops reading', async () => {
     const theirs: Socket[] = []
     const target = await backend((socket) => theirs.push(socket.pause()))
     const own = await start({ route: streamTo(target) })
@@ -185,7 +185,7 @@ describe('TCP', () => {
     socket.destroy()
   })
 
-  it('a slow client gets all of what a backend sent before it went', async () => {
+  it('a slow client receives everything that a backend sent before it closed', async () => {
     const bytes = randomBytes(4 * 1024 * 1024)
     const target = await backend((socket) => {
       socket.resume()
@@ -204,7 +204,7 @@ describe('TCP', () => {
     await until(() => own.streams[0]?.reason === 'finished')
   })
 
-  it('drained, a stream has until the deadline', async () => {
+  it('when draining, a stream stays open until the deadline', async () => {
     const target = await backend((socket) => socket.pipe(socket))
     const own = await start({ route: streamTo(target) })
     const socket = connect(own.port, '127.0.0.1')
@@ -224,7 +224,7 @@ describe('TLS to a backend', { skip: WITHOUT_OPENSSL }, () => {
   const authority = makeAuthority('authority')
   const pair = authority.issue({ names: ['DNS:a.test'] })
 
-  it('terminated: the backend gets what was inside, and no HTTP/2 is agreed on', async () => {
+  it('terminated: the backend receives plaintext, and HTTP/2 is not negotiated', async () => {
     const target = await backend((socket) => socket.pipe(socket))
     const listener = { protocol: 'TLS', name: 'tls', tls: terminated(pair) } as const
     const own = await start({ route: streamTo(target) }, listener)
@@ -248,7 +248,7 @@ describe('TLS to a backend', { skip: WITHOUT_OPENSSL }, () => {
     assert.equal(own.connections[0]?.destination.hostname, 'a.test')
   })
 
-  it('passed through: the backend shows its own certificate', async () => {
+  it('passed through: the client sees the backend certificate', async () => {
     const inner = makeAuthority('inner')
     const theirs = inner.issue({ names: ['DNS:a.test'] })
     const server = createTlsServer(theirs, (socket) => socket.end('from inside'))

@@ -102,7 +102,7 @@ describe('Workers', () => {
     }
   })
 
-  it('that end while another one applies a change are replaced by ones that have it', async () => {
+  it('that exit while another one applies a change are replaced by ones with the change', async () => {
     const { workers, end } = begin(SLOW, 2)
     const second = (): { pid: number; all: string[] } =>
       JSON.parse(readFileSync(join(folder, '1'), 'utf8'))
@@ -127,7 +127,7 @@ describe('Workers', () => {
     }
   })
 
-  it('are sent what changed, whatever else there is and whatever became of the change before', async () => {
+  it('receive only changes, whatever the size of the Model and the previous outcome', async () => {
     const { workers, end } = begin(ENTRY, 2)
     const route = (name: string) => ({ name }) as never
     const many = Array.from({ length: 1_000 }, (_, n) => route(`r${n}`))

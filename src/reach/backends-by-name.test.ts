@@ -20,7 +20,7 @@ const edit = fc.tuple(
   fc.array(fc.constantFrom(...'abcdefgh'), { maxLength: 3 }),
 )
 
-it('backends by name are the same whether they go on from a list before or not', () => {
+it('backends by name are the same with and without a previous list', () => {
   fc.assert(
     fc.property(fc.array(edit, { maxLength: 12 }), (edits) => {
       let list: readonly Backend[] = []

@@ -306,7 +306,7 @@ function placeOf({ where }: Point): string {
 }
 
 describe('reach', () => {
-  it('finds the points, layers, effective policies and sources that a plain twin finds', () => {
+  it('finds the points, layers, effective policies and sources of a plain implementation', () => {
     fc.assert(
       fc.property(models, (model) => {
         const plain = plainPoints(model)
@@ -321,7 +321,7 @@ describe('reach', () => {
     )
   })
 
-  it('lists every layer that anything reaches, under the same name', () => {
+  it('lists every layer that applies anywhere, under the same name', () => {
     fc.assert(
       fc.property(models, (model) => {
         const all = new Map([...layersOf(model)].map(({ place, policies }) => [place, policies]))
@@ -346,7 +346,7 @@ describe('reach', () => {
     )
   })
 
-  it('finds the routes of connections that a plain twin finds', () => {
+  it('finds the connection routes of a plain implementation', () => {
     fc.assert(
       fc.property(models, (model) => {
         const reach = new Reach(model)

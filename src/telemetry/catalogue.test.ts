@@ -42,18 +42,18 @@ describe('the catalogue', () => {
     })
   }
 
-  it('has every name once', () => {
+  it('has each name once', () => {
     const names = ALL_METRICS.map(({ name }) => name)
     assert.deepEqual([...new Set(names)], names)
   })
 
   it('has no empty group', () => assert.ok(CATALOGUE.every(({ metrics }) => metrics.length > 0)))
 
-  it('is what metrics are made of', () => {
+  it('is the source of all metrics', () => {
     assert.equal([...createMetrics().read()].length, ALL_METRICS.length)
   })
 
-  it('has metrics that are planned, of which a scrape tells nothing', async () => {
+  it('contains planned metrics, which a scrape omits', async () => {
     const planned = ALL_METRICS.filter(({ isPlanned }) => isPlanned === true)
     for (const format of ['prometheus', 'openmetrics', 'protobuf'] as const) {
       const render = await rendererOf(format)

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { createClock } from './clock.ts'
 
 describe('the clock', () => {
-  it('tells microseconds of the wall clock', () => {
+  it('returns microseconds of the wall clock', () => {
     const now = createClock()() / 1000
     assert.ok(Math.abs(now - Date.now()) < 50)
   })

@@ -39,7 +39,7 @@ async function check(...files: readonly (Buffer | string)[]) {
 const lines = (bytes: Buffer): string[] => bytes.toString().trimEnd().split('\n')
 const joined = (all: readonly string[]): string => all.map((line) => `${line}\n`).join('')
 
-describe('the check of a chain, for what is no log or no longer one', () => {
+describe('the check of a chain, for invalid and damaged logs', () => {
   let log: Buffer
   let other: Buffer
 
@@ -68,15 +68,15 @@ describe('the check of a chain, for what is no log or no longer one', () => {
     })
   }
 
-  it('calls a log broken whose every line is garbage', async () => {
+  it('reports a log of garbage lines as broken', async () => {
     assert.equal((await check('garbage\n'.repeat(lines(log).length))).state, 'broken')
   })
 
-  it('calls a log broken that lost its first line', async () => {
+  it('reports a log without its first line as broken', async () => {
     assert.equal((await check(joined(lines(log).slice(1)))).state, 'broken')
   })
 
-  it('finds an edit of the last line of a log that was not closed', async () => {
+  it('detects an edit of the last line of a log that was not closed', async () => {
     const open = lines(log).slice(0, -1)
     const last = open.length - 1
     assert.equal((await check(joined(open))).state, 'open')
@@ -90,13 +90,13 @@ describe('the check of a chain, for what is no log or no longer one', () => {
     )
   })
 
-  it('says how far a log is intact that was not closed', async () => {
+  it('reports how far a log is intact that was not closed', async () => {
     const open = lines(log).slice(0, -1)
     const { state, intactUpTo, lines: count } = await check(joined(open))
     assert.deepEqual([state, intactUpTo, count], ['open', `${copy}:${open.length}`, open.length])
   })
 
-  it('takes no other line for what a killed process left', async () => {
+  it('accepts no other line as the remains of a killed process', async () => {
     const whole = lines(log)
     const end = whole.length - 1
     for (const left of ['garbage', '{}', '{"seq":3}', `${(whole[2] as string).slice(0, -3)}`]) {
@@ -108,7 +108,7 @@ describe('the check of a chain, for what is no log or no longer one', () => {
     }
   })
 
-  it('finds a change in what a killed process left', async () => {
+  it('detects a change in the remains of a killed process', async () => {
     const whole = lines(log)
     const end = whole.length - 1
     const path = join(mkdtempSync(join(root, 'left-')), 'decisions.jsonl')
@@ -122,7 +122,7 @@ describe('the check of a chain, for what is no log or no longer one', () => {
     assert.equal((await verifyChain([path])).state, 'broken')
   })
 
-  it('finds two logs that were spliced, appended or named together', async () => {
+  it('detects two logs that were spliced, appended or passed together', async () => {
     const [own, theirs] = [lines(log), lines(other)]
     for (let at = 1; at < own.length; at++) {
       const spliced = [...own.slice(0, at), ...theirs.slice(at)]
@@ -134,14 +134,14 @@ describe('the check of a chain, for what is no log or no longer one', () => {
     assert.equal((await check(log, log)).state, 'broken')
   })
 
-  it('finds files of one chain that were made one', async () => {
+  it('detects files of one chain that were concatenated', async () => {
     const files = await logOf('rotated', 4, 1_000)
     assert.ok(files.length > 2)
     assert.equal((await check(...files)).state, 'whole')
     assert.equal((await check(Buffer.concat(files))).state, 'broken')
   })
 
-  it('never calls a cut whole, unless the log was closed just there', async () => {
+  it('never reports a truncated log as whole, unless it was closed at that point', async () => {
     const closed = new Set([log.length])
     for (let at = 0; at < log.length; at++) {
       const ended = log.subarray(0, at).toString()
@@ -155,7 +155,7 @@ describe('the check of a chain, for what is no log or no longer one', () => {
     }
   })
 
-  it('takes no edited last line for one that is being written', async () => {
+  it('does not accept an edited last line as one being written', async () => {
     const last = log.lastIndexOf('\n', log.length - 2) + 1
     for (let at = last; at < log.length - 1; at++) {
       const changed = Buffer.from(log)
@@ -164,7 +164,7 @@ describe('the check of a chain, for what is no log or no longer one', () => {
     }
   })
 
-  it('never calls a log whole, or intact, of which a byte was changed', async () => {
+  it('never reports a log with a changed byte as whole or intact', async () => {
     const property = fc.asyncProperty(
       fc.nat(),
       fc.integer({ min: 1, max: 255 }),
@@ -181,7 +181,7 @@ describe('the check of a chain, for what is no log or no longer one', () => {
     await fc.assert(property, fuzz(0.3))
   })
 
-  it('never calls a log whole whose lines were changed in any way', async () => {
+  it('never reports a log with changed lines as whole', async () => {
     const whole = lines(log)
     const place = fc.nat(whole.length - 1)
     const mutation = fc.oneof(

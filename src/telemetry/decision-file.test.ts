@@ -59,8 +59,8 @@ function nextBeginning(path: string): string {
   return beginningOf(linkAfter(line))
 }
 
-describe('the file of decisions', () => {
-  it('is a chain of lines that nobody else may read', async () => {
+describe('the decision file', () => {
+  it('is a chain of lines, readable by its owner only', async () => {
     const own = place()
     await own.write(0, 5)
     assert.deepEqual(
@@ -72,7 +72,7 @@ describe('the file of decisions', () => {
     assert.deepEqual([report.state, report.notes, report.decisions], ['whole', [], 5])
   })
 
-  it('goes on after a restart', async () => {
+  it('continues after a restart', async () => {
     const own = place()
     await own.write(0, 3)
     await own.write(3, 5)
@@ -84,7 +84,7 @@ describe('the file of decisions', () => {
     )
   })
 
-  it('begins anew when it is full, and is one chain over all files', async () => {
+  it('rotates when it is full, with one chain over all files', async () => {
     const own = place({ maxSize: 1_000 })
     for (let i = 0; i < 10; i++) await own.write(i * 5, i * 5 + 5)
     assert.ok(own.files().length > 5)
@@ -92,7 +92,7 @@ describe('the file of decisions', () => {
     assert.deepEqual([report.faults, report.notes, report.decisions], [[], [], 50])
   })
 
-  it('keeps so many full files and no more', async () => {
+  it('keeps the configured number of full files', async () => {
     const own = place({ maxSize: 1_000, maxFiles: 2 })
     for (let i = 0; i < 10; i++) await own.write(i * 5, i * 5 + 5)
     assert.equal(own.files().length, 3)
@@ -101,7 +101,7 @@ describe('the file of decisions', () => {
     assert.match(report.notes.join(), /begins with line \d+: earlier lines are not in these files/)
   })
 
-  it('goes on from the last full file where the newest is gone', async () => {
+  it('continues from the last full file if the newest is gone', async () => {
     const own = place({ maxSize: 400 })
     await own.write(0, 5)
     rmSync(own.path)
@@ -113,7 +113,7 @@ describe('the file of decisions', () => {
     )
   })
 
-  it('goes on behind part of a line that a killed process left', async () => {
+  it('continues after a partial line of a killed process', async () => {
     const own = place()
     await own.write(0, 3)
     appendFileSync(own.path, `${nextBeginning(own.path)}deci`)
@@ -123,7 +123,7 @@ describe('the file of decisions', () => {
     assert.match(report.notes.join(), /left by a process that was killed/)
   })
 
-  it('goes on behind parts of several lines', async () => {
+  it('continues after several partial lines', async () => {
     const own = place()
     await own.write(0, 3)
     const beginning = nextBeginning(own.path)
@@ -134,7 +134,7 @@ describe('the file of decisions', () => {
     assert.match(report.notes.join(), /left by a process that was killed/)
   })
 
-  it('goes on behind what somebody else wrote in the meantime', async () => {
+  it('continues after lines that another process wrote in the meantime', async () => {
     const own = place()
     const [one, other] = [await own.open(), await own.open()]
     for (const file of [one, other, one]) {
@@ -147,7 +147,7 @@ describe('the file of decisions', () => {
     assert.equal((await verifyChain(own.files())).decisions, 3)
   })
 
-  it('goes on in another file where somebody took it away, so that the lines are missed', async () => {
+  it('continues in another file if it was removed, so that the gap is detected', async () => {
     const own = place()
     await own.write(0, 3)
     const file = await own.open()
@@ -160,21 +160,21 @@ describe('the file of decisions', () => {
     assert.match(report.notes.join(), /begins with line 6: earlier lines are not in these files/)
   })
 
-  it('says how many records it could not take', async () => {
+  it('reports how many records were dropped', async () => {
     const own = place({ capacity: 10 })
     await own.write(0, 25)
     const report = await verifyChain(own.files())
     assert.deepEqual([report.faults, report.decisions, report.dropped], [[], 10, 15])
   })
 
-  it('is looked through for an id, all files of it', async () => {
+  it('is searched for an id, in all files', async () => {
     const own = place({ maxSize: 1_000 })
     for (let i = 0; i < 4; i++) await own.write(i * 5, i * 5 + 5)
     assert.deepEqual(await findInFiles(own.files(), 'id-7'), [recordOf({ id: 'id-7' })])
     assert.deepEqual(await findInFiles(own.files(), 'id-99'), [])
   })
 
-  it('is not opened where it is something else', async () => {
+  it('is not opened if it is a foreign file', async () => {
     const own = place()
     writeFileSync(own.path, 'precious\n')
     await assert.rejects(own.open(), /not that of a decision file/)
@@ -225,7 +225,7 @@ describe('the check of a chain', () => {
     })
   }
 
-  it('finds lines that are gone at the very beginning of a file', async () => {
+  it('detects lines missing at the start of a file', async () => {
     for (const count of [1, 2]) {
       const own = await written()
       const [first] = own.files().filter((file) => file !== own.path)
@@ -238,7 +238,7 @@ describe('the check of a chain', () => {
     }
   })
 
-  it('finds a file that was emptied', async () => {
+  it('detects a file that was emptied', async () => {
     const own = place()
     await own.write(0, 3)
     truncateSync(own.path, 0)
@@ -249,7 +249,7 @@ describe('the check of a chain', () => {
     )
   })
 
-  it('finds a file that is missing', async () => {
+  it('detects a missing file', async () => {
     const own = await written()
     const full = own.files().filter((file) => file !== own.path)
     rmSync(full[1] as string)
@@ -260,7 +260,7 @@ describe('the check of a chain', () => {
     )
   })
 
-  it('finds lines that are gone at the very end only by the head', async () => {
+  it('detects lines missing at the very end only with the head', async () => {
     const own = await written()
     edit(own.path, (lines) => lines.splice(-1))
     const bare = await verifyChain(own.files())
@@ -273,13 +273,13 @@ describe('the check of a chain', () => {
     )
   })
 
-  it('takes a head from before, whatever was added', async () => {
+  it('accepts an earlier head, whatever was appended', async () => {
     const own = await written()
     await own.write(50, 60)
     assert.deepEqual((await verifyChain(own.files(), own.head)).faults, [])
   })
 
-  it('finds any byte that is different, with the head', async () => {
+  it('detects any changed byte, with the head', async () => {
     const own = await written()
     const originals = own.files().map((file) => ({ file, bytes: readFileSync(file) }))
     const property = fc.asyncProperty(
@@ -300,7 +300,7 @@ describe('the check of a chain', () => {
     await fc.assert(property, fuzz(0.1))
   })
 
-  it('finds any cut, with the head', async () => {
+  it('detects any truncation, with the head', async () => {
     const own = await written()
     const size = statSync(own.path).size
     const copy = `${own.path}.copy`

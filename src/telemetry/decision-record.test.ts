@@ -39,8 +39,8 @@ const ALL: { readonly [name in keyof Required<DecisionRecord>]: true } = {
   attributes: true,
 }
 
-describe('the reference of decision records', () => {
-  it('has every field, once', () => {
+describe('the decision record reference', () => {
+  it('lists each field once', () => {
     const names = DECISION_FIELDS.map(({ name }) => name)
     assert.deepEqual(names.toSorted(), Object.keys(ALL).toSorted())
   })

@@ -27,7 +27,7 @@ function ringOf(count: number, capacity = 10): DecisionRing {
 const ids = (ring: DecisionRing, query: Partial<DecisionQuery> = {}) =>
   ring.find({ limit: 100, ...query }).map(({ id }) => id)
 
-describe('the ring of decisions', () => {
+describe('the decision ring', () => {
   for (const [count, expected] of [
     [0, []],
     [3, ['2', '1', '0']],
@@ -39,7 +39,7 @@ describe('the ring of decisions', () => {
     })
   }
 
-  it('keeps none where none is asked for', () => assert.deepEqual(ids(ringOf(5, 0)), []))
+  it('keeps none if its size is 0', () => assert.deepEqual(ids(ringOf(5, 0)), []))
 
   it('finds by id, time and number', () => {
     const ring = ringOf(13)

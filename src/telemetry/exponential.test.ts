@@ -41,7 +41,7 @@ describe('the bucket of a value', () => {
     )
   })
 
-  it('at the next coarser schema is half of it', () => {
+  it('is half of its index at the next coarser schema', () => {
     const value = fc.double({ min: 1e-30, max: 1e300, noNaN: true })
     fc.assert(
       fc.property(value, fc.integer({ min: -3, max: 3 }), (value, schema) => {
@@ -52,19 +52,19 @@ describe('the bucket of a value', () => {
 })
 
 describe('exponential buckets', () => {
-  it('count what is in each', () => {
+  it('count the values in each', () => {
     const buckets = observe([1, 1, 2, 0, 1.9])
     assert.deepEqual([...buckets.counts], [2, 0, 0, 0, 0, 0, 0, 0, 2])
     assert.deepEqual([buckets.offset, buckets.zero, buckets.schema], [0, 1, 3])
   })
 
-  it('grow to both sides', () => {
+  it('grow in both directions', () => {
     const buckets = observe([1, 1.2, 0.9])
     assert.deepEqual([...buckets.counts], [1, 1, 0, 0, 1])
     assert.equal(buckets.offset, -1)
   })
 
-  it('become coarser rather than more than 160', () => {
+  it('become coarser beyond 160 buckets', () => {
     const buckets = observe([1e-6, 1, 3600])
     assert.equal(buckets.schema, 2)
     assert.ok(buckets.counts.length <= 160)
@@ -76,7 +76,7 @@ describe('exponential buckets', () => {
 
   const values = fc.array(fc.double({ min: 0, max: 1e12, noNaN: true }), { maxLength: 40 })
 
-  it('count every value in its own bucket, whatever the order', () => {
+  it('count every value in its bucket, in any order', () => {
     fc.assert(
       fc.property(values, (values) => {
         const buckets = observe(values)
@@ -86,7 +86,7 @@ describe('exponential buckets', () => {
     )
   })
 
-  it('merged are those of all values', () => {
+  it('merge to those of all values', () => {
     fc.assert(
       fc.property(values, values, (some, others) => {
         const merged = observe(some)

@@ -38,7 +38,7 @@ const skip = isThere
   ? false
   : 'no prometheus_client: pip install --target .cache/python prometheus_client'
 
-describe('the parser of Prometheus, in Python', { skip }, () => {
+describe('the Prometheus parser, in Python', { skip }, () => {
   const odd = 'a "route" with \\ and Zoë 日本, le="1"'
   const metrics = createMetrics()
   const stop = watchProcess(metrics, { worker: 'main' })

@@ -41,7 +41,7 @@ function histogramOf(kind: HistogramKind, values: readonly number[]): Message {
 const CREATED = { seconds: '1770091506', nanos: 250_000_000 }
 
 describe('the protobuf format', () => {
-  it('is a message for each metric behind its length', () => {
+  it('is a length-prefixed message per metric', () => {
     const metrics = metricsOf('classic')
     metrics.counter(requests).at({ route: 'a' }).inc(2.5)
     metrics
@@ -120,7 +120,7 @@ describe('the protobuf format', () => {
     })
   }
 
-  it('has both kinds of buckets if asked', () => {
+  it('has both kinds of buckets if configured', () => {
     const histogram = histogramOf('both', [0.75])
     assert.equal((histogram['bucket'] as Message[]).length, 3)
     assert.deepEqual(histogram['positiveDelta'], ['1'])

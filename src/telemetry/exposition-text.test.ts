@@ -51,8 +51,8 @@ function scrape(format: TextFormat, histograms: HistogramKind = 'classic'): stri
   return [...render(metrics.read())].join('')
 }
 
-describe('the text format of Prometheus', () => {
-  it('is as its parser wants it', () => {
+describe('the Prometheus text format', () => {
+  it('follows the syntax of the parser', () => {
     assert.equal(
       scrape('prometheus'),
       String.raw`# HELP test_requests_total Requests with "quotes",\nlines and \\.
@@ -80,7 +80,7 @@ test_time_seconds_count{route="r"} 4
     )
   })
 
-  it('has no buckets but +Inf of a histogram that is native only', () => {
+  it('has only the +Inf bucket for a native histogram', () => {
     const lines = scrape('prometheus', 'native').split('\n')
     assert.deepEqual(
       lines.filter((line) => line.startsWith('test_time')),
@@ -94,7 +94,7 @@ test_time_seconds_count{route="r"} 4
 })
 
 describe('OpenMetrics', () => {
-  it('names families without suffix, tells units, and ends', () => {
+  it('names families without suffix, includes units, and ends with EOF', () => {
     assert.equal(
       scrape('openmetrics'),
       String.raw`# HELP test_requests Requests with \"quotes\",\nlines and \\.
@@ -127,7 +127,7 @@ test_time_seconds_count{route="r"} 4
 })
 
 describe('a scrape', () => {
-  it('comes in pieces, each made when it is asked for', () => {
+  it('is generated lazily, in pieces', () => {
     const metrics = createMetrics({ catalogue: [requests, seriesFolded] })
     const family = metrics.counter(requests)
     for (let i = 0; i < 2000; i++)

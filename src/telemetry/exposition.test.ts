@@ -5,7 +5,7 @@ import { chooseFormat } from './exposition.ts'
 const PROTO =
   'application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited'
 
-describe('the format of a scrape', () => {
+describe('scrape format negotiation', () => {
   for (const [name, accept, format] of [
     ['nothing asked', undefined, 'prometheus'],
     ['empty', '', 'prometheus'],

@@ -42,7 +42,7 @@ function reported(metrics: Metrics, name: string): readonly string[] {
 }
 
 describe('series', () => {
-  it('are found again, by all labels or by the open ones first', () => {
+  it('are found by all labels or by the open ones first', () => {
     const metrics = metricsOf()
     const family = metrics.counter(hits)
     family.at({ listener: 'a', route: 'r', status: '2xx' }).inc()
@@ -53,7 +53,7 @@ describe('series', () => {
     assert.deepEqual(reported(metrics, 'test_hits_total'), ['a,r,2xx=5', 'a,r,4xx=2'])
   })
 
-  it('are not mixed up by values that look alike', () => {
+  it('are not confused by similar values', () => {
     const metrics = metricsOf()
     const family = metrics.counter(hits)
     family.of({ listener: 'a,b', route: 'c' }).at('2xx').inc()
@@ -70,7 +70,7 @@ describe('series', () => {
     ])
   })
 
-  it('of a value that a closed label does not have are other', () => {
+  it('with an unknown value of a closed label count as other', () => {
     const metrics = metricsOf()
     const slice = metrics.counter(hits).of({ listener: 'a', route: 'r' })
     slice.at('302' as '2xx').inc()
@@ -79,29 +79,29 @@ describe('series', () => {
     assert.deepEqual(reported(metrics, 'test_hits_total'), ['a,r,other=3'])
   })
 
-  it('show what their labels hold', () => {
+  it('sanitize label values', () => {
     const metrics = metricsOf()
     metrics.gauge(open).at({ route: 'a\u001b\r\u202e\ud800b' }).set(1)
     assert.deepEqual(reported(metrics, 'test_open'), ['a\ufffd\ufffd\ufffd\ufffdb=1'])
   })
 
-  it('of closed labels alone are there from the start, at 0', () => {
+  it('with closed labels only exist from the start, at 0', () => {
     assert.deepEqual(reported(metricsOf(), 'test_outcomes_total'), ['good=0', 'bad=0', 'other=0'])
   })
 
-  it('only of what is in the catalogue', () => {
+  it('exist only for metrics in the catalogue', () => {
     const stranger = defineCounter({ name: 'stranger_total', help: '', labels: [] })
     assert.throws(() => metricsOf().counter(stranger), /stranger_total is not in the catalogue/)
   })
 
-  it('have open labels before closed ones', () => {
+  it('require open labels before closed ones', () => {
     const wrong = defineCounter({ name: 'wrong_total', help: '', labels: [STATUS, ROUTE] })
     assert.throws(() => createMetrics({ catalogue: [wrong] }), /open labels come before closed/)
   })
 })
 
 describe('too many series', () => {
-  it('are other, by closed labels still, and are counted', () => {
+  it('become other, by closed labels still, and are counted', () => {
     const metrics = metricsOf({ maximumSeries: 3 })
     const family = metrics.counter(hits)
     for (let i = 0; i < 6; i++) {
@@ -122,7 +122,7 @@ describe('too many series', () => {
     ])
   })
 
-  it('do not keep those from counting that are there', () => {
+  it('do not affect existing series', () => {
     const metrics = metricsOf({ maximumSeries: 1 })
     const family = metrics.counter(hits)
     const first = family.of({ listener: 'a', route: 'r' })
@@ -147,7 +147,7 @@ describe('too many series', () => {
     }
   })
 
-  it('find room again when others are forgotten', () => {
+  it('get room again when others are removed', () => {
     const metrics = metricsOf({ maximumSeries: 1 })
     const family = metrics.counter(hits)
     const old = family.of({ listener: 'a', route: 'old' })
@@ -161,7 +161,7 @@ describe('too many series', () => {
     assert.deepEqual(reported(metrics, 'test_open'), [])
   })
 
-  it('are not lost on who kept a slice of what was forgotten, and came back', () => {
+  it('are not lost for holders of a slice that was removed and recreated', () => {
     const metrics = metricsOf()
     const slice = metrics.counter(hits).of({ listener: 'a', route: 'r' })
     slice.at('2xx').inc(5)
@@ -172,10 +172,10 @@ describe('too many series', () => {
   })
 })
 
-describe('labels that the configuration adds', () => {
+describe('custom labels', () => {
   const custom = (maximumSeries = 100) => metricsOf({ customLabels: ['team'], maximumSeries })
 
-  it('stand behind the others, and are unknown if no value is given', () => {
+  it('follow the others, and are unknown without a value', () => {
     const metrics = custom()
     const slice = metrics.counter(hits).of({ listener: 'a', route: 'r' })
     slice.with(['red']).at('2xx').inc()
@@ -187,7 +187,7 @@ describe('labels that the configuration adds', () => {
     assert.deepEqual(reported(metrics, 'test_open'), ['r=1'])
   })
 
-  it('are other when there are too many', () => {
+  it('become other when there are too many', () => {
     const metrics = custom(3)
     const slice = metrics.counter(hits).of({ listener: 'a', route: 'r' })
     for (let i = 0; i < 10; i++)
@@ -201,8 +201,8 @@ describe('labels that the configuration adds', () => {
   })
 })
 
-describe('metrics that are removed', () => {
-  it('are not told, and take no room', () => {
+describe('removed metrics', () => {
+  it('are not exported, and use no series', () => {
     const metrics = metricsOf({ remove: ['test_hits_total'] })
     const slice = metrics.counter(hits).of({ listener: 'a', route: 'r' })
     slice.at('2xx').inc()

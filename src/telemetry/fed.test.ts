@@ -31,21 +31,21 @@ const code = sources
 const isFed = (name: string) => new RegExp(`\\b${constants.get(name)}\\b`).test(code)
 
 describe('every metric of the catalogue', () => {
-  it('is defined where this test looks', () => {
+  it('is defined as a constant', () => {
     assert.deepEqual(
       ALL_METRICS.map(({ name }) => name).filter((name) => !constants.has(name)),
       [],
     )
   })
 
-  it('is fed by something, or says that it is planned: one of the two', () => {
+  it('is either updated by code or marked as planned', () => {
     assert.deepEqual(
       ALL_METRICS.filter(({ name }) => !isFed(name)).map(({ name }) => name),
       ALL_METRICS.filter(isPlanned).map(({ name }) => name),
     )
   })
 
-  it('has no value in a closed label that nothing gives', () => {
+  it('has no unused value in a closed label', () => {
     const fed = ALL_METRICS.filter((metric) => !isPlanned(metric))
     const unused = fed
       .flatMap(({ name, labels }) =>

@@ -27,7 +27,7 @@ function flushed(sink: LogSink): Promise<void> {
   return new Promise((resolve) => sink.flush(resolve))
 }
 
-describe('the sink of a log', () => {
+describe('the log sink', () => {
   it('writes on a timer', async () => {
     const { sink, read, close } = sinkToFile({ interval: 5 })
     sink.write('a\n')
@@ -38,7 +38,7 @@ describe('the sink of a log', () => {
     close()
   })
 
-  it('writes at once what fills a batch', async () => {
+  it('writes a full batch at once', async () => {
     const { sink, read, close } = sinkToFile({ interval: 60_000, batch: 10 })
     sink.write('0123456789\n')
     while (read() === '') await sleep(1)
@@ -46,7 +46,7 @@ describe('the sink of a log', () => {
     close()
   })
 
-  it('writes all lines in their order, when flushed', async () => {
+  it('writes all lines in order when flushed', async () => {
     const { sink, read, close } = sinkToFile({ interval: 60_000, batch: 1000 })
     const lines = Array.from({ length: 5000 }, (_, i) => `line ${i}\n`)
     for (const [i, line] of lines.entries()) {
@@ -59,7 +59,7 @@ describe('the sink of a log', () => {
     close()
   })
 
-  it('writes what is left when it is closed, and nothing after', async () => {
+  it('writes the rest when it is closed, and nothing after', async () => {
     const { sink, read, close } = sinkToFile({ interval: 60_000 })
     sink.write('last\n')
     sink.close()
@@ -70,7 +70,7 @@ describe('the sink of a log', () => {
     close()
   })
 
-  it('drops lines that find it full, counts them, and tells once it can', async () => {
+  it('drops lines when full, counts them, and reports that when it can', async () => {
     const reported: number[] = []
     const drops = { count: 0, inc: (lines: number) => void (drops.count += lines) }
     const { sink, read, close } = sinkToFile({
@@ -91,7 +91,7 @@ describe('the sink of a log', () => {
     close()
   })
 
-  it('goes on when the file cannot be written', async () => {
+  it('continues if the file cannot be written', async () => {
     const fd = openSync('/dev/full', 'w')
     const sink = createLogSink({ fd })
     sink.write('a\nb\n')
@@ -106,14 +106,14 @@ describe('the sink of a log', () => {
 })
 
 describe('a process that logs to a pipe', () => {
-  it('loses no line when it ends', async () => {
+  it('loses no line when it exits', async () => {
     const child = logging('write(3000); process.exit(7)')
     const text = await readAll(child)
     assert.equal(text.trimEnd().split('\n').length, 3000)
     assert.equal(child.exitCode, 7)
   })
 
-  it('loses no line to a reader that is slow when it ends, as long as it reads', async () => {
+  it('loses no line to a slow reader when it exits, as long as the reader makes progress', async () => {
     const child = logging('write(20_000); process.exit(7)')
     // Longer than any of the limits on an idle machine, and again for each piece that it reads.
     await sleep(1_500)
@@ -128,7 +128,7 @@ describe('a process that logs to a pipe', () => {
     assert.equal(child.exitCode, 7)
   })
 
-  it('is not held up by a reader that never reads, not even at its end', async () => {
+  it('is not blocked by a reader that never reads, not even on exit', async () => {
     const child = logging(`
       write(100_000)
       setTimeout(() => { console.error(sink.dropped() > 0); process.exit(0) }, 100)
@@ -140,7 +140,7 @@ describe('a process that logs to a pipe', () => {
     child.stdout?.destroy()
   })
 
-  it('keeps nothing back once a reader that was slow reads on', async () => {
+  it('holds nothing back once a slow reader resumes', async () => {
     const child = logging('write(5000); setTimeout(write, 600, 1); setTimeout(() => {}, 60_000)')
     await sleep(300)
     let lines = 0
@@ -152,7 +152,7 @@ describe('a process that logs to a pipe', () => {
     assert.equal(lines, 5_001)
   })
 
-  it('goes on without its log when the reader is gone', async () => {
+  it('continues without its log when the reader is gone', async () => {
     const child = logging(`
       write(1)
       setTimeout(() => {
@@ -164,7 +164,7 @@ describe('a process that logs to a pipe', () => {
     assert.match(await readErrors(child), /^[12]\n$/)
   })
 
-  it('writes pieces that end with a line, where it shares the pipe', async () => {
+  it('writes whole lines if it shares the pipe', async () => {
     const child = logging('write(500); sink.flush(() => process.exit(0))', { piece: 4096 })
     const text = await readAll(child)
     assert.equal(text.trimEnd().split('\n').length, 500)

@@ -23,8 +23,8 @@ function lineOf(fields: LogFields, format: 'text' | 'json', scope = 'request'): 
   return lines.join('')
 }
 
-describe('a record as text', () => {
-  it('of a denied connection is the one of the specification', () => {
+describe('a log record as text', () => {
+  it('of a denied connection matches the specification', () => {
     const lines: string[] = []
     logTo(lines).error('request', {
       'src.addr': '203.0.113.9:51410',
@@ -65,12 +65,12 @@ describe('a record as text', () => {
     })
   }
 
-  it('leaves out what is undefined, and needs no fields', () => {
+  it('omits undefined fields, and requires none', () => {
     assert.equal(lineOf({ a: 1, b: undefined, c: 2 }, 'text'), `${TIME}\tinfo\trequest a=1 c=2\n`)
     assert.equal(lineOf({}, 'text'), `${TIME}\tinfo\trequest\n`)
   })
 
-  it('has names that cannot be taken for anything else', () => {
+  it('sanitizes names', () => {
     const fields = { 'a b=c\n': 1, '': 2, 'ok.name-1/x@y:z': 3 }
     assert.equal(
       lineOf(fields, 'text', 'my scope\t'),
@@ -79,7 +79,7 @@ describe('a record as text', () => {
   })
 })
 
-describe('a record as JSON', () => {
+describe('a log record as JSON', () => {
   it('is one object with time, level and scope first', () => {
     assert.equal(
       lineOf({ 'http.status': 403, error: 'authorization failed', gone: undefined }, 'json'),
@@ -105,7 +105,7 @@ describe('a record as JSON', () => {
     })
   }
 
-  it('moves fields aside whose names are taken', () => {
+  it('renames fields with reserved names', () => {
     const parsed = JSON.parse(lineOf({ time: 1, level: 2, scope: 3 }, 'json'))
     assert.deepEqual(parsed, {
       time: TIME,
@@ -117,7 +117,7 @@ describe('a record as JSON', () => {
     })
   })
 
-  it('is JSON even of what JSON has no word for', () => {
+  it('is JSON even for values without a JSON form', () => {
     const cyclic: { self?: LogValue } = {}
     cyclic.self = cyclic as LogValue
     const odd = { n: Number.NaN, i: Number.NEGATIVE_INFINITY, b: 2n ** 64n, c: cyclic as LogValue }
@@ -130,7 +130,7 @@ describe('a record as JSON', () => {
 
 const TAKEN: ReadonlySet<string> = new Set(['time', 'level', 'scope', '__proto__'])
 
-describe('any record', () => {
+describe('any log record', () => {
   const value = fc.letrec<{ value: LogValue }>((tie) => ({
     value: fc.oneof(
       { maxDepth: 3 },
@@ -146,7 +146,7 @@ describe('any record', () => {
   })).value
   const fields = fc.dictionary(anyText({ maxLength: 12 }), value, { maxKeys: 8 })
 
-  it('as text is one line that shows all it holds', () => {
+  it('is a single line with all fields as text', () => {
     fc.assert(
       fc.property(fields, (fields) => {
         const line = lineOf(fields, 'text')
@@ -159,7 +159,7 @@ describe('any record', () => {
     )
   })
 
-  it('as JSON is one line that is JSON', () => {
+  it('is a single JSON line as JSON', () => {
     fc.assert(
       fc.property(fields, (fields) => {
         const line = lineOf(fields, 'json')
@@ -191,7 +191,7 @@ describe('a logger', () => {
     })
   }
 
-  it('changes its level while it runs', () => {
+  it('changes its level at run time', () => {
     const lines: string[] = []
     const log = logTo(lines)
     log.debug('x')
@@ -203,7 +203,7 @@ describe('a logger', () => {
     assert.match(lines[0] as string, /\ty\n$/)
   })
 
-  it('writes a sample, but every error and warning', () => {
+  it('samples, but writes every error and warning', () => {
     const lines: string[] = []
     const log = logTo(lines, { sample: 0 })
     for (const level of LEVELS) log[level]('x')

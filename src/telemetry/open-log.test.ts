@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { openLog } from './open-log.ts'
 
-describe('the log of a process', () => {
-  it('says how many records it had to drop', async () => {
+describe('the process log', () => {
+  it('reports how many records were dropped', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'open-log-'))
     const path = join(folder, 'log')
     const fd = openSync(path, 'a')

@@ -23,8 +23,8 @@ const RECORD: LogRecord = {
 const written = (...records: readonly LogRecord[]) =>
   encodeLogBatch(records.map(encodeLogRecord), SOURCE)
 
-describe('records of the log as protobuf', () => {
-  it('are the messages of the generated code, with nothing that it does not know', () => {
+describe('log records as protobuf', () => {
+  it('decode with the generated code, without unknown fields', () => {
     const text = fc.string({ unit: 'binary', maxLength: 100 })
     const value = fc.oneof(text, fc.double(), fc.maxSafeInteger(), fc.boolean(), fc.array(text))
     const record = fc.record({
@@ -83,8 +83,8 @@ const skip = isThere
   ? false
   : 'no opentelemetry-proto: pip install --target .cache/python opentelemetry-proto'
 
-describe('records of the log in Python', { skip }, () => {
-  it('are what OpenTelemetry says', () => {
+describe('log records decoded in Python', { skip }, () => {
+  it('follow the OpenTelemetry schema', () => {
     const { stdout, stderr } = python(PROGRAM, Buffer.from(written(RECORD)).toString('hex'))
     assert.equal(stderr, '')
     const base64 = (hex: string) => Buffer.from(hex, 'hex').toString('base64')

@@ -57,7 +57,7 @@ const asProtobuf = () => encodeBatch([encodeSpan(FULL), encodeSpan(PLAIN)], SOUR
 const asJson = () => encodeBatchAsJson([FULL, PLAIN].map(encodeSpanAsJson), SOURCE)
 
 describe('spans as protobuf', () => {
-  it('hold all that is known', () => {
+  it('contain all fields', () => {
     const [full, plain] = decode(asProtobuf())
     assert.deepEqual(full, {
       resource: { 'service.name': { stringValue: 'portcullis' } },
@@ -89,7 +89,7 @@ describe('spans as protobuf', () => {
     assert.equal(plain?.flags, 3)
   })
 
-  it('are the messages of the generated code, with nothing that it does not know', () => {
+  it('decode with the generated code, without unknown fields', () => {
     const property = fc.property(anySpan, (span) => {
       const written = encodeBatch([encodeSpan(span)], SOURCE)
       const read = fromBinary(ExportTraceServiceRequestSchema, written)
@@ -135,7 +135,7 @@ const stringify = (value: unknown) =>
   JSON.stringify(value, (_, inner) => (typeof inner === 'bigint' ? String(inner) : inner))
 
 describe('spans as JSON', () => {
-  it('hold the same', () => {
+  it('contain the same', () => {
     const [resourceSpans] = JSON.parse(String(asJson())).resourceSpans
     assert.deepEqual(resourceSpans.resource, {
       attributes: [{ key: 'service.name', value: { stringValue: 'portcullis' } }],
@@ -173,7 +173,7 @@ describe('spans as JSON', () => {
     assert.equal(second.flags, 3)
   })
 
-  it('are JSON even of what JSON has no word for', () => {
+  it('are JSON even for values without a JSON form', () => {
     const odd = { ...PLAIN, name: 'a\ud800', attributes: { n: Number.NaN, s: '\udc00"\n' } }
     const { name, attributes } = JSON.parse(String(encodeSpanAsJson(odd)))
     assert.equal(name, 'a\ufffd')
@@ -184,7 +184,7 @@ describe('spans as JSON', () => {
   })
 })
 
-describe('spans that were not taken, by a response', () => {
+describe('rejected spans in a response', () => {
   for (const [name, bytes, expected] of [
     ['none', [], 0],
     ['no partial success', [0x12, 1, 0x61], 0],
@@ -231,8 +231,8 @@ const skip = isThere
   ? false
   : 'no opentelemetry-proto: pip install --target .cache/python opentelemetry-proto'
 
-describe('the messages of OpenTelemetry, in Python', { skip }, () => {
-  it('hold the same, whether protobuf or JSON was sent', () => {
+describe('OpenTelemetry messages decoded in Python', { skip }, () => {
+  it('contain the same for protobuf and JSON', () => {
     const { stdout, stderr } = python(PROGRAM, Buffer.from(asProtobuf()).toString('hex'))
     assert.equal(stderr, '')
     const read = JSON.parse(stdout)

@@ -93,7 +93,7 @@ function exporterTo(url: string, options: Partial<OtlpExporterOptions> = {}) {
   return { exporter, losses, exported: () => exported, stopped }
 }
 
-describe('spans that arrive', () => {
+describe('spans that are delivered', () => {
   for (const [encoding, contentType] of [
     ['protobuf', 'application/x-protobuf'],
     ['json', 'application/json'],
@@ -111,7 +111,7 @@ describe('spans that arrive', () => {
     })
   }
 
-  it('come in batches, in their order', async (t) => {
+  it('arrive in batches, in order', async (t) => {
     const { url, received } = await collector(t)
     const { exporter, exported, stopped } = exporterTo(url, { batch: 10, interval: 60_000 })
     for (let i = 0; i < 25; i++) exporter.export(span(`${i}`))
@@ -142,7 +142,7 @@ describe('a collector that', () => {
     })
   }
 
-  it('says when to come back is not asked before', async (t) => {
+  it('sends Retry-After is not called earlier', async (t) => {
     const later = { status: 503, headers: { 'retry-after': '1' } }
     const { url, until } = await collector(t, [later, { status: 200 }])
     const { exporter, stopped } = exporterTo(url)
@@ -185,7 +185,7 @@ describe('a collector that', () => {
     })
   }
 
-  it('is not there at all loses spans', async () => {
+  it('is unreachable loses spans', async () => {
     const lost = Promise.withResolvers<readonly [number, OtlpLoss, string]>()
     const { exporter } = exporterTo('http://127.0.0.1:1/v1/traces', {
       attempts: 2,
@@ -214,7 +214,7 @@ describe('a collector that', () => {
 })
 
 describe('an exporter', () => {
-  it('drops spans that find its queue full, and is not slowed', async (t) => {
+  it('drops spans when its queue is full, without blocking', async (t) => {
     const { url, until } = await collector(t, ['hang'])
     const { exporter, losses, stopped } = exporterTo(url, {
       capacity: 100,

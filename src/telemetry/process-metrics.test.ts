@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createMetrics } from './metrics.ts'
 import { watchProcess } from './process-metrics.ts'
 
-describe('metrics of the process', () => {
-  it('are those of this one', async () => {
+describe('process metrics', () => {
+  it('describe this process', async () => {
     const metrics = createMetrics()
     const stop = watchProcess(metrics, { worker: '3', interval: 60 })
     const values = () =>

@@ -4,7 +4,7 @@ import { randomHex } from './random.ts'
 import { createRequestId } from './request-id.ts'
 
 describe('request ids', () => {
-  it('are UUIDs of version 7, of this moment', () => {
+  it('are UUIDs of version 7 with the current time', () => {
     const before = Date.now()
     const id = createRequestId()
     assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -32,7 +32,7 @@ describe('request ids', () => {
     assert.deepEqual(ids.toSorted(), ids)
   })
 
-  it('have every digit as often as any other, where they are random', () => {
+  it('have uniformly distributed random digits', () => {
     const digits = Array.from({ length: 8000 }, () => createRequestId(1))
     for (let at = 15; at < 36; at++) {
       if (at === 18 || at === 23) continue
@@ -46,7 +46,7 @@ describe('request ids', () => {
 })
 
 describe('random digits', () => {
-  it('are as many as asked for, and never the same', () => {
+  it('have the requested length, and never repeat', () => {
     const seen = new Set<string>()
     for (let i = 0; i < 5000; i++) {
       const id = randomHex((i % 16) + 8)

@@ -58,7 +58,7 @@ describe('a snapshot', () => {
 })
 
 describe('snapshots of several workers', () => {
-  it('are added, or the lowest or highest is taken', async () => {
+  it('are summed, or the min or max is used', async () => {
     const merged = merge([1, 2, 3].map(worker).map(sent), catalogue)
     const lines = (await text(merged, 'prometheus')).split('\n')
     assert.deepEqual(
@@ -80,7 +80,7 @@ describe('snapshots of several workers', () => {
     )
   })
 
-  it('have the native buckets of all, and began with the first', () => {
+  it('merge native buckets, and keep the earliest start', () => {
     const merged = merge([1, 2, 3].map(worker).map(sent), catalogue)
     const [series] = [...(merged.find(({ definition }) => definition === time)?.series ?? [])]
     assert.ok(series !== undefined && 'native' in series)
@@ -92,5 +92,5 @@ describe('snapshots of several workers', () => {
     )
   })
 
-  it('of nobody tell nothing', () => assert.deepEqual(merge([], catalogue), []))
+  it('are empty without workers', () => assert.deepEqual(merge([], catalogue), []))
 })

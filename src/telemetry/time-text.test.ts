@@ -15,7 +15,7 @@ describe('timestamps', () => {
     it(`${microseconds} is ${text}`, () => assert.equal(createTimestamps()(microseconds), text))
   }
 
-  it('are those of Date, in any order', () => {
+  it('equal those of Date, in any order', () => {
     const timestamp = createTimestamps()
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4e15 }), (microseconds) => {

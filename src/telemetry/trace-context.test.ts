@@ -60,7 +60,7 @@ describe('traceparent', () => {
       })
       .filter((digits) => !/^0+$/.test(digits))
 
-  it('is read as it was written', () => {
+  it('survives a round trip', () => {
     fc.assert(
       fc.property(hex(32), hex(16), fc.integer({ min: 0, max: 3 }), (traceId, spanId, flags) => {
         const context = { traceId, spanId, flags }
@@ -69,7 +69,7 @@ describe('traceparent', () => {
     )
   })
 
-  it('is written by the grammar, whatever was read', () => {
+  it('follows the grammar, whatever was parsed', () => {
     const pieces = fc.constantFrom('00', 'ff', '01', '-', TRACE, SPAN, '0', 'G', ' ', '\n', '-x')
     fc.assert(
       fc.property(fc.array(fc.oneof(pieces, fc.string()), { maxLength: 12 }), (parts) => {
@@ -128,7 +128,7 @@ describe('tracestate', () => {
     it(`${name} is not`, () => assert.equal(parseTracestate(header), undefined))
   }
 
-  it('is cut to 512 characters: long members first, then the oldest', () => {
+  it('is truncated to 512 characters: long members first, then the oldest', () => {
     const long = ['long', 'x'.repeat(200)] as const
     const short = Array.from({ length: 20 }, (_, i) => [`k${i}`, 'y'.repeat(20)] as const)
     const written = writeTracestate([long, ...short])
@@ -139,7 +139,7 @@ describe('tracestate', () => {
     assert.equal(parseTracestate(writeTracestate(many))?.length, 8)
   })
 
-  it('is read as it was written', () => {
+  it('round-trips any members', () => {
     const key = fc.stringMatching(/^[a-z0-9][a-z0-9_\-*/]{0,6}$/)
     const value = fc.stringMatching(/^[ -+\--<>-~]{0,6}[!-+\--<>-~]$/)
     const members = fc.uniqueArray(fc.tuple(key, value), { selector: ([k]) => k, maxLength: 20 })

@@ -20,7 +20,7 @@ function tracing(sampling: Partial<Sampling> = {}) {
   return { tracer, spans }
 }
 
-describe('whether a trace is sampled', () => {
+describe('trace sampling', () => {
   for (const [name, sampling, parent, wish, expected] of [
     ['a new one, by ratio', { ratio: 1 }, undefined, undefined, true],
     ['a new one, never', { ratio: 0 }, undefined, undefined, false],
@@ -38,7 +38,7 @@ describe('whether a trace is sampled', () => {
     })
   }
 
-  it('is the same for the same trace, and a larger ratio takes what a smaller one took', () => {
+  it('is stable per trace, and a larger ratio includes what a smaller one includes', () => {
     const ids = Array.from({ length: 4000 }, () => randomHex(16))
     for (const [small, large] of [
       [0.01, 0.1],
@@ -53,11 +53,11 @@ describe('whether a trace is sampled', () => {
     assert.equal(isWithin(`${'f'.repeat(18)}0${'f'.repeat(13)}`, 0.5), false)
   })
 
-  it('is no for what is no ratio', () => assert.equal(isWithin(PARENT.traceId, Number.NaN), false))
+  it('is off for an invalid ratio', () => assert.equal(isWithin(PARENT.traceId, Number.NaN), false))
 })
 
 describe('spans', () => {
-  it('of a new trace have no parent, and a random trace', () => {
+  it('of a new trace have no parent, and a random trace id', () => {
     const { tracer } = tracing()
     const joined = tracer.join(undefined)
     const span = tracer.begin(joined, 'server', 'GET /')
@@ -68,7 +68,7 @@ describe('spans', () => {
     assert.equal(span.flags, 3)
   })
 
-  it('are part of what came in, and of each other', () => {
+  it('continue the incoming trace, and are nested', () => {
     const { tracer, spans } = tracing()
     const server = tracer.begin(tracer.join(PARENT), 'server', 'GET /', 'a=1')
     const client = tracer.beginWithin(server, 'client', 'orders')
@@ -84,7 +84,7 @@ describe('spans', () => {
     assert.ok(server.start < client.start && client.end < server.end)
   })
 
-  it('never end before they began', () => {
+  it('never end before they start', () => {
     let now = 100
     const tracer = createTracer({
       sampling: { ratio: 1, parentRatio: 1 },

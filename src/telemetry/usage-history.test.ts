@@ -23,7 +23,7 @@ function call(metrics: Metrics, model: string, tokens: number, provider = 'opena
 }
 
 describe('usage over time', () => {
-  it('is what counters grew by, in the minute in which they were looked at', () => {
+  it('is the growth of counters, in the minute of the sample', () => {
     const metrics = createMetrics()
     const history = new UsageHistory()
     call(metrics, 'a', 10)
@@ -50,7 +50,7 @@ describe('usage over time', () => {
     ])
   })
 
-  it('counts nothing where counters are less than before, as when a worker died', () => {
+  it('counts nothing if counters decrease, as after a worker dies', () => {
     const [both, other] = [createMetrics(), createMetrics()]
     const history = new UsageHistory()
     for (const metrics of [both, both, other]) call(metrics, 'a', 10)
@@ -65,7 +65,7 @@ describe('usage over time', () => {
     ])
   })
 
-  it('is written until what was written is all there is', () => {
+  it('is written until everything is written', () => {
     const metrics = createMetrics()
     const history = new UsageHistory()
     call(metrics, 'a', 1)
@@ -85,7 +85,7 @@ describe('usage over time', () => {
     assert.deepEqual(history.unwritten(10).rows, [])
   })
 
-  it('forgets what is older than a day, written or not', () => {
+  it('drops what is older than a day, written or not', () => {
     const metrics = createMetrics()
     const history = new UsageHistory()
     call(metrics, 'a', 1)
@@ -96,7 +96,7 @@ describe('usage over time', () => {
     assert.equal(history.unwritten(10).rows.length, 1)
   })
 
-  it('loses nothing, whenever it is looked at and by whichever steps it is read', () => {
+  it('loses nothing, whenever it is sampled and however it is read', () => {
     const event = fc.record({
       model: fc.constantFrom('a', 'b', 'c'),
       tokens: fc.nat(100),

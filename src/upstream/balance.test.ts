@@ -29,7 +29,7 @@ function shares(algorithm: Algorithm, members: readonly Fake[], picks = 20_000) 
   return [...counts.values()].map((count) => count / picks)
 }
 
-describe('shares', () => {
+describe('load distribution', () => {
   for (const algorithm of ALL) {
     for (const weights of [[1], [1, 1, 1], [1, 2, 5], [10, 10], [3, 1, 1, 7]]) {
       it(`${algorithm} gives ${weights.join(':')}`, () => {
@@ -43,7 +43,7 @@ describe('shares', () => {
     }
   }
 
-  it('RoundRobin goes in turn, and spreads the heavy ones', () => {
+  it('RoundRobin takes turns, and interleaves heavy members', () => {
     assert.equal(
       schedule(fakes(5, 1, 1))
         .map(({ name }) => name)
@@ -55,7 +55,7 @@ describe('shares', () => {
     assert.deepEqual(names, ['m0', 'm1', 'm2', 'm0', 'm1', 'm2'])
   })
 
-  it('weights of any size make a schedule of bounded length with every member in it', () => {
+  it('weights of any size yield a schedule of bounded length with every member', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 1, max: 1_000 }), { minLength: 1, maxLength: 8 }),
@@ -71,7 +71,7 @@ describe('shares', () => {
 })
 
 describe('LeastRequest', () => {
-  it('prefers the one with less to do', () => {
+  it('prefers the member with fewer active requests', () => {
     const members = fakes(1, 1)
     const [one, other] = members as [Fake, Fake]
     one.active = 3
@@ -79,7 +79,7 @@ describe('LeastRequest', () => {
     for (let i = 0; i < 50; i++) assert.equal(pick(undefined, []), other)
   })
 
-  it('measures what there is to do by weight', () => {
+  it('weighs active requests by weight', () => {
     const members = fakes(10, 1)
     const [strong, weak] = members as [Fake, Fake]
     strong.active = 5
@@ -88,7 +88,7 @@ describe('LeastRequest', () => {
     for (let i = 0; i < 50; i++) assert.equal(pick(undefined, []), strong)
   })
 
-  it('keeps the work of all within a few of each other', () => {
+  it('keeps the active requests of all members nearly equal', () => {
     const members = fakes(...Array.from({ length: 10 }, () => 1))
     const { pick } = balancer('LeastRequest', members)
     for (let i = 0; i < 10_000; i++) (pick(undefined, []) as Fake).active++
@@ -147,14 +147,14 @@ describe('ConsistentHash', () => {
   const members = fakes(1, 1, 1, 1, 1)
   const keys = Array.from({ length: 2_000 }, (_, i) => keyed(`user-${i}`))
 
-  it('equal keys go to the same member, in every process', () => {
+  it('maps equal keys to the same member, in every process', () => {
     const one = balancer('ConsistentHash', members, { hashKey })
     const other = balancer('ConsistentHash', fakes(1, 1, 1, 1, 1), { hashKey })
     for (const key of keys) assert.equal(one.pick(key, [])?.name, other.pick(key, [])?.name)
     assert.equal(hash32('portcullis', 0), hash32('portcullis', 0))
   })
 
-  it('one that is ill moves its own keys alone', () => {
+  it('moves only the keys of an unhealthy member', () => {
     const { pick, update } = balancer('ConsistentHash', members, { hashKey })
     const before = keys.map((key) => pick(key, []))
     const [ill] = members as [Fake]
@@ -168,7 +168,7 @@ describe('ConsistentHash', () => {
     ill.isUsable = true
   })
 
-  it('one that is new takes about its share, and few keys move elsewhere', () => {
+  it('gives a new member about its share, and moves few other keys', () => {
     const before = balancer('ConsistentHash', members, { hashKey })
     const after = balancer('ConsistentHash', [...members, ...fakes(1)].map(renamed), { hashKey })
     let toOthers = 0
@@ -179,13 +179,13 @@ describe('ConsistentHash', () => {
     assert.ok(toOthers < keys.length * 0.1, `${toOthers}`)
   })
 
-  it('a request without a key goes anywhere', () => {
+  it('sends a request without a key to any member', () => {
     const { pick } = balancer('ConsistentHash', members, { hashKey: () => undefined })
     const seen = new Set(Array.from({ length: 200 }, () => pick(keyed(''), [])))
     assert.equal(seen.size, members.length)
   })
 
-  it('the table gives every member its share of places', () => {
+  it('gives every member its share of the table', () => {
     for (const count of [2, 10, 100, 256]) {
       const table = maglevTable(fakes(...Array.from({ length: count }, () => 1)))
       const places = new Array<number>(count).fill(0)

@@ -101,7 +101,7 @@ function connected({ pool }: Choice): Promise<UpstreamConnection | string> {
   return new Promise((resolve) => pool.request({ connected: resolve, unconnected: resolve }))
 }
 
-describe('backends of hosts', () => {
+describe('host backends', () => {
   it('serve requests, by address and by name', async () => {
     const server = await serve(responding())
     for (const host of ['127.0.0.1', 'localhost']) {
@@ -123,7 +123,7 @@ describe('backends of hosts', () => {
     await server.close()
   })
 
-  it('are reached by a unix socket, too', async () => {
+  it('are reached over a unix socket', async () => {
     const path = `${tmpdir()}/portcullis-cluster-${process.pid}.sock`
     const server = await serve(responding(), { path })
     const cluster = openCluster({ kind: 'unix', name: 'u', origin, policies: [], path }, [], AROUND)
@@ -148,7 +148,7 @@ describe('backends of hosts', () => {
     })
   }
 
-  it('an invalid backend, an invalid policy and a backend without endpoints return a word', () => {
+  it('fail with a reason if the backend or a policy is invalid or endpoints are missing', () => {
     const invalid: Backend = { kind: 'invalid', name: 'i', origin, policies: [], diagnostics: [] }
     const broken: Attached = {
       state: 'invalid',
@@ -169,7 +169,7 @@ describe('backends of hosts', () => {
     assert.equal(openCluster(hosts(), [], AROUND).choose(undefined, []), 'no-endpoint')
   })
 
-  it('speak TLS where a policy says so, or the scheme', async () => {
+  it('use TLS if a policy or the scheme requires it', async () => {
     const authority = certify({ name: 'Authority' })
     const own = certify({ name: 'api', names: ['DNS:api.test'], issuer: authority })
     const server = await serve(responding(), { tls: { cert: own.cert, key: own.key } })
@@ -186,7 +186,7 @@ describe('backends of hosts', () => {
     await server.close()
   })
 
-  it('reject what is beyond their limits', async () => {
+  it('reject requests beyond their limits', async () => {
     const server = await serve(() => {})
     const limits = POLICY.connectionLimits({ maxConnections: 1, maxPendingRequests: 1 })
     const short = POLICY.tcp({ connectTimeout: '50ms' })
@@ -202,7 +202,7 @@ describe('backends of hosts', () => {
 })
 
 describe('several endpoints', () => {
-  it('one that rejects is taken out, and comes back without a restart', async () => {
+  it('ejects one that rejects connections, and restores it without a restart', async () => {
     const [good, port] = [await serve(responding()), await freePort()]
     const policies = [
       POLICY.loadBalancer({ algorithm: 'RoundRobin' }),
@@ -221,7 +221,7 @@ describe('several endpoints', () => {
     await revived.close()
   })
 
-  it('one whose health check fails gets no requests until it is well', async () => {
+  it('sends no requests to one that fails its health check until it is healthy', async () => {
     let isWell = false
     const ill = await serve(responding(() => (isWell ? RESPONSE : RESPONSE.replace('200', '500'))))
     const well = await serve(responding())
@@ -237,7 +237,7 @@ describe('several endpoints', () => {
     await well.close()
   })
 
-  it('a retry goes to another', () => {
+  it('retries on another endpoint', () => {
     const cluster = openCluster(hosts(at(1), at(2), at(3)), [], AROUND)
     for (let i = 0; i < 50; i++) {
       const first = cluster.choose(undefined, []) as Choice
@@ -251,7 +251,7 @@ describe('several endpoints', () => {
     cluster.close()
   })
 
-  it('equal keys meet the same endpoint', () => {
+  it('maps equal keys to the same endpoint', () => {
     const hash = POLICY.loadBalancer({ algorithm: 'ConsistentHash', hashKey: 'request.host' })
     const hashKey = ({ request }: Exchange) => request.host
     const cluster = openCluster(hosts(at(1), at(2), at(3)), [hash], AROUND, { hashKey })
@@ -267,7 +267,7 @@ describe('dynamic backends', () => {
   const dynamic: Backend = { kind: 'dynamic', name: 'd', origin, policies: [] }
   const free = { ...AROUND, allowLocalTargets: true }
 
-  it('go where the request or an expression says', async () => {
+  it('connect to the host of the request or of an expression', async () => {
     const server = await serve(responding())
     const own = openCluster(dynamic, [], free)
     assert.equal(await ask(own, asking(`127.0.0.1:${server.port}`)), 200)
@@ -282,7 +282,7 @@ describe('dynamic backends', () => {
     await server.close()
   })
 
-  it('speak HTTP/2 if the policy says so', async () => {
+  it('use HTTP/2 if the policy requires it', async () => {
     const versions: string[] = []
     const server = createHttp2Server((request, response) => {
       versions.push(request.httpVersion)

@@ -5,7 +5,7 @@ import { connectFailure, failureClass, handshakeFailure } from './connect-failur
 
 const coded = (code: string) => Object.assign(new Error(code), { code })
 
-describe('words for failures', () => {
+describe('reasons of failures', () => {
   for (const [code, word, metric] of [
     ['ECONNREFUSED', 'connect-refused', 'refused'],
     ['ENOENT', 'connect-refused', 'refused'],

@@ -31,7 +31,7 @@ async function outcome(destination: Destination, options: Partial<DialOptions> =
 const tcp = (port: number, host = '127.0.0.1'): Destination => ({ kind: 'tcp', host, port })
 
 describe('connecting', () => {
-  it('opens a connection that nothing listens to yet', async () => {
+  it('opens a connection without event listeners', async () => {
     const server = await serve(() => {})
     const result = await open(tcp(server.port))
     assert.ok('socket' in result)
@@ -41,11 +41,11 @@ describe('connecting', () => {
     await server.close()
   })
 
-  it('says connect-rejected where nobody listens', async () => {
+  it('fails with connect-refused if the port is closed', async () => {
     assert.equal(await outcome(tcp(await freePort())), 'connect-refused')
   })
 
-  it('opens unix sockets, and rejects those that are not there', async () => {
+  it('opens unix sockets, and fails if they are missing', async () => {
     const path = `${tmpdir()}/portcullis-${process.pid}.sock`
     assert.equal(await outcome({ kind: 'unix', path }), 'connect-refused')
     const server = await serve(() => {}, { path })
@@ -73,7 +73,7 @@ describe('connecting', () => {
 })
 
 describe('happy eyeballs', () => {
-  it('goes on at once from an address that rejects', async () => {
+  it('continues at once after an address that rejects', async () => {
     const server = await serve(() => {})
     const resolve = () =>
       [
@@ -84,7 +84,7 @@ describe('happy eyeballs', () => {
     await server.close()
   })
 
-  it('tries the next address after 250 ms of silence, and lets go of the first', async () => {
+  it('tries the next address after 250 ms, and closes the first attempt', async () => {
     const silent = await silence()
     const server = await serve(() => {}, { host: '127.0.0.2', port: silent.port })
     const resolve = () =>
@@ -102,13 +102,13 @@ describe('happy eyeballs', () => {
     assert.ok(await eventually(() => !liveHandles().includes('TCPConnectWrap')))
   })
 
-  it('says connect-timeout of an address that never responds', async () => {
+  it('fails with connect-timeout if an address never responds', async () => {
     const silent = await silence()
     assert.equal(await outcome(tcp(silent.port), { timeout: 100 }), 'connect-timeout')
     await silent.close()
   })
 
-  it('fails with the last failure when all addresses fail', async () => {
+  it('fails with the last error if all addresses fail', async () => {
     const port = await freePort()
     const resolve = () =>
       [
@@ -118,7 +118,7 @@ describe('happy eyeballs', () => {
     assert.equal(await outcome(tcp(port, 'a.test'), { resolve }), 'connect-refused')
   })
 
-  it('tells nothing after it is cancelled, and leaves nothing open', async () => {
+  it('reports nothing after it is canceled, and leaves nothing open', async () => {
     const server = await serve(() => {})
     let reported = 0
     const dialing = dialer(
@@ -173,7 +173,7 @@ describe('TLS to backends', () => {
     })
   }
 
-  it('sends the name that it asks for, shows its certificate and settles on a protocol', async () => {
+  it('sends the server name and its certificate, and negotiates a protocol', async () => {
     const seen: unknown[] = []
     const tls = {
       cert: good.cert,
@@ -251,14 +251,14 @@ describe('TLS to backends', () => {
     })
   }
 
-  it('keys that cannot be read: tls-material', async () => {
+  it('fails with tls-material if keys cannot be read', async () => {
     const server = await serve(() => {})
     assert.equal(await outcome(tcp(server.port), { tls: 'tls-material' }), 'tls-material')
     await server.close()
   })
 })
 
-describe('URIs of a certificate', () => {
+describe('certificate URIs', () => {
   for (const [text, uris] of [
     ['DNS:a.test, URI:spiffe://a/b', ['spiffe://a/b']],
     ['URI:"spiffe://a/b, URI:spiffe://c/d"', ['spiffe://a/b, URI:spiffe://c/d']],

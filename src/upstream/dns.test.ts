@@ -50,7 +50,7 @@ function scene(
 const texts = (resolution: Resolution) =>
   typeof resolution === 'string' ? resolution : resolution.map(({ address }) => address)
 
-describe('names', { concurrency: false }, () => {
+describe('name resolution', { concurrency: false }, () => {
   const timed = (sentence: string, test: () => Promise<void>) =>
     it(sentence, async () => {
       mock.timers.enable({ apis: ['setTimeout', 'Date'] })

@@ -23,7 +23,7 @@ function probed(port: number) {
 const check = (port: number, how: HealthCheck) =>
   new Promise<CheckOutcome>((resolve) => void probe(how, probed(port), resolve))
 
-describe('one check', () => {
+describe('one health check', () => {
   for (const [sentence, how, behave, expected] of [
     ['GET that gets a wanted status', HTTP, responding(), 'healthy'],
     ['GET that gets another', HTTP, responding(RESPONSE.replace('200', '503')), 'unhealthy'],
@@ -47,7 +47,7 @@ describe('one check', () => {
     })
   }
 
-  it('asks for the path with the host', async () => {
+  it('requests the path with the host', async () => {
     const seen: string[] = []
     const server = await serve((socket) => {
       socket.once('data', (bytes) => seen.push(bytes.toString('latin1')))
@@ -59,8 +59,8 @@ describe('one check', () => {
   })
 })
 
-describe('check after check', () => {
-  it('thresholds decide when an endpoint is out and when it is back', async () => {
+describe('repeated health checks', () => {
+  it('thresholds decide when an endpoint is ejected and restored', async () => {
     let status = 200
     const server = await serve(responding(() => RESPONSE.replace('200', String(status))))
     const outcomes: CheckOutcome[] = []
@@ -90,7 +90,7 @@ describe('check after check', () => {
     await server.close()
   })
 
-  it('an endpoint whose first check fails is out at once', async () => {
+  it('an endpoint is ejected if its first check fails', async () => {
     const changes: boolean[] = []
     const stop = watchHealth(HTTP, probed(await freePort()), {
       checked: () => {},

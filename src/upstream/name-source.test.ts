@@ -38,7 +38,7 @@ async function sceneWith<T>(
 const zone = (...addresses: readonly string[]) => ({ addresses, ttl: 7 })
 
 describe('name servers', () => {
-  it('both families are asked, and the time to live is theirs', async () => {
+  it('are queried for both families, and their TTL applies', async () => {
     const response: Answerer = (_, family) =>
       family === 4 ? zone('192.0.2.1', '192.0.2.2') : { ...zone('2001:db8:0:0:0:0:0:1'), ttl: 5 }
     await sceneWith(response, async (names) => {
@@ -92,7 +92,7 @@ describe('name servers', () => {
     })
   }
 
-  it('a short name is searched for in the order of resolv.conf', async () => {
+  it('are queried for a short name in the order of resolv.conf', async () => {
     const response: Answerer = (name) =>
       name === 'pay.dev.cluster.local' ? zone('10.0.0.1') : 'no-name'
     await sceneWith(
@@ -106,7 +106,7 @@ describe('name servers', () => {
     )
   })
 
-  it('a failure ends the search: a public name never stands in for one of the cluster', async () => {
+  it('a failure ends the search: a public name never replaces one of the cluster', async () => {
     const response: Answerer = (name) => (name === 'pay.dev' ? zone('203.0.113.1') : 'failure')
     await sceneWith(response, (names) => assert.rejects(names.find('pay.dev', V4)), {
       hosts,
@@ -114,7 +114,7 @@ describe('name servers', () => {
     })
   })
 
-  it('a final dot means the name as it is', async () => {
+  it('a trailing dot makes a name absolute', async () => {
     await sceneWith(
       () => zone('192.0.2.1'),
       async (names, asked) => {
@@ -127,7 +127,7 @@ describe('name servers', () => {
 })
 
 describe('the hosts file', () => {
-  it('comes before name servers, and is read again when it changes', async () => {
+  it('precedes name servers, and is read again when it changes', async () => {
     await sceneWith(
       () => zone('192.0.2.1'),
       async (names, asked) => {
@@ -145,7 +145,7 @@ describe('the hosts file', () => {
     )
   })
 
-  it('localhost is this machine, whatever name servers say', async () => {
+  it('maps localhost to this machine, whatever name servers return', async () => {
     await sceneWith(
       () => zone('203.0.113.1'),
       async (names, asked) => {
@@ -157,7 +157,7 @@ describe('the hosts file', () => {
     )
   })
 
-  it('is read line by line', () => {
+  it('is parsed line by line', () => {
     const parsed = parseHosts('# a\n127.0.0.1\tA b\n\nnot-an-ip c\n::1 a\r\n')
     assert.deepEqual([...parsed.keys()], ['a', 'b'])
     assert.equal(parsed.get('a')?.length, 2)

@@ -93,7 +93,7 @@ describe('OTLP over gRPC', () => {
     })
   }
 
-  it('opens another connection when one is gone', async (t) => {
+  it('opens a new connection after one is closed', async (t) => {
     const { url, sessions } = await collector(t, { grpcStatus: '0' })
     const send = sendTo(url)
     await send()
@@ -106,7 +106,7 @@ describe('OTLP over gRPC', () => {
     assert.equal(sessions.length, 2)
   })
 
-  it('tells that nobody is there', async () => {
+  it('reports that the connection is refused', async () => {
     const result = await sendTo('http://127.0.0.1:1')()
     assert.match('error' in result ? result.error : '', /ECONNREFUSED/)
   })

@@ -42,7 +42,7 @@ function repeat(outliers: Outliers, at: number, attempt: Attempt, times: number)
   for (let i = 0; i < times; i++) outliers.observe(at, attempt)
 }
 
-describe('taking out', () => {
+describe('ejection', () => {
   for (const [sentence, attempts, expected] of [
     ['failures in a row', [500, 503, 502].map(responded), ['0 out: status']],
     ['failures with a success between', [500, 503, 200, 500, 500].map(responded), []],
@@ -59,14 +59,14 @@ describe('taking out', () => {
       }))
   }
 
-  it('an expression decides where there is one', () =>
+  it('is decided by an expression if there is one', () =>
     scene(4, {}, ({ outliers, reported }) => {
       for (let i = 0; i < 3; i++) outliers.observe(0, responded(200), true)
       for (let i = 0; i < 3; i++) outliers.observe(1, responded(500), false)
       assert.deepEqual(reported, ['0 out: status'])
     }))
 
-  it('a share of successes below the threshold is enough', () =>
+  it('is also triggered by a success rate below the threshold', () =>
     scene(4, { consecutiveFailures: 1_000, healthThreshold: 0.5 }, ({ outliers, reported }) => {
       for (let i = 0; i < 200 && reported.length === 0; i++) {
         outliers.observe(0, responded(i % 3 === 0 ? 200 : 500))
@@ -90,8 +90,8 @@ describe('taking out', () => {
   }
 })
 
-describe('coming back', () => {
-  it('takes longer each time, and less after it was well for a while', () =>
+describe('restoring', () => {
+  it('takes longer each time, and less after a healthy period', () =>
     scene(4, {}, ({ outliers, reported }) => {
       const out = () => {
         reported.length = 0
@@ -108,7 +108,7 @@ describe('coming back', () => {
       assert.equal(out(), 1_000)
     }))
 
-  it('what still arrives from before changes nothing while it is out', () =>
+  it('ignores late responses from before the ejection', () =>
     scene(4, {}, ({ outliers, reported }) => {
       repeat(outliers, 0, responded(500), 50)
       mock.timers.tick(1_000)

@@ -85,8 +85,8 @@ function tally(): PoolObserver & { readonly reported: Record<string, number> } {
 const tick = () => new Promise((resolve) => setImmediate(resolve))
 const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time))
 
-describe('keeping connections', () => {
-  it('one connection serves requests one after the other', async () => {
+describe('connection reuse', () => {
+  it('serves requests on one connection in sequence', async () => {
     const server = await serve(responding())
     const pool = poolOf(server.port)
     for (let i = 0; i < 50; i++) assert.equal(await ask(pool), 200)
@@ -98,7 +98,7 @@ describe('keeping connections', () => {
     await server.close()
   })
 
-  it('the last one used is the first to be used again', async () => {
+  it('reuses the most recently used connection first', async () => {
     const server = await serve(responding())
     const pool = poolOf(server.port)
     const three = await Promise.all([connection(pool), connection(pool), connection(pool)])
@@ -128,7 +128,7 @@ describe('keeping connections', () => {
     await server.close()
   })
 
-  it('an unused connection closes after the idle timeout', async () => {
+  it('closes an unused connection after the idle timeout', async () => {
     const server = await serve(responding())
     const pool = poolOf(server.port, { idleTimeout: 20 })
     await ask(pool)
@@ -154,7 +154,7 @@ describe('keeping connections', () => {
     })
   }
 
-  it('an idle connection that the endpoint closes, resets or writes to is not handed out', async () => {
+  it('does not return an idle connection that the endpoint closes, resets or writes to', async () => {
     for (const spoil of [
       (socket: Socket) => socket.end(),
       (socket: Socket) => socket.resetAndDestroy(),
@@ -172,7 +172,7 @@ describe('keeping connections', () => {
     }
   })
 
-  it('a destroyed socket is passed over before its end is told', async () => {
+  it('skips a destroyed socket before its close event', async () => {
     const server = await serve(responding())
     const pool = poolOf(server.port)
     const taken = (await connection(pool)) as ClientConnection
@@ -183,7 +183,7 @@ describe('keeping connections', () => {
     await server.close()
   })
 
-  it('bytes behind a response never meet the request that waits', async () => {
+  it('never delivers extra bytes of a response to the next request', async () => {
     const server = await serve(responding((nth) => (nth === 1 ? RESPONSE + RESPONSE : RESPONSE)))
     const pool = poolOf(server.port, { max: 1 })
     const statuses = await Promise.all([ask(pool), ask(pool)])
@@ -194,8 +194,8 @@ describe('keeping connections', () => {
   })
 })
 
-describe('limits', () => {
-  it('requests beyond the connections wait, in order', async () => {
+describe('pool limits', () => {
+  it('requests beyond the max connections wait, in order', async () => {
     const server = await serve(responding())
     const pool = poolOf(server.port, { max: 2 })
     const order: number[] = []
@@ -210,7 +210,7 @@ describe('limits', () => {
     await server.close()
   })
 
-  it('what is beyond those that may wait is rejected at once', async () => {
+  it('requests beyond the max pending are rejected at once', async () => {
     const server = await serve(() => {})
     const observer = tally()
     const pool = poolOf(server.port, { max: 1, maxPending: 2, connectTimeout: 1_000 }, observer)
@@ -249,7 +249,7 @@ describe('limits', () => {
     })
   }
 
-  it('whoever gives up no longer waits, and a connection nobody waits for is not opened', async () => {
+  it('a canceled request no longer waits, and no connection is opened without a waiting request', async () => {
     const silent = await silence()
     const pool = poolOf(silent.port, { connectTimeout: 300 })
     const reported: string[] = []
@@ -267,7 +267,7 @@ describe('limits', () => {
     await silent.close()
   })
 
-  it('connections for bytes count, too', async () => {
+  it('raw byte connections count, too', async () => {
     const server = await serve(() => {})
     const pool = poolOf(server.port, { max: 1 })
     const socket = await new Promise<Socket>((opened, failed) => pool.connect({ opened, failed }))
@@ -284,7 +284,7 @@ describe('limits', () => {
     await server.close()
   })
 
-  it('a pool that closes lets requests finish, keeps nothing and still serves who comes late', async () => {
+  it('a closing pool lets requests finish, keeps no connection and still serves late requests', async () => {
     const server = await serve(responding())
     const pool = poolOf(server.port)
     const taken = (await connection(pool)) as ClientConnection
@@ -297,8 +297,8 @@ describe('limits', () => {
   })
 })
 
-describe('faults', () => {
-  it('leaves no socket and no timer behind, whatever happened', async () => {
+describe('connection faults', () => {
+  it('leak no socket and no timer', async () => {
     const before = liveHandles().length
     const [silent, rejecting] = [await silence(), await freePort()]
     const server = await serve((socket, count) => {
@@ -320,7 +320,7 @@ describe('faults', () => {
     assert.ok(await eventually(() => liveHandles().length <= before), liveHandles().join(' '))
   })
 
-  it('a port that rejects: every request hears it, and the next one after it recovers', async () => {
+  it('a closed port: every request fails, and the next one afterwards recovers', async () => {
     const port = await freePort()
     const observer = tally()
     const pool = poolOf(port, {}, observer)
@@ -333,7 +333,7 @@ describe('faults', () => {
     await server.close()
   })
 
-  it('a port that is silent: connect-timeout, nothing stays', async () => {
+  it('a silent port: connect-timeout, without leaks', async () => {
     const silent = await silence()
     const pool = poolOf(silent.port, { connectTimeout: 1_000 })
     const all = await Promise.all(Array.from({ length: 10 }, () => ask(pool)))
@@ -342,7 +342,7 @@ describe('faults', () => {
     await silent.close()
   })
 
-  it('a response cut by a reset at any byte: the request fails or is whole, nothing leaks', async () => {
+  it('a response cut by a reset at any byte: the request fails or is complete, without leaks', async () => {
     for (let cut = 0; cut <= RESPONSE.length; cut++) {
       const server = await serve((socket, count) => {
         if (count > 1) return responding()(socket)
@@ -372,7 +372,7 @@ describe('faults', () => {
     await server.close()
   })
 
-  it('a connection for a protocol that is not spoken is closed again', async () => {
+  it('a connection with an unsupported protocol is closed again', async () => {
     const server = await serve(() => {})
     const dial = dialer({ kind: 'tcp', host: '127.0.0.1', port: server.port }, DIAL)
     const pool = poolWith((events) =>

@@ -46,8 +46,8 @@ async function open(listener: RequestListener) {
   return (question: Partial<ServiceRequest> = {}) => ask(exchangeOf(), { ...QUESTION, ...question })
 }
 
-describe('a question to a service', () => {
-  it('has its head and body, and the response all of its fields', async () => {
+describe('a call to a service', () => {
+  it('sends head and body, and returns all response fields', async () => {
     const ask = await open(async (request, response) => {
       let body = ''
       for await (const chunk of request) body += chunk
@@ -89,7 +89,7 @@ describe('a question to a service', () => {
     })
   }
 
-  it('a response that is too long is none, and one that does not come neither', async () => {
+  it('fails if the response is too long or missing', async () => {
     const long = await open((_, response) => response.end('x'.repeat(65)))
     assert.deepEqual(await long(), { failure: 'too-large' })
     const silent = await open(() => {})
@@ -98,7 +98,7 @@ describe('a question to a service', () => {
     assert.ok('failure' in (await broken()))
   })
 
-  it('is asked again where the service gave up a connection that it had kept', async () => {
+  it('is retried if the service closed an idle connection', async () => {
     const used = new WeakSet<object>()
     const ask = await open((request, response) => {
       if (used.has(request.socket)) request.socket.destroy()
@@ -111,7 +111,7 @@ describe('a question to a service', () => {
     }
   })
 
-  it('what is more than may be under way is not held', async () => {
+  it('is rejected beyond the max in flight', async () => {
     const ask = await open(() => {})
     const all = await Promise.all(Array.from({ length: 1_100 }, () => ask({ timeout: 300 })))
     const failures = all.map((response) => ('failure' in response ? response.failure : ''))

@@ -8,7 +8,7 @@ import { shareOf } from './worker-share.ts'
 const places = (count: number) => Array.from({ length: count }, (_, number) => ({ number, count }))
 
 describe('the share of a worker in a limit', () => {
-  it('is as nearly the same for all as can be, and all together are the limit', () => {
+  it('is nearly equal for all, and adds up to the limit', () => {
     fc.assert(
       fc.property(fc.nat(10_000), fc.integer({ min: 1, max: 64 }), (limit, count) => {
         const shares = places(count).map((place) => shareOf(limit, place))
@@ -21,7 +21,7 @@ describe('the share of a worker in a limit', () => {
     )
   })
 
-  it('of no limit is none', () => {
+  it('is unlimited without a limit', () => {
     assert.equal(
       shareOf(Number.POSITIVE_INFINITY, { number: 1, count: 4 }),
       Number.POSITIVE_INFINITY,
@@ -29,7 +29,7 @@ describe('the share of a worker in a limit', () => {
   })
 })
 
-describe('limits on connections to a backend', () => {
+describe('connection limits of a backend', () => {
   const settings = { connectTimeout: 1, idleTimeout: 1, maxAge: 1, keepalive: {} }
   const planned = (value: object, more: object, count: number) =>
     places(count).map((place) => {
@@ -61,7 +61,7 @@ describe('limits on connections to a backend', () => {
     ])
   })
 
-  it('leave each worker one connection, without which it could serve nobody', () => {
+  it('leave each worker at least one connection', () => {
     assert.deepEqual(planned({ maxConnections: 1, maxPendingRequests: 1 }, {}, 2), [
       [1, 1],
       [1, 0],

@@ -9,8 +9,8 @@ function pass(): void {
   while (performance.now() === time || Date.now() === date);
 }
 
-describe('the clock of an event', () => {
-  it('stands still until the event is over', () => {
+describe('the event clock', () => {
+  it('is constant during an event', () => {
     beginEvent()
     const [time, date] = [eventTime(), eventDate()]
     pass()
@@ -20,7 +20,7 @@ describe('the clock of an event', () => {
     assert.ok(eventDate() > date)
   })
 
-  it('has another time in the next event, and is never ahead of the clock', () => {
+  it('changes with the next event, and is never ahead of the clock', () => {
     beginEvent()
     const first = eventTime()
     endEvent()
@@ -34,14 +34,14 @@ describe('the clock of an event', () => {
     assert.ok(date <= Date.now())
   })
 
-  it('goes on where there is no event', () => {
+  it('advances outside events', () => {
     const time = eventTime()
     pass()
     assert.ok(eventTime() > time)
   })
 })
 
-describe('the wall clock by the other one', () => {
+describe('the wall clock derived from the monotonic clock', () => {
   /** A machine whose two clocks advance together, unless one is set. */
   function machine(origin = 1_000_000.4) {
     const own = { now: 5, set: 0, looks: 0 }
@@ -57,7 +57,7 @@ describe('the wall clock by the other one', () => {
     return { own, clock, wall }
   }
 
-  it('says the same, and seldom looks', () => {
+  it('returns the same time, and rarely reads the system clock', () => {
     const { own, clock, wall } = machine()
     for (let step = 0; step < 5_000; step++) {
       own.now += 0.37
@@ -81,12 +81,12 @@ describe('the wall clock by the other one', () => {
     })
   }
 
-  it('finds out by itself when the machine was started', () => {
+  it('determines the start time of the machine', () => {
     const { own, clock, wall } = machine(0)
     assert.ok(Math.abs(clock.at(own.now) - wall()) <= 1)
   })
 
-  it('stays within two milliseconds of it while it is put right little by little', () => {
+  it('stays within two milliseconds while the system clock is slewed', () => {
     const { own, clock, wall } = machine()
     for (let step = 0; step < 20_000; step++) {
       own.now += 0.9

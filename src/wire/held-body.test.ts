@@ -9,7 +9,7 @@ const step = fc.record({
   takes: fc.boolean(),
 })
 
-it('gives back what it was given, in order, and says what of it is lent', () => {
+it('a held body returns its bytes in order, and counts which are lent', () => {
   fc.assert(
     fc.property(fc.array(step), (steps) => {
       const held = new HeldBody()
@@ -39,7 +39,7 @@ it('gives back what it was given, in order, and says what of it is lent', () => 
   )
 })
 
-it('forgets everything when it is cleared', () => {
+it('a held body is empty after it is cleared', () => {
   const held = new HeldBody()
   held.hold(Buffer.from('ab'), -1)
   held.hold(Buffer.from('cde'), 7)

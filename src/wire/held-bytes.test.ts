@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { HeldBytes } from './held-bytes.ts'
 
 describe('held bytes', () => {
-  it('join to what was sent, wherever it was cut and however much was taken in between', () => {
+  it('equal the bytes sent, however they are split and consumed', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.uint8Array({ maxLength: 40 }), fc.nat(60))), (steps) => {
         const held = new HeldBytes()
@@ -23,7 +23,7 @@ describe('held bytes', () => {
     )
   })
 
-  it('one byte at a time copies little', () => {
+  it('copy little for single bytes', () => {
     const held = new HeldBytes()
     let buffers = 0
     let last: ArrayBufferLike | undefined

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import fc from 'fast-check'
 import { latin1Text } from './latin1.ts'
 
-it('is what toString says of the same bytes', () => {
+it('latin1 decoding equals toString', () => {
   const places = fc.tuple(fc.uint8Array({ maxLength: 300 }), fc.nat(300), fc.nat(300))
   fc.assert(
     fc.property(places, ([all, one, other]) => {

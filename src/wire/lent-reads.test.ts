@@ -23,7 +23,7 @@ function keeper(reads: LentReads) {
   return own
 }
 
-it('hands out the records of one turn together, and never touches what is needed', async () => {
+it('delivers the records of one turn together, and never overwrites needed bytes', async () => {
   const reads = new LentReads(true, true)
   const { received } = keeper(reads)
   let buffer = reads.next()
@@ -46,7 +46,7 @@ it('hands out the records of one turn together, and never touches what is needed
     assert.ok(all.subarray(i * RECORD, (i + 1) * RECORD).every((value) => value === i + 1))
 })
 
-it('reads to the same buffer again once nothing of it is needed', async () => {
+it('reuses the buffer once nothing of it is needed', async () => {
   const reads = new LentReads(true, true)
   const own = keeper(reads)
   own.needs = false
@@ -58,7 +58,7 @@ it('reads to the same buffer again once nothing of it is needed', async () => {
   assert.equal(Buffer.concat(own.received).length, 39 * RECORD)
 })
 
-it('gives a large buffer back when the reader rests', async () => {
+it('releases a large buffer when the reader is idle', async () => {
   const reads = new LentReads(true, true)
   const own = keeper(reads)
   own.needs = false
@@ -73,7 +73,7 @@ it('gives a large buffer back when the reader rests', async () => {
   assert.equal(own.received.at(-1)?.length, 50)
 })
 
-it('without gathering hands out each read at once', () => {
+it('without gathering, delivers each read at once', () => {
   const reads = new LentReads(true)
   const { received } = keeper(reads)
   let buffer = read(reads, reads.next(), RECORD, 1)
@@ -86,7 +86,7 @@ it('without gathering hands out each read at once', () => {
   assert.ok(buffer.length > 0)
 })
 
-it('two buffers are enough where each read is written before the next one comes', () => {
+it('uses two buffers if each read is written before the next one arrives', () => {
   const reads = new LentReads()
   const own = keeper(reads)
   let buffer = read(reads, reads.next(), 8_192, 1)
@@ -112,7 +112,7 @@ it('two buffers are enough where each read is written before the next one comes'
   assert.ok(used.size <= 2, `${used.size} buffers`)
 })
 
-it('takes back the buffers that nobody needs any longer, while later ones are needed', () => {
+it('reclaims buffers that are no longer needed while later ones are', () => {
   const reads = new LentReads()
   const own = { since: Number.POSITIVE_INFINITY, received: [] as Buffer[] }
   reads.use({
@@ -134,7 +134,7 @@ it('takes back the buffers that nobody needs any longer, while later ones are ne
   assert.ok(used.size <= 6, `${used.size} buffers`)
 })
 
-it('says when so much is lent out that more should be copied, and when no longer', () => {
+it('reports when so much is lent that more should be copied, and when no longer', () => {
   const reads = new LentReads()
   const own = { since: 0 }
   reads.use({ receive: () => {}, needsBytes: () => true, neededSince: () => own.since })

@@ -49,7 +49,7 @@ function fill(writes: ShortWrites): string {
 }
 
 describe('ShortWrites', () => {
-  it('writes text as latin1, and bytes, without the stream of the socket', async () => {
+  it('writes strings as latin1, and bytes, bypassing the stream of the socket', async () => {
     const own = await pair()
     const writes = new ShortWrites(own.socket)
     assert.equal(writes.write('caf\u00e9 '), true)
@@ -61,7 +61,7 @@ describe('ShortWrites', () => {
     own.close()
   })
 
-  it('leaves to the stream what comes behind a write that the kernel did not take', async () => {
+  it('leaves writes after a partial kernel write to the stream', async () => {
     const own = await pair()
     const writes = new ShortWrites(own.socket)
     let text = fill(writes)
@@ -86,7 +86,7 @@ describe('ShortWrites', () => {
     own.close()
   })
 
-  it('keeps the bytes of a write that is under way', async () => {
+  it('keeps the bytes of a pending write', async () => {
     const own = await pair()
     const writes = new ShortWrites(own.socket)
     const text = fill(writes)
@@ -96,7 +96,7 @@ describe('ShortWrites', () => {
     own.close()
   })
 
-  it('keeps its place among writes of the stream, and waits where that is corked', async () => {
+  it('keeps its order among stream writes, and waits while the stream is corked', async () => {
     const own = await pair()
     const writes = new ShortWrites(own.socket)
     own.socket.cork()
@@ -109,7 +109,7 @@ describe('ShortWrites', () => {
     own.close()
   })
 
-  it('tells the socket of an error', async () => {
+  it('reports an error to the socket', async () => {
     const own = await pair()
     const writes = new ShortWrites(own.socket)
     own.peer.resetAndDestroy()
@@ -124,7 +124,7 @@ describe('ShortWrites', () => {
     own.close()
   })
 
-  it('breaks off what is under way when the socket is destroyed', async () => {
+  it('aborts pending writes when the socket is destroyed', async () => {
     const own = await pair()
     const writes = new ShortWrites(own.socket)
     fill(writes)
@@ -134,7 +134,7 @@ describe('ShortWrites', () => {
     own.close()
   })
 
-  it('writes by the stream where there is no handle of TCP', async () => {
+  it('writes through the stream without a TCP handle', async () => {
     const own = await pair()
     class Other extends Socket {}
     const other = new Other()

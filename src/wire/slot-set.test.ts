@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import { Deadlines, type Timed } from './deadlines.ts'
 import { SlotSet, type Slotted } from './slot-set.ts'
 
-describe('a set of members that know their place', () => {
-  it('has what a Set has', () => {
+describe('SlotSet', () => {
+  it('behaves as a Set', () => {
     const step = fc.record({ isAdded: fc.boolean(), which: fc.nat(7) })
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
@@ -25,7 +25,7 @@ describe('a set of members that know their place', () => {
     )
   })
 
-  it('takes no member of another one', () => {
+  it('rejects a member of another one', () => {
     const member = { slot: -1 }
     const other = new SlotSet<Slotted>()
     other.add({ slot: -1 })
@@ -35,9 +35,9 @@ describe('a set of members that know their place', () => {
   })
 })
 
-describe('deadlines that are over', () => {
+describe('expired deadlines', () => {
   /** Expired members remove themselves and possibly others; each of them expires once. */
-  it('expire once each, whatever is removed and added meanwhile', () => {
+  it('fire once each, whatever is removed and added meanwhile', () => {
     const shape = fc.record({
       isOver: fc.boolean(),
       removes: fc.array(fc.nat(11), { maxLength: 3 }),

@@ -5,7 +5,7 @@ import { NextTurn, TurnWrites } from './turn-writes.ts'
 const nextTurn = () => new Promise(setImmediate)
 
 describe('writes at the end of a turn', () => {
-  it('leave in their order, after all that runs now', async () => {
+  it('are sent in order, after all code of the turn', async () => {
     const writes = new TurnWrites()
     const left: number[] = []
     for (const one of [1, 2, 3]) writes.add({ leave: () => left.push(one) })
@@ -15,7 +15,7 @@ describe('writes at the end of a turn', () => {
     assert.deepEqual(left, [1, 2, 3])
   })
 
-  it('do not wait for more than some others', async () => {
+  it('wait for a bounded number of others only', async () => {
     const writes = new TurnWrites()
     const left: number[] = []
     for (let one = 0; one < 40; one++) writes.add({ leave: () => left.push(one) })
@@ -27,7 +27,7 @@ describe('writes at the end of a turn', () => {
     )
   })
 
-  it('leave where one of them has more to write', async () => {
+  it('are sent if one of them adds more', async () => {
     const writes = new TurnWrites()
     const left: string[] = []
     const leave = () => {
@@ -40,7 +40,7 @@ describe('writes at the end of a turn', () => {
     assert.deepEqual(left, ['first', 'more'])
   })
 
-  it('leave in their order, each once, where one of them brings more than may wait', async () => {
+  it('are sent in order, each once, if one of them adds more than may wait', async () => {
     const writes = new TurnWrites()
     const left: number[] = []
     const add = (one: number) => writes.add({ leave: () => left.push(one) })
@@ -58,7 +58,7 @@ describe('writes at the end of a turn', () => {
     )
   })
 
-  it('leave although those that they were added by throw', async () => {
+  it('are sent even if the write that added them throws', async () => {
     const writes = new TurnWrites()
     const left: string[] = []
     const thrown = new Error('planted')
@@ -73,7 +73,7 @@ describe('writes at the end of a turn', () => {
     assert.deepEqual(left.slice(14), ['behind', 'added'])
   })
 
-  it('leave although another one throws', async () => {
+  it('are sent even if another one throws', async () => {
     const writes = new TurnWrites()
     const left: string[] = []
     for (let others = 0; others < 15; others++) writes.add({ leave: () => left.push('before') })
@@ -89,7 +89,7 @@ describe('writes at the end of a turn', () => {
     assert.deepEqual(left.slice(15), ['after'])
   })
 
-  it('leave at once where turns bring few, until they bring many again', async () => {
+  it('are sent at once while turns add few, until they add many again', async () => {
     const writes = new TurnWrites()
     let left = 0
     const one = { leave: () => left++ }
@@ -116,8 +116,8 @@ describe('writes at the end of a turn', () => {
   })
 })
 
-describe('what is done in the next turn', () => {
-  it('comes after all that was to be read, and what it writes leaves with it', async () => {
+describe('tasks of the next turn', () => {
+  it('run after all pending reads, and their writes are sent in the same turn', async () => {
     const writes = new TurnWrites()
     const next = new NextTurn(writes)
     const told: string[] = []
@@ -137,7 +137,7 @@ describe('what is done in the next turn', () => {
     assert.deepEqual(told.slice(4), ['later', 'later left'])
   })
 
-  it('is done although another one throws', () => {
+  it('run even if another one throws', () => {
     const writes = new TurnWrites()
     const done: string[] = []
     const pending: (() => void)[] = []

@@ -15,7 +15,7 @@ async function pair(): Promise<{ accepted: Socket; client: Socket }> {
 }
 
 describe('readInto', () => {
-  it('reads an accepted socket into the buffers that it is given', async () => {
+  it('reads an accepted socket into the given buffers', async () => {
     const { accepted, client } = await pair()
     const buffers = [Buffer.alloc(4), Buffer.alloc(3), Buffer.alloc(100)]
     let asked = 0
@@ -36,7 +36,7 @@ describe('readInto', () => {
     client.destroy()
   })
 
-  it('stops and goes on with the socket', async () => {
+  it('pauses and resumes with the socket', async () => {
     const { accepted, client } = await pair()
     const buffer = Buffer.alloc(100)
     let received = ''
@@ -58,7 +58,7 @@ describe('readInto', () => {
     client.destroy()
   })
 
-  it('leaves a socket alone whose handle takes no buffer', async () => {
+  it('leaves a socket alone whose handle does not support user buffers', async () => {
     const { accepted, client } = await pair()
     const { _handle } = accepted as unknown as { _handle: object }
     Object.defineProperty(_handle, 'useUserBuffer', { value: undefined })
@@ -70,7 +70,7 @@ describe('readInto', () => {
     client.destroy()
   })
 
-  it('leaves a socket alone that reads into another buffer already', async () => {
+  it('leaves a socket alone that already reads into another buffer', async () => {
     const { accepted, client } = await pair()
     const buffer = Buffer.alloc(10)
     const isRead = () =>

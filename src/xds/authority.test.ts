@@ -33,10 +33,10 @@ async function isTrusted(
   return outcome
 }
 
-describe('a certificate that is made', () => {
+describe('a generated certificate', () => {
   const authority = makeAuthority('test', VALID)
 
-  it('is accepted for its names and no other', async () => {
+  it('is valid for its names only', async () => {
     const serving = makeServingCertificate(authority, HOSTS, VALID)
     const made = new X509Certificate(serving.cert)
     assert.ok(made.checkIssued(new X509Certificate(authority.cert)))
@@ -55,15 +55,15 @@ describe('a certificate that is made', () => {
     assert.equal(Date.parse(validTo), Date.UTC(2050, 0, 2))
   })
 
-  it('has names of any length', () => {
+  it('supports names of any length', () => {
     const hosts = Array.from({ length: 200 }, (_, n) => `${'x'.repeat(60)}${n}.example.com`)
     const { cert } = makeServingCertificate(authority, hosts, VALID)
     assert.ok(new X509Certificate(cert).checkHost(hosts[199] as string))
   })
 })
 
-describe('the authority of delivery', () => {
-  it('is made where there is none, and kept', async () => {
+describe('the delivery authority', () => {
+  it('is created once, and kept', async () => {
     const first = authorityFrom(undefined, HOSTS, NOW)
     assert.ok(first.write)
     assert.ok(await isTrusted(first.trust, first.serving))
@@ -75,7 +75,7 @@ describe('the authority of delivery', () => {
     assert.ok(await isTrusted(first.trust, authorityFrom(first.write, HOSTS, NOW).serving))
   })
 
-  it('is replaced before it ends, and no proxy is ever shown what it does not trust', () => {
+  it('is replaced before it expires, without a certificate that proxies do not trust', () => {
     let secret: AuthoritySecret | undefined
     const trusts: { readonly at: number; readonly trust: string }[] = []
     let rotations = 0
@@ -117,7 +117,7 @@ describe('the authority of delivery', () => {
     }
   })
 
-  it('may be somebody else: a certificate of a server is used as it is', async () => {
+  it('may be external: a server certificate is used as it is', async () => {
     const own = makeAuthority('own', VALID)
     const served = makeServingCertificate(own, ['localhost'], VALID)
     const secret = { 'ca.crt': own.cert, 'tls.crt': served.cert, 'tls.key': served.key }
@@ -145,7 +145,7 @@ describe('the authority of delivery', () => {
     })
   }
 
-  it('a supplied one that has expired is rejected', () => {
+  it('is rejected if supplied and expired', () => {
     const secret = { 'ca.crt': own.cert, 'ca.key': own.key }
     assert.throws(() => authorityFrom(secret, HOSTS, NOW + 2 * DAY), AuthorityError)
   })

@@ -65,10 +65,10 @@ interface Connection {
   readonly up: DeltaDiscoveryRequest[]
 }
 
-describe('the two halves of delta delivery', () => {
+describe('server and client of delta delivery', () => {
   const { numRuns, seed } = fuzz(1.5)
 
-  it('end with the same Model whatever is edited, lost and connected again', () => {
+  it('converge to the same Model after any edits, losses and reconnects', () => {
     const seen = { messages: 0, reconnects: 0, resent: 0, partial: 0 }
     for (let run = 0; run < numRuns; run++) {
       const random = new Random(seed + run)
@@ -146,8 +146,8 @@ function begun(model: Model, replica = new Replica()) {
 
 const THREE = { ...EMPTY, routes: ['a', 'b', 'c'].map((name) => route(name, name)) }
 
-describe('the server’s half', () => {
-  it('sends nothing before it was asked, and nothing without a configuration', () => {
+describe('the server side', () => {
+  it('sends nothing before a request, and nothing without a configuration', () => {
     const stream = new DeltaStream()
     assert.equal(stream.next(snapshotOf(THREE)), undefined)
     stream.receive(new Replica().begin('pod-1'))
@@ -172,7 +172,7 @@ describe('the server’s half', () => {
     assert.equal(stream.next(second), undefined)
   })
 
-  it('skips what changed while the proxy was busy', () => {
+  it('skips intermediate changes while the proxy is busy', () => {
     const { stream, snapshot, response } = begun(THREE)
     let latest = snapshot
     for (let count = 0; count < 1_000; count++) {
@@ -200,7 +200,7 @@ describe('the server’s half', () => {
     assert.equal(stream.next(snapshot), undefined, 'what was rejected is not sent again')
   })
 
-  it('takes the text of a peer that names no resources', () => {
+  it('accepts the message of a peer that names no resources', () => {
     const { stream, response } = begun(THREE)
     const outcome = stream.receive(
       requestOf({
@@ -228,8 +228,8 @@ describe('the server’s half', () => {
   }
 })
 
-describe('the client’s half', () => {
-  it('has no Model before all of it has arrived', () => {
+describe('the client side', () => {
+  it('has no Model until all of it has arrived', () => {
     const replica = new Replica()
     const stream = new DeltaStream(1)
     stream.receive(replica.begin('p'))
@@ -240,14 +240,14 @@ describe('the client’s half', () => {
     assert.deepEqual(kinds, ['incomplete', 'incomplete', 'incomplete', 'model'])
   })
 
-  it('notices that it has something else than the controller thinks', () => {
+  it('detects that its state differs from that of the controller', () => {
     // The last route: the others form a Model without it.
     const { response, replica } = begun(THREE)
     response.resources = response.resources.filter(({ name }) => name !== 'routes/c')
     assert.equal(replica.receive(response).kind, 'out-of-step')
   })
 
-  it('rejects what it does not understand, by name, and has a Model again without it', () => {
+  it('rejects a resource that it cannot decode by name, and recovers its Model afterwards', () => {
     const { response, replica, stream, snapshot } = begun(THREE)
     const [broken] = response.resources.filter(({ name }) => name === 'routes/b')
     assert.ok(broken?.resource)
@@ -268,7 +268,7 @@ describe('the client’s half', () => {
     )
   })
 
-  it('is restored from what it held, and from nothing else', () => {
+  it('is restored from exactly what it held', () => {
     const { response, replica, snapshot } = begun(THREE)
     const received = replica.receive(response)
     assert.ok(received.kind === 'model')

@@ -37,7 +37,7 @@ const PLACE = { ports: [4101, 4102, 4103, 4104], backends: [4201, 4202, 4203] }
 const { numRuns, seed } = fuzz(0.5)
 
 describe('the parts of a Model', () => {
-  it('assemble to the Model that they were made of, in any order', () => {
+  it('assemble to their Model, in any order', () => {
     const sections = new Set<string>()
     for (let run = 0; run < numRuns; run++) {
       const random = new Random(seed + run)
@@ -53,7 +53,7 @@ describe('the parts of a Model', () => {
     assert.ok(['gateways', 'routes', 'tcpRoutes', 'frontend'].every((name) => sections.has(name)))
   })
 
-  it('are understood only when all of them are there', () => {
+  it('are accepted only if complete', () => {
     const texts = editedConfigurations(new Random(seed))
     for (let step = 0; step < 20; step++) {
       const parts = received(partsOf(load(texts.next().value)).values())
@@ -67,7 +67,7 @@ describe('the parts of a Model', () => {
     }
   })
 
-  it('change as little as the Model does', () => {
+  it('change only as much as the Model does', () => {
     const texts = editedConfigurations(new Random(seed))
     let model = load(texts.next().value)
     let snapshot = snapshotOf(model)
@@ -88,7 +88,7 @@ describe('the parts of a Model', () => {
     assert.ok(model.routes.length > 0)
   })
 
-  it('are two more or less for one route that comes or goes among thousands', () => {
+  it('differ by two for one route that is added or removed among thousands', () => {
     const route = (name: string) => ({ name, rules: [], parents: [], hostnames: [], policies: [] })
     const routes = Array.from({ length: 5_000 }, (_, n) => route(`default/r${n}`))
     const origin = { kind: 'object', object: 'x', field: '' } as const
@@ -110,7 +110,7 @@ describe('the parts of a Model', () => {
     assert.equal(deltaBetween(before, snapshotOf(model(moved), before)).changed.length, 3)
   })
 
-  it('keep things apart that have one name', () => {
+  it('remain distinct if they share a name', () => {
     const origin = { kind: 'object', object: 'x', field: '' } as const
     const backend = (name: string, path: string) =>
       ({ kind: 'unix', name, path, origin, policies: [] }) as const
@@ -119,7 +119,7 @@ describe('the parts of a Model', () => {
     assert.deepEqual(assemble(received(partsOf(model).values()))?.model, plain(model))
   })
 
-  it('are those from scratch after any edit of lists that share what did not change', () => {
+  it('equal those built from scratch after any edit of lists that share unchanged items', () => {
     const random = new Random(seed)
     const origin = { kind: 'object', object: 'x', field: '' } as const
     // Few secrets, so that things share them.

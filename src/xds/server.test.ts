@@ -52,7 +52,7 @@ async function tap(port: number, seen: Buffer[]): Promise<number> {
 }
 
 describe('delivery over a socket', () => {
-  it('sends the Model of the Gateway, and each change of it', async () => {
+  it('sends the Model of the Gateway, and each change', async () => {
     const { publications, address } = await start()
     publications.publish('a', routesOf('one'))
     const pod = proxy({ address })
@@ -64,7 +64,7 @@ describe('delivery over a socket', () => {
     assert.equal(pod.models.length, 3)
   })
 
-  it('knows which proxies have which version, and what they reject', async () => {
+  it('tracks the version of each proxy, and what it rejects', async () => {
     let changed = () => {}
     const publications = new Publications(() => changed())
     const { address } = await start({ publications })
@@ -103,7 +103,7 @@ describe('delivery over a socket', () => {
     }
   })
 
-  it('a proxy of one Gateway never gets a byte of another', async () => {
+  it('sends a proxy of one Gateway no byte of another', async () => {
     const { publications, server } = await start()
     /** A name that only one Gateway uses, before and after a change. */
     const secretOf = (gateway: string) => `only-for-${gateway}`
@@ -151,7 +151,7 @@ describe('delivery over a socket', () => {
     })
   }
 
-  it('disconnects the proxies of a Gateway that is gone', async () => {
+  it('disconnects the proxies of a deleted Gateway', async () => {
     const { publications, address } = await start()
     publications.publish('a', routesOf('one'))
     const pod = proxy({ address })
@@ -162,7 +162,7 @@ describe('delivery over a socket', () => {
     assert.equal(pod.routes, 'one', 'it keeps what it has')
   })
 
-  it('sends a proxy that connects again to any replica only what changed since', async () => {
+  it('sends a proxy that reconnects to any replica only the changes since', async () => {
     let bytes = 0
     const events = { sent: (_: string, count: number) => void (bytes += count) }
     const names = Array.from({ length: 2_000 }, (_, n) => `r${n}`)
@@ -180,7 +180,7 @@ describe('delivery over a socket', () => {
     assert.ok(bytes > 0 && bytes < 500, `${bytes} bytes`)
   })
 
-  it('ends streams that are old, and the proxy goes on', async () => {
+  it('ends old streams, and the proxy continues', async () => {
     let connections = 0
     const events = { connected: () => void connections++ }
     const { publications, address } = await start({ maxStreamAge: 30, events })
@@ -192,7 +192,7 @@ describe('delivery over a socket', () => {
     await pod.until(() => pod.routes === 'two')
   })
 
-  it('a proxy that is busy gets the last of many changes', async () => {
+  it('sends a busy proxy the last of many changes', async () => {
     const { publications, address } = await start()
     publications.publish('a', routesOf('r0'))
     const pod = proxy({ address })
@@ -209,7 +209,7 @@ describe('delivery over a socket', () => {
   })
 })
 
-describe('the transport of delivery', () => {
+describe('the delivery transport', () => {
   const { authority, serving } = certificates()
   const caFile = files.write('ca.crt', authority.cert)
 
@@ -230,7 +230,7 @@ describe('the transport of delivery', () => {
     })
   }
 
-  it('a proxy does not talk to a server that its CA did not sign', async () => {
+  it('a proxy rejects a server that its CA did not sign', async () => {
     const other = certificates()
     const { publications, server } = await start({ mode: 'tls', certificate: other.serving })
     publications.publish('a', routesOf('one'))
@@ -239,7 +239,7 @@ describe('the transport of delivery', () => {
     assert.equal(pod.models.length, 0)
   })
 
-  it('nor to one of another name', async () => {
+  it('a proxy rejects a server with another name', async () => {
     const other = certificates('portcullis.other.svc')
     const { publications, server } = await start({ mode: 'tls', certificate: other.serving })
     publications.publish('a', routesOf('one'))
@@ -249,7 +249,7 @@ describe('the transport of delivery', () => {
     assert.equal(pod.models.length, 0)
   })
 
-  it('certificate and CA are rotated while both run', async () => {
+  it('certificate and CA are rotated at run time', async () => {
     const next = certificates()
     const { publications, server } = await start({ mode: 'tls', certificate: serving })
     publications.publish('a', routesOf('one'))
@@ -264,7 +264,7 @@ describe('the transport of delivery', () => {
     await later.until(() => later.routes === 'two')
   })
 
-  it('closes connections that want nothing', async () => {
+  it('closes unused connections', async () => {
     const { server } = await start({ pingInterval: 30 })
     const session = http2.connect(`http://127.0.0.1:${server.port}`)
     session.on('error', () => {})

@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are code that has templates
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the strings contain code with templates
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'

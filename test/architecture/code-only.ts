@@ -2,7 +2,7 @@ import type { SourceFile } from './rule.ts'
 
 const codeByFile = new WeakMap<SourceFile, string>()
 
-/** `codeOnly` of the file's text, scanned once however many rules ask. */
+/** `codeOnly` of the file's text, scanned once for all rules. */
 export function codeOf(file: SourceFile): string {
   const code = codeByFile.get(file) ?? codeOnly(file.text)
   codeByFile.set(file, code)
@@ -11,8 +11,8 @@ export function codeOf(file: SourceFile): string {
 
 /**
  * The text with comments, strings, templates and regular expressions blanked, every character at
- * its own offset and quotes kept, so that patterns for code find only code. A scanner and not a
- * parser: it guesses where `/` begins a regular expression, which is right for formatted code.
+ * its own offset and quotes kept, so that patterns for code match only code. A scanner and not a
+ * parser: it guesses whether `/` begins a regular expression, which is right for formatted code.
  */
 export function codeOnly(text: string): string {
   const out = text.split('')
@@ -68,7 +68,7 @@ function commentEnd(text: string, start: number): number {
   return isLine ? end : end + 2
 }
 
-/** Where the closing quote stands, or the end of the line where there is none (text in JSX). */
+/** The offset of the closing quote, or the end of the line if there is none (text in JSX). */
 function stringEnd(text: string, start: number): number {
   let i = start + 1
   while (i < text.length && text[i] !== text[start] && text[i] !== '\n') {
@@ -77,7 +77,7 @@ function stringEnd(text: string, start: number): number {
   return Math.min(i, text.length)
 }
 
-/** `/` divides behind a value and begins a regular expression elsewhere. */
+/** `/` divides after a value and begins a regular expression elsewhere. */
 function beginsPattern(code: readonly string[], at: number): boolean {
   let i = at - 1
   while (i >= 0 && /\s/.test(code[i] as string)) i--
@@ -89,7 +89,10 @@ function beginsPattern(code: readonly string[], at: number): boolean {
   return !/[)\]'"`]/.test(code[i] as string)
 }
 
-/** Behind the closing slash; the start itself where the line has none, so that it was none. */
+/**
+ * The offset after the closing slash, or `start` if the line has none and this is no regular
+ * expression.
+ */
 function patternEnd(text: string, start: number): number {
   let inClass = false
   for (let i = start + 1; i < text.length && text[i] !== '\n'; i++) {

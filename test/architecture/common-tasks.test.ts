@@ -9,9 +9,9 @@ import { TASKS } from './tasks/index.ts'
 import type { Edit, Task } from './tasks/task.ts'
 
 /*
- * What ARCHITECTURE.md says of the files that common tasks touch, tried: all of them are done in one
- * copy of the tree, since type checks and generators cost the same for one as for all. Which
- * generated file is whose is told by the word that only its task has.
+ * Checks the numbers of files in ARCHITECTURE.md for each common task. All tasks are done in one
+ * copy of the tree, since type checks and generators cost the same for one as for all. A generated
+ * file belongs to the task whose unique marker it contains.
  */
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -47,7 +47,7 @@ function edited(text: string, edit: Edit): string {
   return text.replace(was, () => now)
 }
 
-/** The numbers of a row: new files, other files by hand, files that golden writes. */
+/** The numbers of a row: new files, files edited by hand, files that golden writes. */
 async function rowOf({ row }: Task): Promise<readonly number[]> {
   const text = await readFile(join(ROOT, 'ARCHITECTURE.md'), 'utf8')
   const line = text.split('\n').find((one) => one.startsWith(`| ${row} | `) && /\| \d/.test(one))
@@ -60,7 +60,7 @@ async function rowOf({ row }: Task): Promise<readonly number[]> {
 
 describe('the common tasks of ARCHITECTURE.md', () => {
   let folder = ''
-  /** What golden wrote: path → text. */
+  /** The files that golden wrote: path → text. */
   const written = new Map<string, string>()
   let results: readonly unknown[] = []
 
@@ -111,9 +111,9 @@ describe('the common tasks of ARCHITECTURE.md', () => {
     )
   })
 
-  it('type checks, and passes the tests that look at every one of a kind', async () => {
+  it('type checks, and passes the tests that check every item of a kind', async () => {
     const tests = new Set(['test/architecture.test.ts', ...TASKS.flatMap((task) => task.tests)])
-    // They fail by their exit code.
+    // These fail by their exit code.
     await Promise.all([
       run(join(ROOT, 'node_modules/.bin/tsc'), '-p', folder),
       run(process.execPath, '--test', '--test-isolation=none', REPORTER, ...tests),

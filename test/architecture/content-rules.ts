@@ -11,10 +11,10 @@ import {
   PERMIT_MAKER,
 } from './table.ts'
 
-/** Browser-safe files, and all that they load at run time, need nothing that only Node has. */
+/** Browser-safe files, and everything that they load at run time, use no Node-only features. */
 export const runsInBrowsers: Rule = (files) => {
   const byPath = new Map(files.map((file) => [file.path, file]))
-  // Why a file must be safe: itself, or the chain of imports that leads to it.
+  // Why a file must be browser-safe: empty for itself, or the chain of imports that leads to it.
   const reasons = new Map<string, string>()
   const queue = files.filter(({ path }) => BROWSER_SAFE.test(path) && !isTest(path))
   for (const { path } of queue) reasons.set(path, '')
@@ -47,7 +47,7 @@ function needsOfNode(file: SourceFile, why: string): readonly Violation[] {
   }))
 }
 
-/** Text becomes code in one file only, which is the one to review for injection. */
+/** Text becomes code in one file only: the one to review for injection. */
 export const generatesCodeInOnePlace: Rule = (files) =>
   files
     .filter(({ path }) => isTypeScript(path) && path !== CODE_GENERATOR)
@@ -64,7 +64,10 @@ export const generatesCodeInOnePlace: Rule = (files) =>
       })),
     )
 
-/** HTTP/2 of requests is our own, as strict as the rest: Node's is what tests compare it with. */
+/**
+ * HTTP/2 for requests is our own implementation, as strict as the rest; tests use Node's as the
+ * reference.
+ */
 export const speaksOwnHttp2: Rule = (files) =>
   files
     .filter(({ path }) => /^(src|bin)\//.test(path) && !isTest(path))
@@ -78,7 +81,7 @@ export const speaksOwnHttp2: Rule = (files) =>
         })),
     )
 
-/** What lets something pass is made where it is decided, and nowhere said to be one. */
+/** Permits are created only where the decision is made, and no other value is cast to one. */
 export const makesPermitsInOnePlace: Rule = (files) =>
   files
     .filter(({ path }) => /^(src|bin)\//.test(path) && path !== PERMIT_MAKER)

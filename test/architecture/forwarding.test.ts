@@ -5,10 +5,9 @@ import { readSources } from './read-sources.ts'
 import { type Exception, except, isTest, lineAt, type Rule, renderViolation } from './rule.ts'
 
 /*
- * The types ask for a Permit wherever something is sent on (./permit.test.ts). What the types would
- * not notice is found here: a connection to a backend that is used without asking for one, a stage
- * that is asked about something made for the occasion, and a value that is said to be whatever is
- * wanted.
+ * The types require a Permit wherever a request is forwarded (./permit.test.ts). This test finds
+ * what the types miss: a backend connection that is used without a permit, a stage that is called
+ * with an object built on the spot, and a type assertion to an arbitrary type.
  */
 const WAYS_AROUND: readonly (readonly [RegExp, string])[] = [
   [
@@ -44,13 +43,13 @@ const sendsWithPermits: Rule = (files) =>
       )
     })
 
-describe('a request is sent on', () => {
-  it('only by what asks for a permit', () => {
+describe('a request is forwarded', () => {
+  it('only by code that requires a permit', () => {
     const found = except(sendsWithPermits(readSources()), ALLOWED)
     assert.deepEqual(found.map(renderViolation), [])
   })
 
-  it('planted: each way around, and not what is only said', () => {
+  it('planted: each bypass is found, and comments and strings are ignored', () => {
     const files = [
       { path: 'src/proxy/a.ts', text: 'choice.pool.take()?.send(head)' },
       { path: 'src/proxy/b.ts', text: 'this.#pool.request(this)' },

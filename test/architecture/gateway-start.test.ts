@@ -5,7 +5,9 @@ import { importsOf } from './imports.ts'
 import { readSources } from './read-sources.ts'
 import type { SourceFile } from './rule.ts'
 
-/** What no gateway needs to start: other commands, and what is loaded when it is used first. */
+/**
+ * Modules that no gateway needs to start: other commands, and modules that are loaded on first use.
+ */
 const LATER: readonly RegExp[] = [
   /^src\/(controller|xds)\//,
   /^src\/analysis\/(decisions|diff|invariants|suggest)\//,
@@ -14,7 +16,7 @@ const LATER: readonly RegExp[] = [
   /^src\/program\/(effective|explain)\.ts$/,
 ]
 
-/** Files that are loaded when `entry` is, each with the one that loads it. */
+/** The files that `entry` loads at startup, each with the file that imports it. */
 function loadedBy(entry: string, files: readonly SourceFile[]): ReadonlyMap<string, string> {
   const byPath = new Map(files.map((file) => [file.path, file]))
   const found = new Map([[entry, '']])
@@ -39,13 +41,13 @@ function needless(files: readonly SourceFile[]): readonly string[] {
 }
 
 describe('the start of a gateway', () => {
-  it('loads nothing of other commands', () => {
+  it('loads no modules of other commands', () => {
     const sources = readSources()
     assert.ok(loadedBy('bin/portcullis.ts', sources).has('src/proxy/gateway.ts'))
     assert.deepEqual(needless(sources), [])
   })
 
-  it('planted: something of a command, over two files', () => {
+  it('planted: an import of a command through two files', () => {
     const files = {
       'bin/portcullis.ts': "import { a } from '../src/cli/a.ts'",
       'src/cli/a.ts':

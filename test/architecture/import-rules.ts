@@ -2,7 +2,7 @@ import { type Import, importsOf } from './imports.ts'
 import { isTest, isTypeScript, type Rule, type SourceFile, type Violation } from './rule.ts'
 import { IMPORT_TABLE, SIBLINGS, SPECIAL } from './table.ts'
 
-/** Folders of src import only what their row of the table names. Types count: they are arrows. */
+/** Folders of src import only what their row of the table names. Type imports count too. */
 export const followsImportTable: Rule = (files) =>
   productImports(files).flatMap((found) => {
     const folder = folderOf(found.from)
@@ -16,7 +16,7 @@ export const followsImportTable: Rule = (files) =>
   })
 
 function isPermitted(folder: string, mayImport: readonly string[], target: string): boolean {
-  // Data that is generated for users is no code to lean on.
+  // Data that is generated for users is not a code dependency.
   if (!isTypeScript(target)) return true
   if (!isProduct(target)) return false
   const other = folderOf(target)
@@ -42,7 +42,7 @@ export const hasNoTwoWayPairs: Rule = (files) => {
   })
 }
 
-/** One policy never imports another; what lies beside their folders (index, define) may be shared. */
+/** A policy never imports another; files beside their folders (index, define) may be shared. */
 export const keepsSiblingsApart: Rule = (files) =>
   productImports(files).flatMap((found) => {
     const pair = SIBLINGS.flatMap((parent) => {
@@ -62,8 +62,8 @@ function childOf(parent: string, path: string): string | undefined {
 }
 
 /**
- * No file reaches itself by imports that exist at run time, tests included. `import type` is left
- * out: it is gone before anything is loaded, so it cannot make the order of loading matter.
+ * No file reaches itself by imports that exist at run time, tests included. `import type` is
+ * ignored: it is gone before anything is loaded, so it cannot affect the load order.
  */
 export const hasNoCycles: Rule = (files) => {
   const graph = new Map<string, readonly Import[]>()
@@ -107,7 +107,7 @@ function isProduct(path: string): boolean {
   return path.startsWith('src/') || path.startsWith('ui/')
 }
 
-/** The folder directly under src, or `ui`; of a file that lies in src, its own name. */
+/** The folder directly under src, or `ui`; for a file directly in src, its own name. */
 function folderOf(path: string): string {
   if (path.startsWith('ui/')) return 'ui'
   return path.split('/')[1] ?? path

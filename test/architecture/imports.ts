@@ -6,9 +6,9 @@ export interface Import {
   readonly from: string
   readonly line: number
   readonly specifier: string
-  /** The file that a relative specifier names, from the root; undefined for packages. */
+  /** The file that a relative specifier names, relative to the root; undefined for packages. */
   readonly target: string | undefined
-  /** `import type` and `export type … from`: gone at run time. */
+  /** `import type` and `export type … from`: erased at run time. */
   readonly typeOnly: boolean
 }
 
@@ -27,7 +27,7 @@ export function importsOf(file: SourceFile): readonly Import[] {
     found.push({ from: file.path, line: lineAt(code, end), specifier, target, typeOnly })
   }
   for (const match of code.matchAll(STATIC)) {
-    // `export const name = 'text'` has no `from`; the pattern's letters cannot tell, this can.
+    // `export const name = 'text'` has no `from`; the pattern cannot tell it apart, this check can.
     const head = match[0].trimEnd()
     if (head.startsWith('export') && !/\bfrom\s*['"]/.test(head)) continue
     add(match.index, match[0].length, match[3]?.length ?? 0, match[1] !== undefined)

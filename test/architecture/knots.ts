@@ -1,12 +1,12 @@
 import { importsOf } from './imports.ts'
 import { isTest, type Rule, type SourceFile } from './rule.ts'
 
-/** Files that can be read only together, types included. */
+/** Max files that can be understood only together, types included. */
 const MAX_FILES = 3
 
 /**
- * Groups of files in which each reaches every other by imports, those of types included, stay
- * small: whoever reads one of them has to read them all.
+ * Groups of files in which each file reaches every other by imports, type imports included, stay
+ * small: a reader of one file has to read them all.
  */
 export const keepsKnotsSmall: Rule = (files) =>
   knotsOf(graphOf(files))

@@ -4,11 +4,11 @@ import { readSources } from './read-sources.ts'
 import { isTest, type SourceFile } from './rule.ts'
 import { MAX_FILE } from './table.ts'
 
-/** Lines of the file in the middle, and of the one that a tenth of all files are longer than. */
+/** Max lines of the median file, and of the file at the 90th percentile. */
 const MAX_MEDIAN = 110
 const MAX_OF_NINE_TENTHS = 300
 
-/** What is written by hand and runs. */
+/** Handwritten code that runs. */
 function lengthsOf(files: readonly SourceFile[]): readonly number[] {
   return files
     .filter(({ path }) => path.startsWith('src/') && !isTest(path) && !path.includes('/generated/'))
@@ -32,13 +32,13 @@ describe('lengths of files', () => {
       text: 'a\n'.repeat(lines),
     }))
 
-  it('are small for most of them', () => {
+  it('are small for most files', () => {
     const sources = readSources()
     assert.ok(lengthsOf(sources).length > 1_000)
     assert.deepEqual(problemsOf(sources), [])
   })
 
-  it('planted: half of the files just long enough to pass the limit for each', () => {
+  it('planted: half of the files are just short enough for the limit of each file', () => {
     const files = [...planted(10, 9), ...planted(MAX_FILE, 10)]
     assert.deepEqual(problemsOf(files), [
       'the median file has 400 lines',
@@ -46,7 +46,7 @@ describe('lengths of files', () => {
     ])
   })
 
-  it('planted: a few long ones', () => {
+  it('planted: a few long files', () => {
     assert.deepEqual(problemsOf([...planted(10, 8), ...planted(301, 2)]), [
       'a tenth of all files has over 301 lines',
     ])

@@ -4,7 +4,7 @@ import { codeOf } from './code-only.ts'
 import { readSources } from './read-sources.ts'
 import { lineAt, type SourceFile } from './rule.ts'
 
-/** Names that code has had, and the field's own for the same. */
+/** Former names in code, and the field's own names that replaced them. */
 const BETTER: readonly (readonly [before: RegExp, now: string])[] = [
   [/\bmost[A-Z]\w*|\bMOST_\w+/g, 'max…'],
   [/\b[oO]ctets\b|\b(?:\w+_)?OCTETS\b/g, 'bytes, byteCount'],
@@ -27,11 +27,11 @@ const BETTER: readonly (readonly [before: RegExp, now: string])[] = [
   [/\bwithoutMcp\b|\bwithoutEffectOn\w+/g, 'check…Policies'],
 ]
 
-/** Files that were called otherwise. */
+/** Former file names. */
 const FILES =
   /\/(?:frugal-start|supposed|overshadowed|habits|known|defined|foreign|stamp|doorstep)(?:\.\w+)*\.\w+$/
 
-/** Where an answer is one: of a name server, of a model, in what scripts and people read. */
+/** Places where "answer" is correct: DNS, models, and names that scripts and people read. */
 const ANSWERS: readonly RegExp[] = [
   /^src\/upstream\/(?:dns|name-source|fixtures\/name-server)(?:\.test)?\.ts$/,
   /^test\/faults\/names\.test\.ts$/,
@@ -73,9 +73,9 @@ function oldNames(files: readonly SourceFile[]): readonly string[] {
 }
 
 describe('names in code', () => {
-  it("are the field's", () => assert.deepEqual(oldNames(readSources()), []))
+  it('match the words of the field', () => assert.deepEqual(oldNames(readSources()), []))
 
-  it('planted: in code, in a file, and not in what is only said', () => {
+  it('planted: found in code and file names, and ignored in comments and strings', () => {
     const files = [
       { path: 'src/proxy/a.ts', text: "// mostBody\nconst mostBody = 'Doorway'" },
       { path: 'src/cli/supposed.ts', text: 'type A = JwtWorld' },
@@ -94,10 +94,10 @@ describe('names in code', () => {
     ])
   })
 
-  it('call a response one, in code, comments and titles', () =>
+  it('call a response a response, in code, comments and titles', () =>
     assert.deepEqual(answers(readSources()), []))
 
-  it('planted: an answer anywhere, and not where it is the word', () => {
+  it('planted: "answer" is found anywhere except where it is the correct word', () => {
     const files = [
       { path: 'src/admin/a.ts', text: 'const apiAnswer: Answer = {}' },
       { path: 'test/proxy/a.test.ts', text: "// Answers 200.\nit('is answered', () => {})" },

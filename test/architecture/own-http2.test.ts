@@ -8,8 +8,8 @@ import { EXCEPTIONS } from './table.ts'
 const said = (files: Readonly<Record<string, string>>) =>
   speaksOwnHttp2(Object.entries(files).map(([path, text]) => ({ path, text }))).map(renderViolation)
 
-describe('HTTP/2 is our own', () => {
-  it('an import is found, of a type too, at once or later', () => {
+describe('HTTP/2 is our own implementation', () => {
+  it('finds imports, of types too, static or dynamic', () => {
     const found = said({
       'src/proxy/a.ts': "import { connect } from 'node:http2'",
       'src/wire/b.ts': "import type { Http2Session } from 'http2'",
@@ -23,7 +23,7 @@ describe('HTTP/2 is our own', () => {
     ])
   })
 
-  it('tests compare with it', () => {
+  it('allows tests to compare with Node', () => {
     const found = said({
       'src/wire/a.test.ts': "import { connect } from 'node:http2'",
       'test/fuzz/a.ts': "import { connect } from 'node:http2'",

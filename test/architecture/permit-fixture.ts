@@ -18,7 +18,7 @@ import type { RequestState } from '../../src/proxy/request-state.ts'
 import type { StreamTarget } from '../../src/proxy/stream-types.ts'
 import { serveStream } from '../../src/proxy/tcp.ts'
 
-/** All that somebody has who would send something on; none of it says that it was decided. */
+/** All values that code which forwards a request has; none of them proves a decision. */
 interface Stage {
   readonly connection: Connection
   readonly exchange: Exchange
@@ -37,7 +37,7 @@ interface Stage {
   readonly anything: never[]
 }
 
-/** Never run: each of these must be an error of types, or the type check fails. */
+/** Never run: each of these must be a type error, or the type check fails. */
 export function sendUndecided(stage: Stage): readonly unknown[] {
   const { connection, exchange, route, backend, selection, run, port, events, traffic } = stage
   const { accepted, target, message, server, asked } = stage
@@ -53,11 +53,11 @@ export function sendUndecided(stage: Stage): readonly unknown[] {
   const { downstream } = run
   const broke = () => {}
   return [
-    // @ts-expect-error nobody but the stages makes one
+    // @ts-expect-error only the stages create one
     new Permit('backend'),
-    // @ts-expect-error nothing looks like one
+    // @ts-expect-error no other object has its type
     { stage: 'backend' } satisfies Permit<'backend'>,
-    // @ts-expect-error connection: requests of a connection that nothing was decided about
+    // @ts-expect-error connection: requests of a connection without a decision
     new RequestLoop(undefined, port, connection),
     // @ts-expect-error connection: its bytes
     serveStream(undefined, accepted, listener, socket, connection, target),
@@ -65,11 +65,11 @@ export function sendUndecided(stage: Stage): readonly unknown[] {
     target.dial(undefined, dialing),
     // @ts-expect-error traffic: without the decision about the connection
     Permit.traffic(undefined, route, exchange),
-    // @ts-expect-error traffic: what its steps say is no permit
+    // @ts-expect-error traffic: the result of its steps is not a permit
     Permit.backend(route.run(exchange), backend, exchange),
-    // @ts-expect-error backend: the request may go on, but the backend was not asked
+    // @ts-expect-error backend: the request is admitted, but not to the backend
     new Delivery(run, traffic, events),
-    // @ts-expect-error backend: what its steps say is no permit
+    // @ts-expect-error backend: the result of its steps is not a permit
     new Delivery(run, backend.run(exchange), events),
     // @ts-expect-error backend: an attempt
     new Forward(traffic, downstream, exchange, pool, 0, events),
@@ -77,15 +77,15 @@ export function sendUndecided(stage: Stage): readonly unknown[] {
     MirrorCopy.send(undefined, head, exchange, edit, cluster, false, broke, broke),
     // @ts-expect-error provider: without the decision about its backend
     Permit.provider(traffic, selection),
-    // @ts-expect-error provider: what its steps say is no permit
+    // @ts-expect-error provider: the result of its steps is not a permit
     new Forward(selection.next(), downstream, exchange, pool, 0, events),
-    // @ts-expect-error mcp: a message that no rule was evaluated for
+    // @ts-expect-error mcp: a message for which no rule was evaluated
     server.send(undefined, exchange, head, dialing),
-    // @ts-expect-error mcp: that its request may go to the backend is no decision about a message
+    // @ts-expect-error mcp: the permit of its request is not a decision about a message
     server.send(traffic, exchange, head, dialing),
-    // @ts-expect-error mcp: all messages of a request that the backend was not asked about
+    // @ts-expect-error mcp: all messages of a request that was not admitted to the backend
     new McpDelivery(run, dialing).start(asked, traffic),
-    // @ts-expect-error mcp: a message that may pass is not a request that may
+    // @ts-expect-error mcp: an admitted message is not an admitted request
     new Forward(message, downstream, exchange, pool, 0, events),
   ]
 }

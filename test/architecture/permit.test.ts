@@ -8,10 +8,12 @@ import { promisify } from 'node:util'
 
 const ROOT = join(import.meta.dirname, '../..')
 const DIRECTIVE = '// @ts-expect-error '
-/** Every stage at which something is sent on. */
+/** Every stage at which something is forwarded. */
 const STAGES = ['connection', 'traffic', 'backend', 'provider', 'mcp']
 
-/** The lines of the fixture at which `tsc` finds an error once it is not told to expect one. */
+/**
+ * The lines of the fixture at which `tsc` reports an error without the `@ts-expect-error` comments.
+ */
 async function errorsIn(text: string): Promise<readonly number[]> {
   const folder = await mkdtemp(join(tmpdir(), 'permit-'))
   try {
@@ -36,7 +38,7 @@ async function errorsIn(text: string): Promise<readonly number[]> {
 }
 
 describe('a permit', () => {
-  it('is what nothing is sent on without, at every stage, or it does not compile', async () => {
+  it('is required to forward anything, at every stage: other code does not compile', async () => {
     const fixture = await readFile(join(import.meta.dirname, 'permit-fixture.ts'), 'utf8')
     const lines = fixture.split('\n')
     const wanted = lines.flatMap((line, index) => (line.includes(DIRECTIVE) ? [index + 2] : []))

@@ -1,5 +1,5 @@
 export interface SourceFile {
-  /** From the root of the repository, with slashes: `src/cel/index.ts`. */
+  /** Relative to the root of the repository, with slashes: `src/cel/index.ts`. */
   readonly path: string
   readonly text: string
 }
@@ -10,10 +10,10 @@ export interface Violation {
   readonly message: string
 }
 
-/** A rule looks at all files at once, so that a test can plant a violation in memory. */
+/** A rule checks all files at once, so that a test can plant a violation in memory. */
 export type Rule = (files: readonly SourceFile[]) => readonly Violation[]
 
-/** A file that may break one rule, and why; an exception that is no longer needed is a violation. */
+/** A file that may break one rule, and why; an unused exception is a violation. */
 export interface Exception {
   readonly path: string
   readonly reason: string

@@ -4,7 +4,7 @@ import type { Exception } from './rule.ts'
 export const SCHEMAS = 'schemas of policies and protocols'
 export const EXPLAIN = 'program (explain only)'
 
-/** What the two special entries stand for. */
+/** The files that the two special entries match. */
 export const SPECIAL: Readonly<Record<string, RegExp>> = {
   [SCHEMAS]: /^src\/(policies|protocols)\/(.+\/)?schema\.ts$/,
   [EXPLAIN]: /^src\/program\/explain\.ts$/,
@@ -15,7 +15,7 @@ export interface ImportRow {
   readonly mayImport: readonly string[] | 'all'
 }
 
-/** Who may import whom among the folders of src, and `ui`; ARCHITECTURE.md shows the same table. */
+/** Allowed imports between the folders of src, and `ui`; ARCHITECTURE.md shows the same table. */
 export const IMPORT_TABLE: readonly ImportRow[] = [
   { folders: ['diagnostics', 'protobuf'], mayImport: [] },
   { folders: ['telemetry'], mayImport: ['protobuf'] },
@@ -64,22 +64,22 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
 /** Folders of equals, which meet in Exchange and never import each other. */
 export const SIBLINGS: readonly string[] = ['src/policies']
 
-/** They also run in the browser: the UI checks expressions with the proxy's own checker. */
+/** These also run in the browser: the UI checks expressions with the proxy's own checker. */
 export const BROWSER_SAFE =
   /^src\/(cel|model|diagnostics|reach|analysis)\/|^src\/.+\/schema\.ts$|^ui\//
 
-/** The one place where text becomes code. */
+/** The only file that turns text into code. */
 export const CODE_GENERATOR = 'src/cel/emit/generate.ts'
 
-/** The one place that lets connections, requests and messages pass. */
+/** The only file that admits connections, requests and messages. */
 export const PERMIT_MAKER = 'src/program/permit.ts'
 
 export const MAX_FILE = 400
 
-/** Folders whose files the rules look at. */
+/** Folders whose files the rules check. */
 export const ROOTS: readonly string[] = ['src', 'bin', 'ui/src', 'tools', 'bench', 'test']
 
-/** Names that say nothing of what is inside. */
+/** Names that do not describe the content. */
 export const EMPTY_NAMES: readonly string[] = [
   'util',
   'utils',
@@ -95,7 +95,7 @@ export const EMPTY_NAMES: readonly string[] = [
 /** Code of protobuf messages: the owners of the protocols name folders and files. */
 export const NAMED_BY_OTHERS = /^src\/protobuf\/generated\//
 
-/** What may break a rule, and why. */
+/** Exceptions to the rules, with their reasons. */
 export const EXCEPTIONS = {
   length: [
     { path: 'ui/src/api/generated/shapes.ts', reason: 'made from the OpenAPI document' },

@@ -5,8 +5,8 @@ import { readSources } from './read-sources.ts'
 import { type Exception, except, isTest, lineAt, type Rule, renderViolation } from './rule.ts'
 
 /*
- * What reaches a point is found in one place: whoever looks for it elsewhere has to match the
- * parents of routes with listeners, or to collect the policies around these.
+ * What reaches a point is computed in one place: other code that does so has to match the parents
+ * of routes with listeners, or to collect the policies around these.
  */
 const WALKS: readonly RegExp[] = [
   /\bisAttached\b|\bhostnamesOn\b|\breachable\(\w*\.?hostnames\b/g,
@@ -37,7 +37,7 @@ const ALLOWED: readonly Exception[] = [
   },
 ]
 
-/** Reach itself, and what it stands on. */
+/** Reach itself, and the folder it builds on. */
 const BELOW = /^src\/(?:reach|model)\//
 
 const onlyReachWalks: Rule = (files) =>
@@ -53,12 +53,12 @@ const onlyReachWalks: Rule = (files) =>
     })
 
 describe('only src/reach', () => {
-  it('looks for what reaches a point', () => {
+  it('determines what reaches a point', () => {
     const found = except(onlyReachWalks(readSources()), ALLOWED)
     assert.deepEqual(found.map(renderViolation), [])
   })
 
-  it('planted: a walk of its own, and not one in reach, in a test or in what is only said', () => {
+  it('planted: a separate walk is found, but not in reach, in a test, in comments or in strings', () => {
     const text = 'const own = routes.filter(({ parents }) => parents.some(isOwn))'
     const files = [
       { path: 'src/analysis/a.ts', text },

@@ -14,7 +14,7 @@ import { launchBrowser, WITHOUT_BROWSER } from './launch.ts'
 const LARGE = randomBytes(8_000_000)
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 
-/** What of the page's requests the backend saw. */
+/** The page's requests that the backend saw aborted. */
 const aborted: string[] = []
 const lastIds: string[] = []
 
@@ -95,7 +95,7 @@ routes:
       `portcullis_downstream_connections_total{listener="default/default",protocol="${protocol}"}`,
     )
 
-  it('the page itself', async () => {
+  it('loads the page itself', async () => {
     assert.equal(await page.title(), 'page')
     const protocol = await page.evaluate(
       () =>
@@ -106,7 +106,7 @@ routes:
     assert.equal(protocol, 'h2')
   })
 
-  it('100 requests at once, each with its own response', async () => {
+  it('sends 100 requests at once, each with its own response', async () => {
     const texts = await page.evaluate(() =>
       Promise.all(
         Array.from({ length: 100 }, async (_, i) => {
@@ -121,13 +121,13 @@ routes:
     )
   })
 
-  it('a download and uploads, whole and as a stream', async () => {
+  it('transfers a download and uploads, whole and as a stream', async () => {
     const found = await page.evaluate(async () => {
       const hex = (bytes: ArrayBuffer) =>
         Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('')
       const large = await (await fetch('/large')).arrayBuffer()
       const whole = await fetch('/up', { method: 'POST', body: large })
-      // Chromium streams a body over HTTP/2 alone.
+      // Chromium streams a body only over HTTP/2.
       const stream = new Blob([large]).stream()
       const init = { method: 'POST', body: stream, duplex: 'half' }
       const streamed = await fetch('/up', init as RequestInit)
@@ -142,7 +142,7 @@ routes:
     })
   })
 
-  it('an EventSource, which comes back with the last id', async () => {
+  it('runs an EventSource, which reconnects with the last id', async () => {
     const events = await page.evaluate(
       () =>
         new Promise<readonly string[]>((resolve) => {
@@ -159,7 +159,7 @@ routes:
     assert.deepEqual(lastIds.slice(0, 2), ['', '3'])
   })
 
-  it('a WebSocket, on the same connection', async () => {
+  it('opens a WebSocket on the same connection', async () => {
     const echoed = await page.evaluate(
       (url) =>
         new Promise<readonly unknown[]>((resolve, reject) => {
@@ -179,11 +179,11 @@ routes:
       `${origin.replace('https', 'wss')}/chat`,
     )
     assert.deepEqual(echoed, [5, 300_000, 1000, 'enough'])
-    // RFC 8441: a second connection would be one of HTTP/1.1.
+    // RFC 8441: a second connection would use HTTP/1.1.
     assert.deepEqual([connections('http2'), connections('http1')], [1, 0])
   })
 
-  it('a request that the page gives up: the backend hears of it, the connection lives', async () => {
+  it('aborts a request: the backend sees the abort, the connection stays open', async () => {
     const name = await page.evaluate(async () => {
       const giveUp = new AbortController()
       setTimeout(() => giveUp.abort(), 200)
@@ -194,7 +194,7 @@ routes:
     assert.equal(connections('http2'), 1)
   })
 
-  it('a rule denies, with a status that the page can read', async () => {
+  it('gets a denial with a status that the page can read', async () => {
     const status = await page.evaluate(async () => {
       const { status: own } = await fetch('/denied', { method: 'POST', body: 'x'.repeat(200_000) })
       return own

@@ -7,22 +7,22 @@ import { fileURLToPath } from 'node:url'
 import { createBrotliDecompress } from 'node:zlib'
 import { type Browser, chromium } from 'playwright-core'
 
-/** node:test takes it as `skip`: false, or why. */
+/** The `skip` option of node:test: false, or the reason. */
 export const WITHOUT_BROWSER: string | false =
   process.platform === 'linux' && process.arch === 'x64'
     ? false
     : 'Chromium comes as a package for Linux on x64 alone'
 
 export interface BrowserOptions {
-  /** Certificates in PEM form whose keys are trusted, and no others. */
+  /** Certificates in PEM form whose keys are the only trusted ones. */
   readonly trusted: readonly string[]
-  /** Names that lead to 127.0.0.1; there are no others. */
+  /** Names that resolve to 127.0.0.1; no others resolve. */
   readonly names: readonly string[]
 }
 
 /**
- * A real Chromium without a window. It trusts the given keys as if an authority that it knows had
- * signed their certificates; names, dates and everything else of TLS are checked as ever.
+ * A real Chromium without a window. It trusts the given keys as if a known authority had signed
+ * their certificates; names, dates and everything else in TLS are checked as usual.
  */
 export async function launchBrowser({ trusted, names }: BrowserOptions): Promise<Browser> {
   const keys = trusted.map((pem) => {
@@ -33,7 +33,7 @@ export async function launchBrowser({ trusted, names }: BrowserOptions): Promise
   return chromium.launch({
     executablePath: await unpackedBrowser(),
     args: [
-      // Containers have no user namespaces, and what is loaded is the test's own.
+      // Containers have no user namespaces, and the test loads only its own pages.
       '--no-sandbox',
       '--disable-gpu',
       `--ignore-certificate-errors-spki-list=${keys.join(',')}`,
@@ -42,7 +42,7 @@ export async function launchBrowser({ trusted, names }: BrowserOptions): Promise
   })
 }
 
-/** The package has it compressed; it is unpacked once for each version, into `.cache/browser`. */
+/** The package contains it compressed; it is unpacked once per version, into `.cache/browser`. */
 async function unpackedBrowser(): Promise<string> {
   const require = createRequire(import.meta.url)
   const folder = join(require.resolve('@sparticuz/chromium'), '../..')
@@ -51,7 +51,7 @@ async function unpackedBrowser(): Promise<string> {
   const program = join(cache, `chromium-${version}`)
   if (existsSync(program)) return program
   mkdirSync(cache, { recursive: true })
-  // Whoever unpacks beside us must not start half a program.
+  // A process that unpacks at the same time must not start a partial program.
   const part = `${program}.${process.pid}`
   const packed = createReadStream(join(folder, 'bin/chromium.br'))
   await pipeline(packed, createBrotliDecompress(), createWriteStream(part, { mode: 0o755 }))

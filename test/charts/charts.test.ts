@@ -32,11 +32,11 @@ describe('every chart', options, () => {
     })
   }
 
-  it('takes `global`, as charts that others depend on do', () => {
+  it('accepts `global`, as dependent charts do', () => {
     for (const chart of CHARTS) renderText(chart, { global: { registry: 'x' } })
   })
 
-  it('both make services of the same templates', () => {
+  it('both render Services from the same templates', () => {
     for (const file of ['templates/_service.tpl', 'templates/_scalars.tpl']) {
       assert.equal(read('portcullis', file), read('portcullis-standalone', file))
     }
@@ -94,7 +94,7 @@ describe('NOTES.txt', options, () => {
   }
 })
 
-describe('NOTES.txt of what has no effect', options, () => {
+describe('NOTES.txt about settings without effect', options, () => {
   const notesOf = (chart: Chart, values: Values) => {
     const args = ['install', 'edge', chartFolder(chart), '--dry-run=client', '--values', '-']
     const { status, stdout, stderr } = runHelm(args, JSON.stringify(values))
@@ -103,18 +103,18 @@ describe('NOTES.txt of what has no effect', options, () => {
   }
   const url = 'postgres://a:b@c:5432/d'
 
-  it('says nothing of the kind for what works', () =>
+  it('does not warn about working values', () =>
     assert.doesNotMatch(
       notesOf('portcullis-standalone', {}),
       /NOT IMPLEMENTED|These values have no effect/,
     ))
 
-  it('says nothing of the kind for a session key', () => {
+  it('does not warn about a session key', () => {
     const notes = notesOf('portcullis-standalone', { session: { secretName: 'a' } })
     assert.doesNotMatch(notes, /NOT IMPLEMENTED|These values have no effect/)
   })
 
-  it('says nothing of the kind for database mode', () => {
+  it('does not warn about database mode', () => {
     const values = { mode: 'database', database: { postgres: { url } } }
     assert.doesNotMatch(
       notesOf('portcullis-standalone', values),
@@ -138,7 +138,7 @@ describe('NOTES.txt of what has no effect', options, () => {
     })
   }
 
-  it('portcullis: says which image it needs, and which values have no effect', () => {
+  it('portcullis: names the image it needs and the values without effect', () => {
     const notes = notesOf('portcullis', {})
     assert.match(notes, /No image is published yet: \S+\/controller:\S+ must be on/)
     assert.doesNotMatch(notes, /NOT SUPPORTED YET/)
@@ -162,13 +162,13 @@ describe('helm test', options, () => {
     })
   }
 
-  it('portcullis: without the service there is nothing to ask', () => {
+  it('portcullis: without the service there is no endpoint to test', () => {
     const off = { controller: { service: { enabled: false } } }
     assert.deepEqual(testsOf('portcullis', off), [])
   })
 })
 
-/** `UPDATE_RENDERINGS=1` writes what is different. */
+/** `UPDATE_RENDERINGS=1` writes the renderings that differ. */
 describe('renderings', options, () => {
   for (const file of readdirSync(RENDERINGS).filter((name) => name.endsWith('.values.yaml'))) {
     const name = file.replace('.values.yaml', '')

@@ -30,13 +30,13 @@ const SERVICE_PORTS = [
   { name: 'metrics', port: 9092, targetPort: 'metrics', protocol: 'TCP' },
 ]
 
-/** A value that the controller is told as a variable. */
+/** A value that the controller receives as an environment variable. */
 function reported(key: string, value: unknown, expected: Variable, rest = {}): LandingCase {
   const [name, text] = expected
   return [key, value, 'Deployment', variable(name), { ...rest, expect: text }]
 }
 
-/** Where each value of the chart portcullis lands. */
+/** The field that each value of the chart portcullis sets. */
 // biome-ignore format: a table, one case to a line
 export const CONTROL_PLANE_CASES: readonly LandingCase[] = [
   ...serviceCases('controller.service'),
@@ -166,7 +166,7 @@ export const CONTROL_PLANE_CASES: readonly LandingCase[] = [
   reported('xBackend.enabled', false, ['PORTCULLIS_XBACKEND_ENABLED', ABSENT]),
 ]
 
-/** Keys that are proven by a test of their own. */
+/** Keys with a test of their own. */
 export const CONTROL_PLANE_ELSEWHERE = [
   'istio.enabled',
   'monitoring.grafanaDashboard.enabled',

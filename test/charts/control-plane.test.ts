@@ -45,7 +45,7 @@ describe('all objects of the control plane', options, () => {
     )
   })
 
-  it('are in the namespace of the release, or have its name in theirs', () => {
+  it('are in the namespace of the release, or have its name in their own', () => {
     for (const { kind, metadata } of render(CHART, ALL)) {
       if (kind.startsWith('Cluster')) assert.match(metadata.name, /^edge-portcullis-shop/)
       else assert.equal(metadata.namespace, 'shop', kind)
@@ -88,10 +88,10 @@ describe('all objects of the control plane', options, () => {
   }
 })
 
-describe('what the controller is told', options, () => {
+describe('the environment of the controller', options, () => {
   const readme = readFileSync(join(chartFolder(CHART), 'README.md'), 'utf8')
 
-  it('every variable is in the README, and every one in the README is told', () => {
+  it('every variable is in the README, and every one in the README is set', () => {
     const values = {
       controllerName: 'a',
       gatewayClassName: 'a',
@@ -126,7 +126,7 @@ describe('what the controller is told', options, () => {
 describe('permissions', options, () => {
   const subjectOf = (object: KubernetesObject) => at(object, 'subjects[0]')
 
-  it('an account from elsewhere is bound, too', () => {
+  it('an existing account is bound, too', () => {
     const values = { serviceAccount: { create: false, name: 'mine' } }
     const bindings = render(CHART, values).filter(({ kind }) => kind.endsWith('Binding'))
     assert.equal(bindings.length, 3)
@@ -139,7 +139,7 @@ describe('permissions', options, () => {
     }
   })
 
-  it('rbac.gatewayNamespaces: the deployer is bound in each namespace once, and not for the cluster', () => {
+  it('rbac.gatewayNamespaces: the deployer is bound in each namespace once, not cluster-wide', () => {
     const objects = render(CHART, { rbac: { gatewayNamespaces: ['shop', 'b', 'b'] } })
     const deployers = objects.filter((object) => {
       return object.kind.endsWith('Binding') && object.metadata.name.endsWith('-deployer')
@@ -172,7 +172,7 @@ describe('permissions', options, () => {
     })
   }
 
-  it('istio.enabled changes nothing but permissions', () => {
+  it('istio.enabled changes only permissions', () => {
     const others = (values: Values) =>
       render(CHART, values).filter(({ kind }) => kind !== 'ClusterRole')
     assert.deepEqual(others({ istio: { enabled: false } }), others({}))

@@ -30,7 +30,7 @@ const { panels } = JSON.parse(read('charts/portcullis/files/dashboard.json')) as
 const page = read('docs/reference/metrics.md')
 const GATEWAY = 'gateway_networking_k8s_io_gateway_name'
 
-/** Of Prometheus itself, and of the PodMonitor. */
+/** Labels that Prometheus itself and the PodMonitor add. */
 const FROM_OUTSIDE = ['le', 'pod', GATEWAY]
 
 describe('the dashboard', () => {
@@ -94,7 +94,7 @@ describe('the dashboard', () => {
     }
   })
 
-  // They come into the dashboard with the metrics that they show.
+  // They are added to the dashboard with the metrics that they show.
   for (const [row, metric] of [
     ['LLM', 'portcullis_llm_tokens_total'],
     ['LLM', 'portcullis_llm_cost_usd_total'],
@@ -127,7 +127,7 @@ describe('the dashboard', () => {
     })
   }
 
-  it('no two panels lie on each other', () => {
+  it('no two panels overlap', () => {
     const cells = new Set<string>()
     for (const { title, gridPos } of panels) {
       for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
@@ -140,7 +140,7 @@ describe('the dashboard', () => {
   })
 })
 
-/** Those below the title of a row, up to the next. */
+/** The panels below the title of a row, up to the next title. */
 function panelsOf(row: string): readonly Panel[] {
   const from = panels.findIndex(({ type, title }) => type === 'row' && title === row)
   assert.notEqual(from, -1, row)
@@ -149,7 +149,7 @@ function panelsOf(row: string): readonly Panel[] {
   return to === -1 ? rest : rest.slice(0, to)
 }
 
-/** A histogram is asked for by its series: `…_bucket`. */
+/** Queries use the series of a histogram: `…_bucket`. */
 function definitionOf(name: string) {
   const found = ALL_METRICS.find((metric) => {
     return metric.name === name || (metric.type === 'histogram' && `${metric.name}_bucket` === name)

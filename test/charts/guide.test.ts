@@ -15,7 +15,9 @@ const commands = [...page.matchAll(/^```sh\n(.*?)^```/gms)].flatMap(([, block = 
   block.split('\n').filter((line) => line !== '' && !line.startsWith('#')),
 )
 
-/** What a `helm install` or `helm upgrade` of the page would create, from the folder of the clone. */
+/**
+ * The objects that a `helm install` or `helm upgrade` of the page would create, run from the clone.
+ */
 function rendered(command: string) {
   const args = command.replace(/^helm (install|upgrade)/, 'template').split(/ +/)
   const known = args.filter((arg) => arg !== '--wait' && arg !== '--create-namespace')
@@ -25,12 +27,12 @@ function rendered(command: string) {
   return readObjects(stdout)
 }
 
-describe('the guide to an installation', options, () => {
+describe('the installation guide', options, () => {
   const helm = commands.filter((line) => /^helm (install|upgrade) /.test(line))
 
-  it('has the commands that this looks at', () => assert.equal(helm.length, 3))
+  it('has the commands that this test checks', () => assert.equal(helm.length, 3))
 
-  it('begins with what makes the image', () => {
+  it('begins with building the image', () => {
     assert.deepEqual(commands.slice(0, 2), ['npm ci', 'npm run release'])
   })
 
@@ -38,7 +40,7 @@ describe('the guide to an installation', options, () => {
     it(`${command}: is rendered`, () => assert.ok(rendered(command).length > 0))
   }
 
-  it('the service that is guarded is the one that stands in for it', () => {
+  it('the guarded service is the sample service', () => {
     const [, orders = '', upgrade = ''] = helm
     const objects = rendered(orders)
     const service = objects.find(({ kind }) => kind === 'Service')
@@ -48,7 +50,7 @@ describe('the guide to an installation', options, () => {
     assert.equal(file.routes[0].backends[0].host, `${host}:${at(service, 'spec.ports[0].port')}`)
   })
 
-  it('the gateway accepts the key set of the issuer that it makes', () => {
+  it('the gateway accepts the key set of the sample issuer', () => {
     const folder = mkdtempSync(join(tmpdir(), 'portcullis-guide-'))
     const script = join(ROOT, 'examples/kubernetes/token.mjs')
     const { stdout } = spawnSync(process.execPath, [script, 'bob'], {
@@ -68,16 +70,16 @@ describe('the guide to an installation', options, () => {
   })
 })
 
-describe('what the charts say of themselves', () => {
+describe('the documentation of the charts', () => {
   const text = (path: string) => readFileSync(join(ROOT, 'charts', path), 'utf8')
 
-  it('no image is published, neither in the notes nor in the README of the control plane', () => {
+  it('claims no published image, neither in the notes nor in the README of the control plane', () => {
     for (const path of ['portcullis/templates/NOTES.txt', 'portcullis/README.md']) {
       assert.match(text(path), /No image is published yet/, path)
     }
   })
 
-  it('how the access log is written less, and what native histograms need', () => {
+  it('describes how to reduce the access log, and what native histograms need', () => {
     const readme = text('portcullis-standalone/README.md')
     assert.match(readme, /Every request is a line in the access log[\s\S]*accessLog:\n\s+filter:/)
     for (const path of ['portcullis-standalone/values.yaml', 'portcullis/values.yaml']) {

@@ -25,7 +25,7 @@ export interface Release {
   readonly namespace?: string
 }
 
-/** Where helm is, or why it is not: it is built once, which needs Go. */
+/** The path of helm, or the reason why it is missing: it is built once, which needs Go. */
 export function findHelm(): { readonly helm: string } | { readonly missing: string } {
   const { error, status, stderr } = spawnSync(join(ROOT, 'test/cluster/prepare.sh'), ['helm'], {
     encoding: 'utf8',
@@ -39,7 +39,7 @@ export function findHelm(): { readonly helm: string } | { readonly missing: stri
 
 const found = findHelm()
 
-/** What `describe` and `it` take to leave a suite out, with the reason. */
+/** The option of `describe` and `it` that skips a suite, with the reason. */
 export const options = 'missing' in found ? { skip: found.missing } : {}
 
 export function chartFolder(chart: Chart): string {
@@ -58,7 +58,7 @@ export function renderText(chart: Chart, values: Values, release: Release = {}):
   return stdout
 }
 
-/** The objects that an installation would create, tests of the release left out. */
+/** The objects that an installation would create, except tests of the release. */
 export function render(
   chart: Chart,
   values: Values = {},
@@ -73,14 +73,14 @@ export function tryRender(chart: Chart, values: Values) {
   return template(chart, values, {})
 }
 
-/** What helm says instead of rendering. */
+/** The error that helm prints instead of rendering. */
 export function rejection(chart: Chart, values: Values): string {
   const { status, stderr } = template(chart, values, {})
   assert.notEqual(status, 0, 'it should not have been rendered')
   return stderr
 }
 
-/** Keys must be unique, as for the API server. */
+/** Rejects duplicate keys, as the API server does. */
 export function readObjects(text: string): readonly KubernetesObject[] {
   return parseAllDocuments(text, { uniqueKeys: true }).flatMap((document) => {
     assert.deepEqual(document.errors, [])
@@ -89,7 +89,7 @@ export function readObjects(text: string): readonly KubernetesObject[] {
   })
 }
 
-/** Rendered once, however many tests look at it. */
+/** Rendered once for all tests. */
 const RENDERED = new Map<string, ReturnType<typeof runHelm>>()
 
 function template(chart: Chart, values: Values, { name = 'edge', namespace = 'shop' }: Release) {

@@ -8,14 +8,14 @@ import { type Chart, chartFolder, options, render, tryRender } from './helm.ts'
 import { at, find, type LandingCase, merge, setAt } from './values.ts'
 
 interface Table {
-  /** Key → default, as the specification says. */
+  /** Key → default, as the specification lists them. */
   readonly defaults: Readonly<Record<string, unknown>>
   readonly cases: readonly LandingCase[]
-  /** Keys that are proven by a test of their own. */
+  /** Keys with a test of their own. */
   readonly elsewhere: readonly string[]
 }
 
-/** Defaults, and where every value lands. */
+/** Tests the defaults, and the field that every value sets. */
 export function describeValues(chart: Chart, { defaults, cases, elsewhere }: Table): void {
   const text = readFileSync(join(chartFolder(chart), 'values.yaml'), 'utf8')
   const values: unknown = parse(text)
@@ -25,7 +25,7 @@ export function describeValues(chart: Chart, { defaults, cases, elsewhere }: Tab
       it(key, () => assert.deepEqual(at(values, key), value))
     }
 
-    it('there is no key beside those of the specification', () => {
+    it('there is no key that the specification does not list', () => {
       const known = (key: string) => {
         return Object.keys(defaults).some((one) => key === one || key.startsWith(`${one}.`))
       }
@@ -38,7 +38,7 @@ export function describeValues(chart: Chart, { defaults, cases, elsewhere }: Tab
     it('every key has a comment, and with it a line in the README', () => {
       const documented = new Set(readValues(text).map(({ key }) => key))
       const parts = Object.keys(defaults).filter((key) => !documented.has(key))
-      // A mapping that only holds keys with comments of their own needs none.
+      // A mapping needs no comment if all its keys have one.
       assert.deepEqual(
         parts.filter((key) => !Object.keys(defaults).some((one) => one.startsWith(`${key}.`))),
         [],
@@ -77,7 +77,7 @@ export function describeValues(chart: Chart, { defaults, cases, elsewhere }: Tab
   })
 }
 
-/** Keys of values that are no mapping, or an empty one. */
+/** Keys of values that are not mappings, or of empty mappings. */
 function leavesOf(value: unknown, key: string): readonly string[] {
   const isMapping = typeof value === 'object' && value !== null && !Array.isArray(value)
   if (!isMapping || Object.keys(value).length === 0) return [key]

@@ -34,7 +34,7 @@ const podOf = (values: Values) =>
   at(find(render(CHART, values), 'Deployment'), 'spec.template.spec')
 const configName = (values: Values) => at(podOf(values), 'volumes[0].configMap.name') as string
 
-/** All that a hook makes, by the event. */
+/** All objects that a hook creates, by event. */
 function hooks(values: Values, event: string): readonly KubernetesObject[] {
   return readObjects(renderText(CHART, values)).filter(({ metadata }) =>
     (metadata.annotations?.['helm.sh/hook'] ?? '').split(',').includes(event),
@@ -50,7 +50,7 @@ describe('the ConfigMap of a revision', options, () => {
     assert.match(map.metadata.name, /^edge-config-[0-9a-f]{10}$/)
   })
 
-  it('keeps its name for what takes effect in running pods', () => {
+  it('keeps its name for settings that take effect in running pods', () => {
     assert.equal(configName(ROUTES), configName({}))
   })
 
@@ -62,19 +62,19 @@ describe('the ConfigMap of a revision', options, () => {
     ['an annotation', { podAnnotations: { a: 'b' } }],
     ['resources', { resources: { limits: { memory: '1Gi' } } }],
   ] as const) {
-    // Pods of the template before go on with the file that they can read.
+    // Pods of the previous template keep the file that they can read.
     it(`has another name with ${what}`, () => {
       assert.notEqual(configName(merge(ROUTES, values as Values)), configName(ROUTES))
     })
   }
 
-  it('has a name that fits, however long that of the release is', () => {
+  it('has a name within the limit, however long that of the release is', () => {
     const name = configName({ fullnameOverride: 'a'.repeat(63) })
     assert.equal(name.length, 63)
     assert.match(name, /^a+-config-[0-9a-f]{10}$/)
   })
 
-  it('has every line of the file, those at its end too', () => {
+  it('contains every line of the file, those at its end too', () => {
     const config = { ...(ROUTES['config'] as object), zz: 'a\n\n\n' }
     const text = fileIn(find(render(CHART, { config }), 'ConfigMap'))
     assert.deepEqual(parse(text), { ...config, config: { storage: { mode: 'readonly' } } })
@@ -90,7 +90,7 @@ describe('before an installation or an upgrade', options, () => {
   const pod = at(job, 'spec.template.spec')
   const proxy = podOf(values)
 
-  it('the configuration is validated, by a Job with a ConfigMap of its own', () => {
+  it('a Job with its own ConfigMap validates the configuration', () => {
     assert.deepEqual(others, [])
     assert.deepEqual([map?.kind, job?.kind], ['ConfigMap', 'Job'])
     assert.deepEqual(hooks(values, 'pre-install'), [map, job])
@@ -125,13 +125,13 @@ describe('before an installation or an upgrade', options, () => {
     })
   }
 
-  it('its pod has no account of the release, which is not there yet', () => {
+  it('its pod uses no account of the release, which does not exist yet', () => {
     assert.equal(at(pod, 'serviceAccountName'), undefined)
     const [, mine] = hooks({ serviceAccount: { create: false, name: 'mine' } }, 'pre-install')
     assert.equal(at(mine, 'spec.template.spec.serviceAccountName'), 'mine')
   })
 
-  it('its pod goes where volumes are attached that only one node can have', () => {
+  it('its pod is scheduled to the node of volumes that only one node can attach', () => {
     const extraVolumes = [{ name: 'records', persistentVolumeClaim: { claimName: 'records' } }]
     const [, claimant] = hooks({ extraVolumes }, 'pre-upgrade')
     const [, other] = hooks({}, 'pre-upgrade')
@@ -156,7 +156,7 @@ describe('helm test', options, () => {
   const variable = (pod: KubernetesObject | undefined, name: string) =>
     at(pod, `spec.containers[0].env["name=${name}"].value`)
 
-  it('asks every pod for the configuration that it serves', () => {
+  it('requests the served configuration from every pod', () => {
     const made = hooks(ROUTES, 'test')
     const service = find(made, 'Service')
     const pod = find(made, 'Pod')
@@ -167,7 +167,7 @@ describe('helm test', options, () => {
       at(find(render(CHART, ROUTES), 'Deployment'), 'spec.selector.matchLabels'),
     )
     assert.equal(variable(pod, 'PODS'), service.metadata.name)
-    // A pod knows its own name as its own address.
+    // A pod resolves its own name to its own address.
     assert.notEqual(pod.metadata.name, service.metadata.name)
     assert.equal(variable(pod, 'READINESS_PORT'), '15021')
     const file = fileIn(find(render(CHART, ROUTES), 'ConfigMap'))
@@ -175,7 +175,7 @@ describe('helm test', options, () => {
     assert.equal(variable(pod, 'CONFIG'), hash)
   })
 
-  it('does so without a service of the gateway, too', () => {
+  it('works without a service of the gateway, too', () => {
     const pod = find(hooks({ gateway: { service: { enabled: false } } }, 'test'), 'Pod')
     assert.equal(variable(pod, 'PORTS'), '[]')
     assert.match(String(variable(pod, 'CONFIG')), /^[0-9a-f]{64}$/)

@@ -1,6 +1,6 @@
 import { ABSENT, type LandingCase } from './values.ts'
 
-/** The fields of a Service, which both charts take at `prefix`. */
+/** The fields of a Service, which both charts accept at `prefix`. */
 export function serviceCases(prefix: string): readonly LandingCase[] {
   const verbatim: Readonly<Record<string, unknown>> = {
     clusterIP: 'None',
@@ -28,7 +28,7 @@ export function serviceCases(prefix: string): readonly LandingCase[] {
     ...Object.entries(verbatim).map(
       ([name, value]): LandingCase => [`${prefix}.${name}`, value, 'Service', `spec.${name}`],
     ),
-    // False is a value, null is none.
+    // False is a value, null is not.
     ...[true, false].map(
       (value): LandingCase => [
         `${prefix}.allocateLoadBalancerNodePorts`,
@@ -37,7 +37,7 @@ export function serviceCases(prefix: string): readonly LandingCase[] {
         'spec.allocateLoadBalancerNodePorts',
       ],
     ),
-    // The specification calls these two text.
+    // The specification defines these two as strings.
     [
       `${prefix}.allocateLoadBalancerNodePorts`,
       'false',

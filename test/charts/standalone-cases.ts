@@ -4,7 +4,7 @@ import { ABSENT, type LandingCase, variable } from './values.ts'
 const POD = 'spec.template.spec'
 const PROXY = `${POD}.containers[0]`
 const monitored = { monitoring: { enabled: true } }
-/** Asks for nothing, so that the proxy need not be told what. */
+/** Requests no resources, so that the chart sets no variables for the proxy. */
 const modest = { resources: { requests: null } }
 const budget = { podDisruptionBudget: { enabled: true } }
 const MATCH = { matchLabels: LABELS() }
@@ -20,7 +20,7 @@ function LABELS(name = 'portcullis-standalone') {
 const sidecar = { name: 'sidecar', image: 'example.com/sidecar:1' }
 const relabeling = { sourceLabels: ['__name__'], regex: 'portcullis_process_.*', action: 'drop' }
 
-/** Where each value of portcullis-standalone lands. */
+/** The field that each value of portcullis-standalone sets. */
 // biome-ignore format: a table, one case to a line
 export const STANDALONE_CASES: readonly LandingCase[] = [
   ...serviceCases('gateway.service'),
@@ -136,5 +136,5 @@ function resource(name: string, averageUtilization: number) {
   }
 }
 
-/** Keys that are proven by a test of their own. */
+/** Keys with a test of their own. */
 export const STANDALONE_ELSEWHERE = ['config', 'database.postgres.url', 'mode', 'namespaceOverride']

@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: configurations name variables
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: configurations reference variables
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { options, rejection, render, type Values } from './helm.ts'
@@ -10,7 +10,7 @@ const settings = (config: Values): Values => ({ config: { config } })
 const templateOf = (values: Values) =>
   at(find(render(CHART, values), 'Deployment'), 'spec.template')
 
-/** What the API server would reject, or what would run and not do what was asked for. */
+/** Values that the API server would reject, or that would run without the requested effect. */
 describe('values that cannot work', options, () => {
   for (const [what, values, message] of [
     ...[
@@ -106,7 +106,7 @@ describe('values that cannot work', options, () => {
     it(`${what} is fine`, () => void render(CHART, values as Values))
   }
 
-  it('a release whose name has dots', () => {
+  it('a release whose name contains dots', () => {
     const named = { name: 'shop.edge' }
     assert.throws(
       () => render(CHART, {}, named),
@@ -140,7 +140,7 @@ describe('statsAddr', options, () => {
 })
 
 describe('gateway.extraServices', options, () => {
-  it('enabled: false makes none', () => {
+  it('enabled: false renders none', () => {
     const extraServices = [
       { name: 'a', enabled: false, ports: [{ port: 1 }] },
       { name: 'b', enabled: true, ports: [{ port: 1 }] },
@@ -153,7 +153,7 @@ describe('gateway.extraServices', options, () => {
   })
 })
 
-describe('what the proxy is told of its resources', options, () => {
+describe("the proxy's environment for its resources", options, () => {
   const variables = (values: Values) => {
     const env = at(templateOf(values), 'spec.containers[0].env') ?? []
     return (env as readonly { readonly name: string; readonly valueFrom: unknown }[]).map(
@@ -174,13 +174,13 @@ describe('what the proxy is told of its resources', options, () => {
     ],
     ['nothing asked for', { requests: null }, []],
     ['memory alone', { requests: { cpu: null } }, [['PORTCULLIS_MEMORY_REQUEST', MEMORY]]],
-    // The limit says how far it may go, and the process sees it.
+    // A limit is only an upper bound, and the process sees it itself.
     ['a CPU limit', { limits: { cpu: 4 } }, [['PORTCULLIS_MEMORY_REQUEST', MEMORY]]],
   ] as const) {
     it(what, () => assert.deepEqual(variables({ resources }), expected))
   }
 
-  it('variables of the user come before', () => {
+  it('variables of the user take precedence', () => {
     const extraEnv = [{ name: 'PORTCULLIS_CPU_REQUEST', value: '4000' }]
     const env = at(templateOf({ extraEnv }), 'spec.containers[0].env') as readonly {
       name: string

@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: configurations name variables
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: configurations reference variables
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ import { at, find, merge } from './values.ts'
 const CHART = 'portcullis-standalone'
 const SECRET = 'postgres://app:secret@db:5432/app'
 
-/** Everything on, so that every kind of object is there. */
+/** Everything is enabled, so that every kind of object is rendered. */
 const ALL: Values = {
   autoscaling: { enabled: true },
   podDisruptionBudget: { enabled: true },
@@ -44,7 +44,7 @@ function templateOf(values: Values): unknown {
 }
 
 describe('config', options, () => {
-  it('reaches the ConfigMap as it is', () => {
+  it('reaches the ConfigMap unchanged', () => {
     const config = {
       gateways: { default: { port: 4000 } },
       routes: [
@@ -62,7 +62,7 @@ describe('config', options, () => {
     assert.deepEqual(fileOf({ config }), { ...config, config: { storage: { mode: 'readonly' } } })
   })
 
-  it('keeps large whole numbers whole', () => {
+  it('keeps large integers exact', () => {
     const config = {
       gateways: { default: { port: 4000 } },
       config: { limits: { connections: 1500000 } },
@@ -76,7 +76,7 @@ describe('config', options, () => {
     assert.equal(at(find(render(CHART), 'Service'), 'spec.ports[0].targetPort'), 4000)
   })
 
-  it('the proxy takes the example, but for the key set, which is not here', () => {
+  it('the proxy accepts the example, except the key set, which does not exist here', () => {
     const example = join(import.meta.dirname, '../../examples/kubernetes/standalone-values.yaml')
     const text = stringify(fileOf(parse(readFileSync(example, 'utf8'))))
     const { diagnostics } = loadText(text, 'config.yaml', { environment: {} }).result
@@ -92,7 +92,7 @@ describe('config', options, () => {
     assert.deepEqual(file['config'], { logging: { level: 'debug' }, storage: { mode: 'readonly' } })
   })
 
-  it('the proxy takes the greeting without a word', () => {
+  it('the proxy accepts the greeting without diagnostics', () => {
     const text = at(find(render(CHART), 'ConfigMap'), 'data["config.yaml"]') as string
     const { value, diagnostics } = loadText(text, 'config.yaml', { environment: {} }).result
     assert.deepEqual(diagnostics, [])
@@ -100,7 +100,7 @@ describe('config', options, () => {
   })
 })
 
-describe('what restarts pods', options, () => {
+describe('settings that restart pods', options, () => {
   const before = templateOf({ config: { gateways: { default: { port: 4000 } } } })
 
   for (const [what, values] of [
@@ -143,7 +143,7 @@ describe('what restarts pods', options, () => {
     )
   })
 
-  it('the configuration is mounted as a directory, or it would never be updated', () => {
+  it('the configuration is mounted as a directory, since a single file would never be updated', () => {
     const pod = at(before, 'spec')
     assert.deepEqual(at(pod, 'containers[0].volumeMounts[0]'), {
       name: 'config',
@@ -157,12 +157,12 @@ describe('what restarts pods', options, () => {
 describe('mode and database.postgres.url', options, () => {
   const database = { mode: 'database', database: { postgres: { url: SECRET } } }
 
-  it('readonly: the file is all there is', () => {
+  it('readonly: the file is the only source', () => {
     const settings = fileOf({ database: { postgres: { url: SECRET } } })['config']
     assert.deepEqual(settings, { storage: { mode: 'readonly' } })
   })
 
-  it('database: edits go to the database', () => {
+  it('database: edits are stored in the database', () => {
     const settings = fileOf(database)['config']
     assert.deepEqual(settings, { storage: { mode: 'database' }, database: { url: SECRET } })
   })
@@ -176,7 +176,7 @@ describe('mode and database.postgres.url', options, () => {
     })
   })
 
-  it('both take several replicas', () => {
+  it('both support several replicas', () => {
     for (const values of [{}, database]) {
       const objects = render(CHART, merge(values, { replicaCount: 3 }))
       assert.equal(at(find(objects, 'Deployment'), 'spec.replicas'), 3)
@@ -194,7 +194,7 @@ describe('session.secretName', options, () => {
     })
   })
 
-  it('unless the configuration has one', () => {
+  it('a key in the configuration takes precedence', () => {
     const key = 'ab'.repeat(32)
     const values = { session: { secretName: 'session' }, config: { config: { session: { key } } } }
     assert.deepEqual(fileOf(values)['config'], { storage: { mode: 'readonly' }, session: { key } })
@@ -272,7 +272,7 @@ describe('all objects', options, () => {
     'ServiceAccount',
   ]
 
-  it('are these', () => {
+  it('are exactly these', () => {
     assert.deepEqual(
       render(CHART, ALL)
         .map(({ kind }) => kind)
@@ -307,7 +307,7 @@ describe('all objects', options, () => {
     assert.equal(elsewhere.length, kinds.length)
   })
 
-  it('switches take objects away', () => {
+  it('switches remove objects', () => {
     const off = merge(ALL, {
       serviceAccount: { create: false },
       gateway: { service: { enabled: false }, extraServices: [] },
@@ -343,7 +343,7 @@ describe('safety', options, () => {
     assert.equal(fileOf({})['ui'], undefined)
   })
 
-  it('probes ask on port 15021, wherever the settings put it', () => {
+  it('probes use port 15021, whatever the settings', () => {
     assert.deepEqual(at(templateOf({}), 'spec.containers[0].ports'), [
       { name: 'readiness', containerPort: 15_021 },
     ])

@@ -24,7 +24,7 @@ function isMapping(value: unknown): value is Values {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The one object of a kind; `Service/edge-admin` where there are several. */
+/** The only object of a kind; `Service/edge-admin` if there are several. */
 export function find(objects: readonly KubernetesObject[], which: string): KubernetesObject {
   const [kind, name] = which.split('/')
   const all = objects.filter((object) => {
@@ -35,8 +35,8 @@ export function find(objects: readonly KubernetesObject[], which: string): Kuber
 }
 
 /**
- * What stands at `spec.containers[0].image` or `data["a.b"]`, or the item `["name=x"]` of a list;
- * undefined where nothing does.
+ * The value at `spec.containers[0].image` or `data["a.b"]`, or the item `["name=x"]` of a list;
+ * undefined if there is none.
  */
 export function at(value: unknown, path: string): unknown {
   const names = Array.from(path.matchAll(/"([^"]+)"|[^.[\]"]+/g), ([all, quoted]) => quoted ?? all)
@@ -56,7 +56,9 @@ export function variable(name: string): string {
   return `spec.template.spec.containers[0].env["name=${name}"].value`
 }
 
-/** A value of a chart, where it lands, and what stands there: the value itself, if nothing else. */
+/**
+ * A value of a chart, the path that it sets, and the rendered value: by default the value itself.
+ */
 export type LandingCase = readonly [
   key: string,
   value: unknown,

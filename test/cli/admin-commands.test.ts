@@ -9,7 +9,9 @@ import { type Running, start, status, until } from './running.ts'
 
 const TOKEN = 'a-token-of-the-test-0123456789'
 
-/** What the UI does can be scripted: these commands look at what runs. */
+/**
+ * Everything that the UI does can be scripted: these commands inspect the running configuration.
+ */
 describe('commands with --admin', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-admin-commands-'))
   const file = join(folder, 'gateway.yaml')
@@ -58,7 +60,7 @@ routes:
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('effective lists what guards what, with its own exit code', async () => {
+  it('effective lists which policies guard which routes, with its own exit code', async () => {
     const said = await runWith(['effective', '--admin', admin], { environment })
     assert.equal(said.code, 0, said.err)
     assert.match(said.out, /api/)
@@ -68,13 +70,13 @@ routes:
     assert.ok(Array.isArray(JSON.parse(out).listeners))
   })
 
-  it('suggest uses the requests that the gateway remembers', async () => {
+  it('suggest uses the requests that the gateway recorded', async () => {
     const { code, out, err } = await runWith(['suggest', '--admin', admin], { environment })
     assert.equal(code, 0, err)
     assert.match(out, /request\.path\.matches\('\^\/api\/orders\/\[\^\/\]\+\$'\)/)
   })
 
-  /** Another file, as somebody would change it. */
+  /** Writes a changed copy of the file. */
   const changed = (name: string, change: (text: string) => string): string => {
     const path = join(folder, name)
     writeFileSync(path, change(text))
@@ -83,7 +85,9 @@ routes:
   const closed = () =>
     changed('closed.yaml', (all) => all.replace("== '/api/never'", ".startsWith('/api/orders/')"))
 
-  /** The command as it is without a gateway is what it is compared with. */
+  /**
+   * Runs a command against the gateway, and its counterpart without one, and returns both outputs.
+   */
   const both = async (args: readonly string[], own: readonly string[]) => {
     const [asked, local] = await Promise.all([
       runWith([...args, '--admin', admin, '--json'], { environment }),
@@ -93,7 +97,7 @@ routes:
     return [JSON.parse(asked.out), JSON.parse(local.out)] as const
   }
 
-  it('lint says what it says of the file', async () => {
+  it('lint reports the same as for the file', async () => {
     const [asked, local] = await both(['lint'], ['lint', file])
     assert.deepEqual(asked, local)
     assert.ok(asked.diagnostics.length > 0)
@@ -104,7 +108,7 @@ routes:
     assert.equal(strict.code, 1)
   })
 
-  it('explain evaluates by what is served', async () => {
+  it('explain evaluates the served configuration', async () => {
     for (const options of [
       ['--request', 'GET /api/never'],
       ['--request', 'POST /api/orders/1', '--header', 'x-team: a', '--body', '{"a":1}'],
@@ -123,7 +127,7 @@ routes:
     assert.match(out, /request\.path == '\/api\/never'/)
   })
 
-  it('diff compares what is served with a file', async () => {
+  it('diff compares the served configuration with a file', async () => {
     const [same, none] = await both(['diff', file], ['diff', file, file])
     assert.deepEqual(same, none)
     const next = closed()
@@ -137,7 +141,7 @@ routes:
     assert.equal((await runWith(strict, { environment })).code, 1)
   })
 
-  it('diff proves nothing of settings that it does not compare', async () => {
+  it('diff proves nothing about settings that it does not compare', async () => {
     const other = changed('other.yaml', (all) => all.replace('workers: 1', 'workers: 2'))
     const args = ['diff', other, '--admin', admin, '--fail-on-change']
     const { code, out } = await runWith(args, { environment })
@@ -146,7 +150,7 @@ routes:
     assert.doesNotMatch(out, /proven/)
   })
 
-  it('replay decides what the gateway remembers by a file', async () => {
+  it('replay evaluates the recorded requests with a file', async () => {
     const next = closed()
     const args = ['replay', '--new', next, '--admin', admin, '--json']
     const { code, out, err } = await runWith(args, { environment })
@@ -162,7 +166,7 @@ routes:
     assert.match(same.out, /0 newly admitted, 0 newly denied, 2 unchanged/)
   })
 
-  it('validate says what the gateway would say of a file', async () => {
+  it('validate reports what the gateway would report for a file', async () => {
     const [served] = await both(['validate'], ['validate', file])
     assert.equal(served.errors, 0)
     const wrong = changed('wrong.yaml', (all) => all.replace('request.path ==', 'request.paht =='))
@@ -173,7 +177,7 @@ routes:
     assert.equal(right.code, 0, right.out)
   })
 
-  it('test runs cases against what is served', async () => {
+  it('test runs cases against the served configuration', async () => {
     const suite = join(folder, 'suite.yaml')
     writeFileSync(
       suite,
@@ -190,7 +194,7 @@ requests:
     assert.match(out, /suite\.yaml: what is served: 2 of 3 passed/)
   })
 
-  it('accept nothing beside it that would have no effect', async () => {
+  it('reject options that would have no effect with it', async () => {
     for (const args of [
       ['lint', file],
       ['lint', '--fix'],
@@ -205,7 +209,7 @@ requests:
     }
   })
 
-  it('say why, if the gateway does not accept them', async () => {
+  it('report the reason if the gateway does not accept them', async () => {
     for (const args of [
       ['effective'],
       ['suggest'],

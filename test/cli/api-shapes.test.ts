@@ -20,7 +20,7 @@ import type { Diagnostic } from '../../src/diagnostics/diagnostic.ts'
 import type { Effective } from '../../src/program/effective.ts'
 import type { DecisionRecord } from '../../src/telemetry/decision-record.ts'
 
-/** What a schema says, read-only all the way down as the commands' own types are. */
+/** The output of a schema, deeply read-only like the commands' own types. */
 type Said<S extends z.ZodType> = Frozen<z.output<S>>
 type Frozen<T> = T extends readonly (infer Item)[]
   ? readonly Frozen<Item>[]
@@ -28,7 +28,10 @@ type Frozen<T> = T extends readonly (infer Item)[]
     ? { readonly [Key in keyof T as string extends Key ? never : Key]: Frozen<T[Key]> }
     : T
 
-/** What the API is described to respond is what the commands say: the compiler compares them. */
+/**
+ * The API's response schemas must match the outputs of the commands: the compiler compares the
+ * types.
+ */
 const SAID = {
   diagnostic: (one: Diagnostic): Said<typeof diagnosticSchema> => one,
   effective: (one: Effective): Said<typeof effectiveReport> => one,
@@ -41,7 +44,7 @@ const SAID = {
 }
 
 describe('reports of the admin API', () => {
-  it('are described by the types of the commands', () => {
+  it('match the types of the commands', () => {
     assert.equal(Object.keys(SAID).length, 8)
   })
 })

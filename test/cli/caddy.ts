@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 const CACHE = join(import.meta.dirname, '../../.cache/caddy')
 
-/** Caddy of the machine, or of Debian, whose package is unpacked and not installed. */
+/** Caddy from the machine, or from the Debian package, which is unpacked and not installed. */
 export function findCaddy(): string | undefined {
   const unpacked = join(CACHE, 'usr/bin/caddy')
   const isThere = (file: string) => spawnSync(file, ['version']).status === 0

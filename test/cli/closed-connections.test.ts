@@ -1,4 +1,4 @@
-// What belongs to a connection is garbage as soon as it is closed, and no collection copies it.
+// The objects of a connection become garbage when it closes, and no collection copies them.
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
@@ -10,10 +10,10 @@ import { type Running, startRunning } from '../proxy/running.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
 
 const CONNECTIONS = 800
-/** Bytes that collections copy for each connection; all of one are about 40,000. */
+/** Bytes that collections copy per connection; a whole connection has about 40,000. */
 const MAX_COPIED = 10_000
 
-describe('connections over TLS that are closed', { skip: WITHOUT_OPENSSL }, () => {
+describe('closed TLS connections', { skip: WITHOUT_OPENSSL }, () => {
   const backend = createServer((_, response) => response.end('ok'))
   let running: Running
   let port: number
@@ -48,7 +48,7 @@ routes:
         .resume()
     })
 
-  it('are not copied by collections of new objects', async () => {
+  it('are not copied by collections of young objects', async () => {
     for (let left = 200; left > 0; left--) await request()
     const before = running.out().length
     for (let left = CONNECTIONS; left > 0; left--) await request()

@@ -9,11 +9,14 @@ import { free } from '../proxy/accepting.ts'
 import { type Running, startRunning } from '../proxy/running.ts'
 import { until } from '../proxy/whole-gateway.ts'
 
-/** It has a line for each collection, and V8 no flags, which a gateway would leave it alone for. */
+/**
+ * Prints a line for each collection, and starts V8 without flags: with flags, a gateway would leave
+ * collections to V8.
+ */
 const TRACED = fileURLToPath(import.meta.resolve('../../bench/proxy/traced-gateway.ts'))
 const MAX_REQUESTS = 60_000
 const COLLECTIONS = 4
-/** So that there is something to collect. */
+/** Long headers, which produce garbage to collect. */
 const LONG = Object.fromEntries(
   Array.from({ length: 50 }, (_, at) => [`x-long-${at}`, 'x'.repeat(100)]),
 )
@@ -30,7 +33,7 @@ describe('collections of short-lived objects', () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 2 })
   let running: Running
   let port: number
-  /** What began each one: `testing` is what V8 calls those that it was asked for. */
+  /** The reason of each collection: V8 reports `testing` for those requested explicitly. */
   let reasons: string[] = []
 
   before(async () => {
@@ -69,7 +72,7 @@ routes:
       ).on('error', reject)
     })
 
-  /** Some collections while requests are made one after the other, by who began them. */
+  /** Counts some collections during sequential requests, by who started them. */
   async function collections() {
     reasons = []
     for (let made = 0; made < MAX_REQUESTS && reasons.length < COLLECTIONS; made++) await request()
@@ -77,13 +80,13 @@ routes:
     return { own, ofV8: reasons.length - own }
   }
 
-  it('are made between requests', async () => {
+  it('run between requests', async () => {
     await collections()
     const { own, ofV8 } = await collections()
     assert.ok(own > ofV8, `${own} between requests, ${ofV8} within one`)
   })
 
-  it('are made while a stream goes on', async () => {
+  it('run while a stream is open', async () => {
     const stream = open('/stream')
     await new Promise((resolve) =>
       stream.on('response', (response) => response.once('data', resolve)),

@@ -22,8 +22,11 @@ const JWT = {
   jwks: keySetText(SIGNER),
 }
 
-/** Its files with what its documentation says of them; served here after they were converted. */
-describe('convert from agentgateway, by what requests get', () => {
+/**
+ * agentgateway files with the behavior that its documentation describes; served here after
+ * conversion.
+ */
+describe('convert from agentgateway, by responses', () => {
   const folder = mkdtempSync(join(tmpdir(), 'convert-agentgateway-'))
   let backend: Server
   let running: Deciding | undefined
@@ -91,7 +94,7 @@ describe('convert from agentgateway, by what requests get', () => {
     })
   }
 
-  it('what is not supported is reported though a variable is not set', async () => {
+  it('unsupported settings are reported even if a variable is not set', async () => {
     const file = join(folder, 'variables.yaml')
     const route = {
       backends: [{ host: '$BACKEND_HOST:80' }],
@@ -104,7 +107,7 @@ describe('convert from agentgateway, by what requests get', () => {
     assert.ok(!written.includes('mcpGuardrails') && written.includes('$KEY_OF_BACKEND'))
   })
 
-  it('one rule that matches is enough, and a denial overrides', async () => {
+  it('one matching rule is enough, and a deny rule overrides it', async () => {
     const rules = [
       `jwt.sub == 'alice'`,
       { allow: `request.path == '/open'` },
@@ -130,7 +133,7 @@ describe('convert from agentgateway, by what requests get', () => {
     }
   })
 
-  it('keys are optional without a word', async () => {
+  it('keys are optional by default', async () => {
     const apiKey = { keys: [{ key: 'sk-1', metadata: { team: 'a' } }] }
     await serve([{ policies: { apiKey }, backends: [{ host: `127.0.0.1:${own}` }] }])
     assert.equal((await get()).status, 200)
@@ -219,7 +222,7 @@ function* objectsIn(value: unknown, path: Path = []): Generator<Path> {
   }
 }
 
-describe('what of agentgateway is not understood is listed', () => {
+describe('settings of agentgateway that are not understood are listed', () => {
   const convert = async (document: object) => {
     const { out, err } = await runWith(['convert', '--from', 'agentgateway', '--json', '-'], {
       readInput: () => stringify(document),
@@ -228,7 +231,7 @@ describe('what of agentgateway is not understood is listed', () => {
     return JSON.parse(out) as { configuration: object; notCarriedOver: { what: string }[] }
   }
 
-  it('nothing of this one, and its credentials get no mode', async () => {
+  it('none in the sample, and its credentials get no mode', async () => {
     const { configuration, notCarriedOver } = await convert(SAMPLE)
     assert.deepEqual(notCarriedOver, [])
     assert.match(JSON.stringify(configuration), /"apiKey":\{"file":"[^"]+"\}/)

@@ -13,7 +13,7 @@ import { freePort, type Running, start, until } from './running.ts'
 
 const CADDY = findCaddy()
 
-/** One file, served by Caddy, and by a gateway after it was converted: the same requests to both. */
+/** One file, served by Caddy and, after conversion, by a gateway: both get the same requests. */
 describe('convert from Caddy, beside Caddy', {
   skip: CADDY ? false : 'Caddy is neither installed nor can it be fetched',
 }, () => {
@@ -127,7 +127,7 @@ http://other.test:${port} {
     )
   }
 
-  it('says of each prefix that it matches one path more', () => {
+  it('reports that each prefix also matches the path itself', () => {
     for (const path of ['/api', '/login', '/seen']) {
       assert.ok(said.includes(`also matches ${path} itself`), said)
     }
@@ -156,7 +156,7 @@ http://other.test:${port} {
   for (const sent of requests) {
     it(`does the same for ${JSON.stringify(sent)}`, async () => {
       const [theirs, own] = await Promise.all([send(caddyPort, sent), send(ownPort, sent)])
-      // Where credentials are missing, each has a page of its own.
+      // Without credentials, each gateway returns its own error page.
       const comparable = (one: typeof own) => (one.status === 401 ? { status: 401 } : one)
       assert.deepEqual(comparable(own), comparable(theirs))
     })

@@ -9,9 +9,9 @@ import { runWith } from '../../src/cli/fixtures/run.ts'
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 
 /*
- * SecurityPolicies as their documentation has them: rules are evaluated in order and the first that
- * matches decides, otherwise `defaultAction`, which is Deny if it is not set; a policy of an HTTPRoute
- * takes the place of that of its Gateway; the oldest of two for one target counts.
+ * SecurityPolicies as their documentation describes them: rules are evaluated in order and the
+ * first that matches decides, otherwise `defaultAction`, which is Deny by default; a policy of an
+ * HTTPRoute replaces that of its Gateway; of two policies for one target, the older one applies.
  */
 
 interface Rule {
@@ -31,7 +31,7 @@ const NETWORKS = [
   ...['::1/128', '::/0'],
 ]
 
-/** By arithmetic, without anything of the gateway. */
+/** Plain arithmetic, without code of the gateway. */
 function isIn(address: string, network: string): boolean {
   const [base = '', length = '32'] = network.split('/')
   if (base.includes(':')) return false
@@ -81,7 +81,7 @@ const security = (name: string, to: object, { rules, ...rest }: Policy, more = {
     more,
   )
 
-describe('convert from Envoy Gateway, by what requests get', () => {
+describe('convert from Envoy Gateway, by responses', () => {
   const folder = mkdtempSync(join(tmpdir(), 'convert-envoy-'))
   const drawn = fc.sample(policies, { numRuns: 60, seed: 20_261_116 })
   const [onGateway, older, ...own] = drawn as [Policy, Policy, ...Policy[]]
@@ -108,7 +108,7 @@ describe('convert from Envoy Gateway, by what requests get', () => {
 
   const isAllowed = async (host: string, client: string) => {
     const found = await status(host, client)
-    // Nothing serves behind the gateway: who is allowed finds that out.
+    // There is no backend: an allowed request gets a gateway error.
     assert.ok([403, 502, 503, 504].includes(found), `${host} from ${client}: ${found}`)
     return found !== 403
   }
@@ -119,7 +119,7 @@ describe('convert from Envoy Gateway, by what requests get', () => {
     const young = { creationTimestamp: '2026-02-01T00:00:00Z' }
     const old = { creationTimestamp: '2026-01-01T00:00:00Z' }
     const all = [
-      // The order in the file means nothing.
+      // The order in the file has no effect.
       ...own.map((policy, index) =>
         security(`p${index}`, target('HTTPRoute', `r${index}`), policy),
       ),
@@ -145,7 +145,7 @@ describe('convert from Envoy Gateway, by what requests get', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('each route decides by the policy that is for it', async () => {
+  it('each route uses the policy that targets it', async () => {
     for (const [index, policy] of own.entries()) {
       for (const client of CLIENTS) {
         const found = await isAllowed(`r${index}.test`, client)
@@ -154,7 +154,7 @@ describe('convert from Envoy Gateway, by what requests get', () => {
     }
   })
 
-  it('a route without one by that of its Gateway, and one with two by the oldest', async () => {
+  it('a route without a policy uses that of its Gateway, and a route with two uses the older one', async () => {
     for (const client of CLIENTS) {
       assert.equal(await isAllowed('plain.test', client), expected(onGateway, client), client)
       assert.equal(await isAllowed('twice.test', client), expected(older, client), client)
@@ -162,7 +162,7 @@ describe('convert from Envoy Gateway, by what requests get', () => {
   })
 })
 
-describe('what of Envoy Gateway is not understood is listed', () => {
+describe('settings of Envoy Gateway that are not understood are listed', () => {
   const base = (): Record<string, unknown>[] => [
     object(gatewayApi, 'Gateway', 'edge', {
       gatewayClassName: 'eg',
@@ -199,7 +199,7 @@ describe('what of Envoy Gateway is not understood is listed', () => {
     cors: { allowOrigins: ['https://a.test'], allowMethods: ['GET'], maxAge: '1h' },
   }
 
-  it('nothing of this one', async () => {
+  it('none in the sample', async () => {
     const { notCarriedOver } = await convert([
       ...base(),
       object(envoy, 'SecurityPolicy', 's', SPEC),
@@ -220,7 +220,7 @@ describe('what of Envoy Gateway is not understood is listed', () => {
   }
 
   for (const path of objectsIn(SPEC)) {
-    // A target names nothing but the target.
+    // A target reference has no other settings.
     if (path[0] === 'targetRefs') continue
     it(`a key that nobody knows at ${path.join('.') || 'the top'}`, async () => {
       const spec = structuredClone(SPEC) as Record<string, unknown>

@@ -14,7 +14,7 @@ const NGINX = ['/usr/sbin/nginx', '/usr/local/sbin/nginx', '/usr/bin/nginx'].fin
   (file) => spawnSync(file, ['-v']).status === 0,
 )
 
-/** One file, served by nginx, and by a gateway after it was converted: the same requests to both. */
+/** One file, served by nginx and, after conversion, by a gateway: both get the same requests. */
 describe('convert from nginx, beside nginx', {
   skip: NGINX ? false : 'nginx is not installed',
 }, () => {
@@ -36,7 +36,7 @@ describe('convert from nginx, beside nginx', {
     ;[nginxPort, ownPort] = [await freePort(), await freePort()]
     const digest = createHash('sha1').update('secret').digest('base64')
     writeFileSync(join(folder, 'users'), `ada:{SHA}${digest}\n`)
-    // Its workers are another user.
+    // The workers of nginx run as another user.
     chmodSync(folder, 0o755)
     const text = (port: number) => `
 pid ${folder}/pid; error_log ${folder}/error.log; daemon off;
@@ -166,7 +166,7 @@ http {
       const [there, here] = await Promise.all([send(nginxPort, sent), send(ownPort, sent)])
       assert.equal(here.status, there.status)
       const plain = (text: string) => text.replace(/(plain\.test|127\.0\.0\.1):\d+/, '$1')
-      // Where a backend or the file says what the client gets, it is the same to the letter.
+      // If a backend or the file defines the response, both responses are identical.
       assert.equal(
         plain(here.location).replace(/^http:\/\/plain\.test/, ''),
         plain(there.location).replace(/^http:\/\/plain\.test/, ''),

@@ -43,7 +43,7 @@ describe('decisions of a running gateway', () => {
 
   async function start(): Promise<void> {
     child = spawn(process.execPath, [ENTRY, 'run', '-f', file], { stdio: 'ignore' })
-    // A machine that is busy takes its time.
+    // A busy machine needs more time.
     for (let i = 0; i < 2_400; i++) {
       const response = await fetch(`http://127.0.0.1:${ready}/healthz/ready`).catch(() => undefined)
       if (response?.status === 200) return
@@ -106,7 +106,7 @@ routes:
     rmSync(folder, { recursive: true })
   })
 
-  it('are gathered from all workers, found by id, and filtered', async () => {
+  it('are collected from all workers, found by id, and filtered', async () => {
     const ids = []
     for (let i = 0; i < 40; i++) ids.push(await denied())
     const all = (await (await fetch(`${admin}/api/decisions?limit=1000`)).json()) as {
@@ -140,7 +140,7 @@ routes:
     }
   })
 
-  it('are told by `portcullis why`', async () => {
+  it('are shown by `portcullis why`', async () => {
     const id = await denied('/orders/7')
     const { code, out } = await portcullis('why', id, '--admin', admin)
     assert.equal(code, 0)
@@ -193,7 +193,7 @@ routes:
     )
   })
 
-  it('are one chain in the file of all workers, also after a restart', async () => {
+  it('form one chain in the file of all workers, also after a restart', async () => {
     await stop()
     const first = await verifyChain(files())
     assert.deepEqual([first.faults, first.decisions], [[], 43])
@@ -213,7 +213,7 @@ routes:
     assert.equal((await portcullis('audit', 'head', ...files())).code, 1)
   })
 
-  it('keep a gateway from starting whose file cannot be used', async () => {
+  it('prevent the start of a gateway whose file cannot be used', async () => {
     const other = join(folder, 'other.yaml')
     writeFileSync(
       other,
@@ -242,7 +242,7 @@ routes:
     }
   })
 
-  it('are not waited for where no gateway ever was', async () => {
+  it('are not waited for if no gateway has run', async () => {
     const { code, err } = await portcullis(
       'why',
       '--follow',

@@ -1,5 +1,5 @@
-// What a running gateway keeps for a part survives every edit that is not one of this part, and the
-// digest of its configuration says whether two of them do the same.
+// The state that a running gateway keeps for a part survives every edit of other parts, and equal
+// digests mean that two configurations do the same.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
@@ -76,12 +76,12 @@ ${routes}${below}`
       return found
     }
 
-    it('keeps what is left of a limit, and the connections to a backend', async () => {
+    it('keeps the remaining rate limit and the connections to a backend', async () => {
       const first = await digest()
       assert.equal(await status('/limited'), 200)
       for (let i = 0; i < 8; i++) await get('/')
       const before = connections
-      // Each of them spends one.
+      // Each of them consumes one request of the limit.
       for (const [what, text] of [
         ['comments', textOf(`${LIMITED}${route('other', 201)}${rest()}`, '# one\n# two\n')],
         ['another route', textOf(`${LIMITED}${route('other', 202)}${rest()}`)],
@@ -96,12 +96,12 @@ ${routes}${below}`
       }
       assert.equal(await status('/limited'), 200)
       assert.equal(await status('/limited'), 429)
-      // A worker that was not asked before opens its first one.
+      // A worker that got no request before opens its first connection.
       assert.ok(connections - before < workers, `${before}, then ${connections}`)
       await until('the digest of before', async () => (await digest()) === first)
     })
 
-    it('has another digest for another configuration, and the same for comments', async () => {
+    it('has another digest for another configuration, and the same digest after a change of comments', async () => {
       const first = await digest()
       await running.reload(textOf(`${LIMITED}${route('other', 299)}${rest()}`))
       assert.notEqual(await digest(first), first)
@@ -109,7 +109,7 @@ ${routes}${below}`
       await until('the digest of before', async () => (await digest()) === first)
     })
 
-    it('follows a secret that is written in place, renamed, linked anew, or as old as before', async () => {
+    it('follows a secret that is written in place, renamed, relinked, or given its old modification time', async () => {
       const served = (key: string) =>
         until(key, async () => {
           const all = await Promise.all(Array.from({ length: 8 }, () => get('/')))

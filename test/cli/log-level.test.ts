@@ -32,12 +32,13 @@ routes: [{ name: a, policies: { directResponse: { status: 200 } } }]
     assert.deepEqual(JSON.parse((await run('--json')).out), { level: 'info' })
     await set('error')
     await until('the audit trail', () => /audit.*before=info.*after=error/.test(out()))
-    // It does not end where logs end: whoever turns them off is in it, and what they do then.
+    // The audit trail does not depend on the log level: it records turning logs off, and later
+    // changes.
     await set('off')
     await until('the audit trail', () => /audit.*before=error.*after=off/.test(out()))
     await set('error')
     await until('the audit trail', () => /audit.*before=off.*after=error/.test(out()))
-    // Messages to a worker keep their order: what it is asked later finds the level set.
+    // Messages to a worker keep their order: a later request finds the level set.
     await fetch(`http://127.0.0.1:${admin}/api/decisions`).then((one) => one.text())
     const before = out().length
     for (let n = 0; n < 20; n++) {
@@ -67,7 +68,7 @@ describe('portcullis log-level', () => {
     })
   }
 
-  it('needs the token where there is one', async () => {
+  it('needs the token if one is configured', async () => {
     const [port, admin] = [await freePort(), await freePort()]
     const file = join(folder, 'guarded.yaml')
     writeFileSync(

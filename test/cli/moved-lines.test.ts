@@ -1,4 +1,4 @@
-// A running gateway names the lines that its file has now, in whichever process a request ends up.
+// A running gateway names the lines of its current file, whichever process serves a request.
 
 import assert from 'node:assert/strict'
 import { type AddressInfo, createServer } from 'node:net'
@@ -39,7 +39,7 @@ ${below}`
       await running.stop()
     })
 
-    /** Denied by each process, most likely: where the rule is, as all of them say. */
+    /** Most likely denied by each process: the place of the rule, as all of them report it. */
     const placesOf = async () => {
       for (let left = 16; left > 0; left--) {
         const { status } = await fetch(`http://127.0.0.1:${port}/secret`, {
@@ -58,7 +58,7 @@ ${below}`
       })
       return new Set([...records.matchAll(/gateway\.yaml:(\d+):/g)].map(([, line]) => line))
     }
-    /** In the file, which begins with the lines of the harness. */
+    /** The line in the file, which begins with the lines of the harness. */
     const lineOf = (text: string) =>
       String(7 + text.slice(0, text.indexOf(RULE)).split('\n').length - 1)
 
@@ -71,7 +71,7 @@ ${below}`
       running.write(textOf('# one\n', '- name: broken\n  nonsense: 1\n'))
       await until('the rejection', async () => (await running.metric(rejections)) === 1)
       assert.deepEqual([...(await placesOf())], [lineOf(moved)])
-      // That its port is taken, only who serves it finds out.
+      // Only the process that listens finds out that the port is taken.
       const { port: other } = taken.address() as AddressInfo
       running.write(textOf('# one\n', '', `  other: { port: ${other} }\n`))
       await until('the rejection', async () => (await running.metric(rejections)) === 2)

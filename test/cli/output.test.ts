@@ -7,15 +7,15 @@ import { after, describe, it } from 'node:test'
 
 const PROGRAM = join(import.meta.dirname, '../../bin/portcullis.ts')
 
-describe('what a command prints', () => {
-  it('and nobody reads to the end is no error', () => {
+describe('the output of a command', () => {
+  it('is cut off without an error if the reader closes the pipe', () => {
     const command = `"${process.execPath}" "${PROGRAM}" schema | head -c 10; echo "\${PIPESTATUS[0]}"`
     const { stdout, stderr } = spawnSync('bash', ['-c', command], { encoding: 'utf8' })
     assert.match(stdout, /0\n$/)
     assert.equal(stderr, '')
   })
 
-  it('and cannot be written is said in a sentence', { skip: !existsSync('/dev/full') }, () => {
+  it('causes a readable error if it cannot be written', { skip: !existsSync('/dev/full') }, () => {
     const full = openSync('/dev/full', 'w')
     const { status, stderr } = spawnSync(process.execPath, [PROGRAM, 'help'], {
       encoding: 'utf8',
@@ -26,7 +26,7 @@ describe('what a command prints', () => {
   })
 })
 
-/** What a terminal shows that is so many columns wide; `script` makes one. */
+/** The output in a terminal of a given width, which `script` provides. */
 function inTerminal(command: string, environment: Readonly<Record<string, string>> = {}): string {
   const env = { ...process.env, TERM: 'xterm', ...environment }
   for (const name of ['NO_COLOR', 'FORCE_COLOR', 'CI']) {
@@ -51,7 +51,7 @@ describe('a terminal', { skip: hasTerminals ? false : 'there is no `script`' }, 
   const check = `${program} check "${file}"`
   const colour = '\x1b['
 
-  it('has colours, unless it or the environment says otherwise', () => {
+  it('has colors, unless it or the environment disables them', () => {
     assert.ok(inTerminal(check).includes(colour))
     assert.ok(!inTerminal(check, { TERM: 'dumb' }).includes(colour))
     assert.ok(!inTerminal(check, { NO_COLOR: '1' }).includes(colour))
@@ -70,12 +70,12 @@ describe('a terminal', { skip: hasTerminals ? false : 'there is no `script`' }, 
     )
   })
 
-  it('that does not know its width gets whole lines', () => {
+  it('that does not report its width gets whole lines', () => {
     const shown = inTerminal(`stty cols 0; ${check}`, { NO_COLOR: '1' })
     assert.match(shown, /default: \{ port: 8080, hots: a \}/)
   })
 
-  it('sees that work of more than a second goes on, and nothing of it afterwards', () => {
+  it('shows progress of work that takes more than a second, and clears it afterwards', () => {
     const slow = join(folder, 'slow.jsonl')
     spawnSync('mkfifo', [slow])
     const replay = `${program} replay --decisions "${slow}" --old "${file}" --new "${file}"`

@@ -1,4 +1,4 @@
-// `portcullis run --no-strict`, as its own process: what is invalid fails closed, the rest serves.
+// `portcullis run --no-strict`, as its own process: invalid parts fail closed, the rest is served.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
@@ -29,7 +29,7 @@ ${more}`
       await response.text()
       return response.status
     }
-    /** Lines leave a process when it has time. */
+    /** A process may write its lines with a delay. */
     const said = (line: RegExp) => until(String(line), () => line.test(running.out()))
     const expect = async (guarded: number, parts: number) => {
       assert.equal(await status('/guarded'), guarded)
@@ -49,23 +49,23 @@ ${more}`
       backend.close()
     })
 
-    it('starts with an invalid policy, which denies what it guards', async () => {
+    it('starts with an invalid policy, which denies all requests that it guards', async () => {
       await expect(500, 1)
       await said(/PC0111.*"?outcome"?[=:]"?part-rejected/)
     })
 
-    it('serves all of it once it is fixed', async () => {
+    it('serves everything once it is fixed', async () => {
       await running.reload(text(rules(`{ deny: "request.method == 'POST'" }`)))
       await expect(200, 0)
     })
 
-    it('a rule that can never match denies what its policy guards', async () => {
+    it('a rule that can never match denies the requests that its policy guards', async () => {
       await running.reload(text(rules('{ deny: "jwt.sub == \'bob\'" }')))
       await expect(500, 1)
       await said(/AZ001/)
     })
 
-    it('an error that concerns no single part changes nothing', async () => {
+    it('an error outside of any part changes nothing', async () => {
       await running.reload(text(rules(`{ deny: "request.method == 'POST'" }`)))
       await expect(200, 0)
       const rejected = 'portcullis_config_reloads_total{outcome="rejected"}'

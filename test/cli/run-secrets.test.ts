@@ -1,5 +1,5 @@
-// Passwords of a file that is named, in processes of their own: they are no part of the Model that
-// the workers are sent, and a change of the file is a change of what they accept.
+// Passwords of a referenced file, in two worker processes: they are not part of the Model that the
+// workers receive, and a change of the file changes the passwords that they accept.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

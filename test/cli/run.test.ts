@@ -41,7 +41,7 @@ describe('portcullis run', () => {
     ports = { http, other, admin, stats, ready, backend: own } as typeof ports
   })
 
-  // One that a failed test left would respond for the next.
+  // A gateway that a failed test left running would respond in the next test.
   afterEach(async () => {
     for (const { child } of running) child.kill('SIGKILL')
     await Promise.all(running.splice(0).map(({ exit }) => exit))
@@ -94,7 +94,7 @@ ${more}routes:
     return Number(text.match(new RegExp(`^${name} (.*)$`, 'm'))?.[1])
   }
 
-  it('rejects a file with an error, with its place, and exits with 1', async () => {
+  it('rejects a file with an error, reports its place, and exits with 1', async () => {
     writeFileSync(file, config("reqest.path == '/'"))
     const own = start('run', '-f', file)
     running.push(own)
@@ -116,7 +116,7 @@ ${more}routes:
     await stop(own)
   })
 
-  it('says which address of its own is taken, and exits with 1', async () => {
+  it('reports which of its own addresses is taken, and exits with 1', async () => {
     writeFileSync(file, config(ANY).replace(`:${ports.admin}`, `:${ports.backend}`))
     const own = start('run', '-f', file)
     assert.equal(await own.exit, 1)
@@ -128,7 +128,7 @@ ${more}routes:
     assert.doesNotMatch(own.out(), /node:|at .*\.ts:/)
   })
 
-  it('takes over a change, keeps what runs when a change is wrong, and says so', async () => {
+  it('applies a change, keeps the previous configuration when a change is invalid, and logs both', async () => {
     const own = await serving(config("request.path == '/a'"))
     assert.deepEqual([await status(ports.http, '/a'), await status(ports.http, '/b')], [200, 403])
     writeFileSync(file, config("request.path == '/b'"))
@@ -146,7 +146,7 @@ ${more}routes:
     await stop(own)
   })
 
-  it('tells what of a change waits for a restart, and takes over the rest', async () => {
+  it('reports which changes require a restart, and applies the rest', async () => {
     const own = await serving(config("request.path == '/a'"))
     writeFileSync(file, config("request.path == '/b'", '', 2))
     await until('the change', async () => (await status(ports.http, '/b')) === 200)
@@ -161,14 +161,14 @@ ${more}routes:
     await stop(own)
   })
 
-  it('of changes that come quickly the last one stays, also while one is read', async () => {
+  it('applies the last of several quick changes, also while one is read', async () => {
     const own = await serving(config("request.path == '/a'"))
     const name = (index: number) => `padding-${index}`
     const padding = Array.from({ length: 2_000 }, (_, index) => `- name: ${name(index)}\n`).join('')
     const long = (path: string) => `${config(`request.path == '${path}'`)}${padding}`
     for (const path of ['/b', '/c']) writeFileSync(file, long(path))
     await until('the last of two', async () => (await status(ports.http, '/c')) === 200)
-    // Each is read for longer than it takes to write the next one.
+    // Reading each takes longer than writing the next one.
     for (let i = 0; i < 8; i++) {
       writeFileSync(file, long(`/d${i}`))
       await wait(60)
@@ -179,7 +179,7 @@ ${more}routes:
     await stop(own)
   })
 
-  it('serves while a thread reads a long file that is no plain YAML', async () => {
+  it('serves while a thread reads a long file with YAML anchors', async () => {
     const own = await serving(config("request.path == '/a'"))
     const padding = '# an anchor, and much else\n'.repeat(2_000)
     const anchored = (rule: string) =>
@@ -212,7 +212,7 @@ ${more}routes:
     await stop(own)
   })
 
-  it('shows the line of a listener whose port is taken, and goes on with what it has', async () => {
+  it('reports the line of a listener whose port is taken, and keeps the previous configuration', async () => {
     const own = await serving(config(ANY))
     const other = createTcpServer().listen(0)
     await new Promise((resolve) => other.on('listening', resolve))
@@ -247,7 +247,7 @@ ${more}routes:
     await stop(own)
   })
 
-  it('lets requests finish before it ends, and is not ready meanwhile', async () => {
+  it('completes pending requests before it ends, and is not ready meanwhile', async () => {
     const own = await serving(config(ANY))
     const slow = status(ports.http, '/slow')
     await wait(100)
@@ -281,7 +281,7 @@ ${more}routes:
         assert.match(out, /message=stopped/)
         assert.equal(await status(ports.http), 0)
       } finally {
-        // Whatever is left of the group; it is gone where all went well.
+        // Ends what is left of the process group, which is gone if all went well.
         try {
           process.kill(-pid, 'SIGKILL')
         } catch {}
@@ -289,7 +289,7 @@ ${more}routes:
     })
   }
 
-  it('a second signal ends it at once', async () => {
+  it('a second signal ends it immediately', async () => {
     const own = await serving(config(ANY))
     const stream = connect(ports.http, '127.0.0.1')
     stream.on('error', () => {})
@@ -304,7 +304,7 @@ ${more}routes:
     stream.destroy()
   })
 
-  it('workers share the port, and one that is killed is replaced', async () => {
+  it('workers share the port, and a killed worker is replaced', async () => {
     const own = await serving(config(ANY, '', 2))
     await until('traffic', async () => (await status(ports.http)) === 200)
     const pids = () =>
@@ -354,14 +354,14 @@ ${more}routes:
     await stop(own)
   })
 
-  it('shows what runs', async () => {
+  it('shows the running configuration', async () => {
     const own = await serving(config(ANY))
     const dump = await fetch(`http://127.0.0.1:${ports.admin}/config_dump`)
     assert.match(await dump.text(), /"name": "all"/)
     await stop(own)
   })
 
-  it('tells what is wrong with its policies, in the log and to whoever asks', async () => {
+  it('reports problems with its policies, in the log and through the admin API', async () => {
     const own = await serving(config("request.path.startsWith('/a')"))
     const ask = async () => {
       const response = await fetch(`http://127.0.0.1:${ports.admin}/api/lint`)

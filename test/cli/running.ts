@@ -7,7 +7,7 @@ export { freePort } from '../free-port.ts'
 
 const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
 
-/** The gateway as a process of its own. */
+/** The gateway as a separate process. */
 export interface Running {
   readonly child: ChildProcess
   readonly out: () => string

@@ -38,13 +38,13 @@ routes: [{name: a, policies: {directResponse: {status: 200, body: ${body}}}}]
       writeFileSync(file, text('two'))
       await until('the change', async () => (await served()) === hash(text('two')))
 
-      // What is rejected is not served, whatever stands in the file.
+      // A rejected configuration is not served, whatever the file contains.
       const wrong = text('three').replace('routes', 'routs')
       writeFileSync(file, wrong)
       const both = `${hash(text('two'))}rejected ${hash(wrong)}`
       await until('the rejection', async () => (await served()) === both)
 
-      // So long, and with an alias, that a thread reads it.
+      // Long enough, and with an alias, so that a thread reads it.
       const long = `${text('&x four')}${`# ${'x'.repeat(98)}\n`.repeat(1000)}`
       writeFileSync(file, long)
       await until('the long file', async () => (await served()) === hash(long))

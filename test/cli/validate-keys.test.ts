@@ -46,7 +46,7 @@ routes: [{ backends: [{ host: "https://127.0.0.1:1", policies: { backendTLS: { $
     })
   }
 
-  it('a gateway takes over no Model with a key that does not fit towards a backend', () => {
+  it('a gateway rejects a Model with a key that does not match its certificate towards a backend', () => {
     const text = backend(`cert: ${inline(one.cert)}, key: ${inline(other.key)}`)
     const { value } = loadText(text, 'gateway.yaml', { environment: {} }).result
     assert.ok(value)

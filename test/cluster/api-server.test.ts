@@ -24,7 +24,7 @@ const options = reason === undefined ? {} : { skip: reason }
 const DEFINITIONS = join(chartFolder('portcullis-crds'), 'templates')
 const NAMESPACE = 'shop'
 
-/** Not valid on their own; those of a Service stand in SERVICES, the others in a rendering. */
+/** Not valid on their own: Service fields are covered by SERVICES, the others by a rendering. */
 const ELSEWHERE = new RegExp(
   [
     'clusterIPs?|externalName|externalTrafficPolicy|ipFamilies|ipFamilyPolicy|healthCheckNodePort',
@@ -33,7 +33,7 @@ const ELSEWHERE = new RegExp(
   ].join('|'),
 )
 
-/** Every field of a Service, in the company that it needs. */
+/** Every field of a Service, with the other fields that it requires. */
 const SERVICES: readonly Values[] = [
   { type: 'ClusterIP', clusterIP: 'None', sessionAffinity: 'None' },
   {
@@ -68,7 +68,7 @@ describe('a real API server', options, () => {
 
   before(async () => {
     cluster = await startCluster()
-    // An API server that has just said that it is ready may still fail a request or two.
+    // An API server that has just become ready may still fail a request or two.
     for (let left = 2; ; left--) {
       try {
         setUp()
@@ -96,7 +96,8 @@ describe('a real API server', options, () => {
   describe('definitions', () => {
     for (const file of readdirSync(DEFINITIONS)) {
       it(`${file} fits into the annotation of client-side apply`, () => {
-        // The annotation has it as JSON, of 256 KiB at most with others of the object.
+        // The annotation contains it as JSON, and all annotations of the object are limited to 256
+        // KiB.
         const { length } = JSON.stringify(parse(readFileSync(join(DEFINITIONS, file), 'utf8')))
         assert.ok(length < 248 * 1024, `${length} bytes`)
         cluster.kubectl([
@@ -121,12 +122,12 @@ describe('a real API server', options, () => {
       })
     }
 
-    it('short names and the category lead to the kinds', () => {
+    it('short names and the category resolve to the kinds', () => {
       for (const name of ['ppol', 'pbe', 'ppar', 'pmodel', 'portcullis'])
         cluster.kubectl(['get', name])
     })
 
-    it('columns tell what a policy came to', async () => {
+    it('columns show the status of a policy', async () => {
       const path = `/apis/portcullis.dev/v1alpha1/namespaces/${NAMESPACE}/proxypolicies`
       const spec = VALID_POLICIES['traffic.authorization with one Allow']
       const made = await cluster.ask('POST', path, {
@@ -213,7 +214,7 @@ describe('a real API server', options, () => {
       })
     }
 
-    it('examples/kubernetes: the API server takes them', () => {
+    it('examples/kubernetes: the API server accepts them', () => {
       const path = join(import.meta.dirname, '../../examples/kubernetes/policies.yaml')
       cluster.dryRun(readObjects(readFileSync(path, 'utf8')))
     })
@@ -227,7 +228,7 @@ describe('a real API server', options, () => {
       })
     }
 
-    it('gateway.extraServices: the API server takes them', () => {
+    it('gateway.extraServices: the API server accepts them', () => {
       const extraServices = [{ name: 'admin', type: 'ClusterIP', ports: [{ port: 8080 }] }]
       cluster.dryRun(renderedAs('portcullis-standalone', { gateway: { extraServices } }, 'edge'))
     })

@@ -22,7 +22,7 @@ async function assign(): Promise<void> {
     if (service.spec.type !== 'LoadBalancer') continue
     const [known, asked = ''] = [addressOf(service), service.spec.loadBalancerIP]
     if (known !== undefined && (asked === '' || asked === known)) continue
-    // Whoever asks for an address gets that one, or none.
+    // A Service that requests an address gets that one, or none.
     const free = Array.from({ length: 240 }, (_, index) => `${prefix}.${index + 10}`)
     const wanted = asked === '' ? free : [asked]
     const ip = wanted.find((one) => one.startsWith(`${prefix}.`) && !used.has(one))

@@ -1,5 +1,5 @@
-// What people see of a cluster from outside: the commands of `portcullis` with --cluster, the
-// columns of kubectl, and events.
+// The outside view of a cluster: the commands of `portcullis` with --cluster, the columns of
+// kubectl, and events.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -60,7 +60,7 @@ export function describeCommands(here: () => Plane): void {
     })
     after(() => rmSync(folder, { recursive: true }))
 
-    /** Not in the way of the servers that this process is, too. */
+    /** Asynchronous, since this process is also the servers of the test. */
     function run(program: string, ...args: readonly string[]): Promise<Ran> {
       const env = { ...process.env, KUBECONFIG: plane.cluster.kubeconfig }
       return new Promise((resolve, reject) => {
@@ -74,13 +74,13 @@ export function describeCommands(here: () => Plane): void {
     }
     const portcullis = (...args: readonly string[]) => run(process.execPath, PROGRAM, ...args)
 
-    /** All objects of the cluster, as somebody would keep them in a repository. */
+    /** All objects of the cluster, as a repository would contain them. */
     async function manifests(): Promise<string> {
       const items: Item[] = []
       for (const { plural, group } of KINDS) {
         const kind = group === '' ? plural : `${plural}.${group}`
         const { status, stdout } = await run(KUBECTL, 'get', kind, '-A', '-o', 'json')
-        // Kinds that are not installed.
+        // Skips kinds that are not installed.
         if (status === 0) items.push(...(JSON.parse(stdout) as { items: Item[] }).items)
       }
       const file = join(folder, 'all.yaml')
@@ -101,7 +101,7 @@ export function describeCommands(here: () => Plane): void {
       })
     }
 
-    it('explain --cluster says what decides about a request, and where it is written', async () => {
+    it('explain --cluster reports what decides about a request, and where it is written', async () => {
       const ask = (...more: readonly string[]) => {
         const request = ['--request', 'GET http://seen.example.com/', ...more]
         return portcullis('explain', '--cluster', ...request, '--json')
@@ -115,7 +115,7 @@ export function describeCommands(here: () => Plane): void {
       )
     })
 
-    it('diff --cluster shows who would be newly admitted before anything is applied', async () => {
+    it('diff --cluster shows which requests would be newly admitted before anything is applied', async () => {
       const file = await manifests()
       const same = await portcullis('diff', '--cluster', file, '--json', '--fail-on-change')
       assert.equal(same.status, 0, same.stdout + same.stderr)
@@ -136,7 +136,7 @@ export function describeCommands(here: () => Plane): void {
       )
     })
 
-    it('events say when a policy becomes wrong, where, and when it is right again', async () => {
+    it('events report when a policy becomes invalid, where, and when it is valid again', async () => {
       const said = (type: string, reason: string) =>
         eventually(async () => {
           const args = ['-n', 'shop', 'get', 'events', '-o', 'json']

@@ -12,7 +12,7 @@ const SYSTEM = 'control-plane'
 const APPS = 'gateways'
 const IN_APPS = ['-n', APPS] as const
 
-/** The control plane as a user gets it: two charts, a Gateway, a route, a policy. */
+/** The control plane as a user installs it: two charts, a Gateway, a route, a policy. */
 export function describeControlPlane(clusterHere: () => Cluster): void {
   describe('the control plane', () => {
     let cluster: Cluster
@@ -41,7 +41,7 @@ export function describeControlPlane(clusterHere: () => Cluster): void {
         throw new Error(`${error.message}\n${cluster.logs(SYSTEM, 'portcullis')}\n${logs}`)
       })
 
-    it('helm install: the controller runs, and has its class', () => {
+    it('helm install: the controller runs, and creates its class', () => {
       const definitions = join(chartFolder('portcullis-crds'), 'templates')
       for (const file of [definitions, ...gatewayApiDefinitions('experimental')]) {
         cluster.kubectl(['apply', '--server-side', '-f', file])
@@ -101,7 +101,7 @@ spec:
       )
     const rolledOut = () =>
       cluster.kubectlBeside([...IN_APPS, 'rollout', 'status', 'deployment/web', '--timeout=120s'])
-    /** The users that the proxies of all pods run as; none while one cannot be asked. */
+    /** The users that the proxies of all pods run as; empty if a pod cannot be queried. */
     const users = async (): Promise<readonly string[]> => {
       const label = 'gateway.networking.k8s.io/gateway-name=web'
       const list = await cluster.kubectlBeside([
@@ -126,7 +126,7 @@ spec:
       )
     }
 
-    it('proxies are replaced under load without a failed request, also by ones of another user', async () => {
+    it('proxies are replaced under load without a failed request, also by ones with another user', async () => {
       const overlay = (spec: object) => ({ deployment: { spec: { replicas: 2, ...spec } } })
       parameters(overlay({}))
       const parametersRef = { group: 'portcullis.dev', kind: 'ProxyParameters', name: 'web' }
@@ -136,7 +136,7 @@ spec:
       await eventually(areTwo, 'two proxies', 90)
       await rolledOut()
       const load = startLoad(address, '/', { keepAlive: false })
-      // As OpenShift does it: a user of the namespace's own range, whom no image knows.
+      // As on OpenShift: a user from the namespace's range, which no image defines.
       const securityContext = { runAsUser: 1_000_650_000, fsGroup: 1_000_650_000 }
       parameters(overlay({ template: { spec: { securityContext } } }))
       const isReplaced = async () => {
@@ -170,7 +170,7 @@ spec:
       assert.equal(await ask(as('bob')), 403)
     })
 
-    it('what was deployed goes with the Gateway', async () => {
+    it('deployed objects are deleted with the Gateway', async () => {
       cluster.kubectl(['-n', APPS, 'delete', 'gateway', 'web'])
       const label = 'gateway.networking.k8s.io/gateway-name=web'
       const kinds = 'deployment,service,serviceaccount,configmap,secret,pod'

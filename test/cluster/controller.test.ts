@@ -32,7 +32,7 @@ interface Started {
   readonly stop: () => Promise<void>
 }
 
-describe('the controller at a real API server', options, () => {
+describe('the controller on a real API server', options, () => {
   let cluster: Cluster
   let forwarder: Forwarder
   let token: string
@@ -64,7 +64,7 @@ describe('the controller at a real API server', options, () => {
     const { tls } = readKubeconfig(cluster.kubeconfig)
     const server = new URL(`https://127.0.0.1:${forwarder.port}`)
     const ca = tls.ca === undefined ? {} : { ca: tls.ca }
-    // With the permissions that the chart grants, and no others.
+    // With exactly the permissions that the chart grants.
     const client = new HttpsKubeClient({ server, tls: ca, token: () => token })
     let patches = 0
     const delivery = new HeldModels()
@@ -95,7 +95,7 @@ describe('the controller at a real API server', options, () => {
     return made
   }
 
-  /** Waits until the status of an object satisfies what is asked of it. */
+  /** Waits until the status of an object satisfies `look`. */
   async function statusOf<T>(path: string, look: (status: never) => T | undefined): Promise<T> {
     let last: unknown
     return eventually(
@@ -148,7 +148,7 @@ describe('the controller at a real API server', options, () => {
     assert.deepEqual(controller.waitingFor, [])
   })
 
-  it('picks up kinds when their definitions appear, and makes its class', async () => {
+  it('discovers kinds when their definitions appear, and creates its class', async () => {
     for (const file of gatewayApiDefinitions('experimental')) {
       cluster.kubectl(['apply', '--server-side', '-f', file])
     }
@@ -182,13 +182,13 @@ describe('the controller at a real API server', options, () => {
     )
   })
 
-  it('the example about network authorization is, too', async () => {
+  it('so is the example about network authorization', async () => {
     applyCase('specification-network')
     await ofPolicy('sni', 'Accepted', 'True Accepted', 'portcullis-system')
     await ofRoute('tlsroutes', 'httpbin', 'Accepted', 'True Accepted')
   })
 
-  it('a rule that reads what nothing sets is accepted, attached and not healthy', async () => {
+  it('a rule that reads an attribute that is never set is accepted, attached and not healthy', async () => {
     apply(`
 apiVersion: portcullis.dev/v1alpha1
 kind: ProxyPolicy
@@ -202,7 +202,7 @@ spec:
     cluster.kubectl(['-n', 'apps', 'delete', 'proxypolicy', 'blind'])
   })
 
-  it('a wrong expression is rejected with its place', async () => {
+  it('an invalid expression is rejected with its place', async () => {
     apply(`
 apiVersion: portcullis.dev/v1alpha1
 kind: ProxyPolicy
@@ -245,7 +245,7 @@ spec:
     assert.equal(first.writes(), before)
   })
 
-  it('a route that leaves keeps nothing of us in its status', async () => {
+  it('a detached route keeps none of our status', async () => {
     const patch = JSON.stringify({ spec: { parentRefs: [{ name: 'nowhere' }] } })
     cluster.kubectl(['-n', 'apps', 'patch', 'httproute', 'cross', '--type=merge', '-p', patch])
     await statusOf(`${GATEWAY}/namespaces/apps/httproutes/cross`, ({ parents }: WithParents) =>
@@ -253,7 +253,7 @@ spec:
     )
   })
 
-  it('catches up when the API server was away', async () => {
+  it('catches up after an outage of the API server', async () => {
     await forwarder.cut()
     const patch = JSON.stringify({ spec: { hostnames: ['other.example.com'] } })
     cluster.kubectl(['-n', 'apps', 'patch', 'httproute', 'orders', '--type=merge', '-p', patch])
@@ -278,7 +278,7 @@ spec:
     await eventually(async () => second.controller.isLeader || undefined, 'another leader', 20)
   })
 
-  it('runs as a program, and says when it is ready', async () => {
+  it('runs as a program, and logs when it is ready', async () => {
     const [xds, health = 0, metrics = 0] = await freePorts(3)
     const child = spawn(process.execPath, [join(ROOT, 'bin/controller.ts')], {
       env: {

@@ -24,7 +24,7 @@ export async function openPort(socketPath: string): Promise<Peer> {
   return { port: (server.address() as AddressInfo).port, close: () => void server.close() }
 }
 
-/** A provider of models at `/v1`, and an MCP server at `/mcp`. */
+/** A model provider at `/v1`, and an MCP server at `/mcp`. */
 export async function startServices(): Promise<Peer> {
   const server = createHttpServer((request, response) => {
     let text = ''
@@ -78,12 +78,12 @@ function mcpReply(text: string): object | undefined {
   return { jsonrpc: '2.0', id, result }
 }
 
-/** Where the sidecar of each pod listens. */
+/** The address of the sidecar in each pod. */
 export const ISSUER = 'http://localhost:9000'
 
 /**
- * A provider of OpenID Connect for a container beside the gateway. Whoever comes is alice, and the
- * code is the nonce of the sign-in.
+ * An OpenID Connect provider for a container beside the gateway. Every user is alice, and the code
+ * is the nonce of the sign-in.
  */
 export const ISSUER_SCRIPT = `
 import { generateKeyPairSync, sign } from 'node:crypto'

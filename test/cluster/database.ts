@@ -24,11 +24,11 @@ type Headers = Readonly<Record<string, string>>
 
 interface Written {
   readonly routes?: readonly object[]
-  /** More of the nested `config`. */
+  /** More settings of the nested `config`. */
   readonly settings?: object
 }
 
-/** The standalone chart with a PostgreSQL, on a cluster that is there; one release, step by step. */
+/** The standalone chart with a PostgreSQL, on an existing cluster; one release, step by step. */
 export function describeDatabase(clusterHere: () => Cluster): void {
   describe('database mode', { skip: SKIPPED }, () => {
     let cluster: Cluster
@@ -36,7 +36,7 @@ export function describeDatabase(clusterHere: () => Cluster): void {
     let database: Peer | undefined
     let services: Peer | undefined
     let password = ''
-    /** The two pods that serve. */
+    /** The two serving pods. */
     let pods: readonly Pod[] = []
 
     before(async () => {
@@ -146,7 +146,7 @@ export function describeDatabase(clusterHere: () => Cluster): void {
       },
     })
 
-    /** That of the release, which has a Node. */
+    /** The image of the release, which contains Node. */
     const image = () => {
       const [, name = ''] = /image: "?([^"\s]+)"?/.exec(cluster.helm(['template', CHART])) ?? []
       return name
@@ -196,7 +196,7 @@ export function describeDatabase(clusterHere: () => Cluster): void {
         headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...more },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       })
-    /** Until every pod says so. */
+    /** Waits until every pod responds as expected. */
     const everywhere = (
       what: string,
       path: string,
@@ -226,7 +226,7 @@ export function describeDatabase(clusterHere: () => Cluster): void {
       assert.ok(!maps.includes(password))
     })
 
-    it('an edit by the API of one reaches both', async () => {
+    it('an edit through the API of one replica reaches both', async () => {
       const [first] = pods
       const path = '/config/resources/routes/orders'
       const { headers, text } = await api(first, 'GET', path)
@@ -249,13 +249,13 @@ export function describeDatabase(clusterHere: () => Cluster): void {
       const fresh = { ...orders('fresh'), name: 'fresh', matches: [{ path: { exact: '/fresh' } }] }
       await helm('upgrade', { routes: [orders('newer'), fresh] })
       await everywhere('a route of the new baseline', '/fresh', (text) => text === 'fresh')
-      // The edit is of `matches`; the response is that of the new baseline.
+      // The edit changed `matches`; the response is that of the new baseline.
       await everywhere('the edited route', '/all', (text) => text === 'newer')
       await everywhere('the added route', '/added', (text) => text === 'stored')
       assert.deepEqual(identities(), before)
     })
 
-    it('session.secretName: a session that one replica made is known to the other', async () => {
+    it('session.secretName: a session that one replica made is valid on the other', async () => {
       const [first, second] = pods
       const call = (pod: Pod | undefined, method: string, session?: string) =>
         send(pod, '/mcp', {
@@ -291,7 +291,7 @@ export function describeDatabase(clusterHere: () => Cluster): void {
       assert.equal((await call(second, 'tools/list', changed)).status, 404)
     })
 
-    it('oidc: who begins to sign in at one replica ends at the other, and is known to both', async () => {
+    it('oidc: a sign-in that begins at one replica ends at the other, and is valid on both', async () => {
       const [first, second] = pods
       const admin = (pod: Pod | undefined, path: string, cookies: string) =>
         send(pod, path, { port: 15_000, headers: { cookie: cookies } })
@@ -347,7 +347,7 @@ export function describeDatabase(clusterHere: () => Cluster): void {
       assert.deepEqual(identities(), before)
     })
 
-    it('anything else in the nested config restarts pods, and what was stored is served', async () => {
+    it('any other change of the nested config restarts pods, and the stored edits are served', async () => {
       const before = pods.map(podName)
       await helm('upgrade', { settings: { ...catalog('1000'), logging: { level: 'debug' } } })
       assert.deepEqual(pods.filter((pod) => before.includes(podName(pod))).map(podName), [])

@@ -1,5 +1,5 @@
 // The controller as a program with the chart's permissions, a real API server, and proxies as
-// processes: what is applied to the cluster is enforced on sockets.
+// processes: configuration that is applied to the cluster is enforced on sockets.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -24,7 +24,9 @@ describe('delivery from a real controller to real proxies', options, () => {
   let cluster: Cluster
   let backend: Server
   let programs: Programs
-  /** Three of the controller, the two Gateways, three for each of three proxies. */
+  /**
+   * Three ports of the controller, those of the two Gateways, and three for each of three proxies.
+   */
   let port = 0
   let controller: Running
   let proxy: Running
@@ -131,7 +133,7 @@ describe('delivery from a real controller to real proxies', options, () => {
       },
     })
 
-  it('makes the certificates of delivery where there are none', async () => {
+  it('creates the delivery certificates if there are none', async () => {
     controller = await programs.startController()
     const { status, body } = await cluster.ask(
       'GET',
@@ -142,7 +144,7 @@ describe('delivery from a real controller to real proxies', options, () => {
     await programs.stop(controller, 'SIGTERM')
   })
 
-  it('deploys what belongs to a Gateway, owned by it', async () => {
+  it('deploys the objects of a Gateway, owned by it', async () => {
     cluster.kubectl(['-n', SYSTEM, 'delete', 'secret', 'portcullis-xds-cert'])
     bringCertificate(cluster)
     controller = await programs.startController()
@@ -183,7 +185,7 @@ spec:
     }
   })
 
-  it('a proxy is ready with the first configuration, and the Gateway programmed', async () => {
+  it('a proxy becomes ready with the first configuration, and the Gateway programmed', async () => {
     const status = { loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } }
     const path = '/api/v1/namespaces/apps/services/edge/status'
     await cluster.ask('PATCH', path, { status }, 'application/merge-patch+json')
@@ -312,7 +314,7 @@ endpoints: [{ addresses: ['${ownAddress}'] }]
     assert.deepEqual(await versions(), before)
   })
 
-  it('proxies go on without the controller, also when they start again', async () => {
+  it('proxies work without the controller, also when they restart', async () => {
     await programs.stop(controller, 'SIGKILL')
     assert.equal(await ask({ sub: 'alice' }), 200)
     assert.equal(await ask({ sub: 'bob' }), 403)
@@ -323,7 +325,7 @@ endpoints: [{ addresses: ['${ownAddress}'] }]
     assert.equal(await ask(), 401)
   })
 
-  it('a controller that starts again goes on where it was, and deploys nothing anew', async () => {
+  it('a restarted controller continues, and deploys nothing again', async () => {
     const path = '/apis/apps/v1/namespaces/apps/deployments/edge'
     const generation = async () => {
       const { body } = await cluster.ask('GET', path)
@@ -341,7 +343,7 @@ endpoints: [{ addresses: ['${ownAddress}'] }]
     assert.equal(await generation(), before)
   })
 
-  it('proxies are deleted when another controller has their Gateway', async () => {
+  it('proxies are deleted when another controller takes over their Gateway', async () => {
     apply(`
 apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
@@ -357,7 +359,7 @@ spec: { controllerName: example.com/other }
     assert.match(left('edge'), /deployment\.apps\/edge/)
   })
 
-  it('an object of somebody else stays as it is, and the Gateway says so', async () => {
+  it('an object of another owner stays unchanged, and the Gateway reports it', async () => {
     cluster.kubectl(['-n', 'shop', 'create', 'serviceaccount', 'taken'])
     apply(`
 apiVersion: gateway.networking.k8s.io/v1

@@ -1,5 +1,5 @@
-// What goes wrong around a control plane while it serves: replicas, the API server, a rollout. Of
-// the requests that are sent all the while none may fail.
+// Failures around a control plane while it serves: of replicas, the API server and a rollout. No
+// request that is sent meanwhile may fail.
 
 import assert from 'node:assert/strict'
 import { Agent, request } from 'node:http'
@@ -11,7 +11,7 @@ import { GATEWAY_API, type Plane, PORTCULLIS_API } from './plane.ts'
 import { type Running, SYSTEM } from './programs.ts'
 import { certificate } from './specification-objects.ts'
 
-/** A minute in a night: `AWAY_SECONDS=60`. */
+/** A nightly run uses a minute: `AWAY_SECONDS=60`. */
 const AWAY_SECONDS = Number(process.env['AWAY_SECONDS'] ?? 8)
 const GATEWAYS = `${GATEWAY_API}/namespaces/apps`
 const POLICIES = `${PORTCULLIS_API}/namespaces/apps/proxypolicies`
@@ -22,7 +22,7 @@ const ROUTES = 30
 export function describeFaults(
   here: () => { readonly plane: Plane; readonly apiServer: Forwarder },
 ): void {
-  describe('two replicas, and what goes wrong around them', () => {
+  describe('two replicas during failures', () => {
     let plane: Plane
     let [http, https] = [0, 0]
     const replicas = new Map<string, Running>()
@@ -80,7 +80,9 @@ export function describeFaults(
         sent.end()
       })
 
-    /** Requests on connections that stay and on new ones, until it is stopped; what they got. */
+    /**
+     * Sends requests on persistent and new connections until it is stopped; returns their statuses.
+     */
     function probe(): () => Promise<ReadonlyMap<number, number>> {
       const counts = new Map<number, number>()
       const agent = new Agent({ keepAlive: true, maxSockets: 2 })
@@ -172,7 +174,7 @@ export function describeFaults(
       await bothConnected()
     })
 
-    it('routes and policies come, change and go without a failed request', async () => {
+    it('routes and policies are created, changed and deleted without a failed request', async () => {
       await served(async () => {
         for (const n of numbers) {
           await write('POST', `${GATEWAYS}/httproutes`, route(`churn-${n}`, `/churn-${n}`))
@@ -193,7 +195,7 @@ export function describeFaults(
       }, 100)
     })
 
-    it('a certificate that is rotated is shown to new connections, and old ones go on', async () => {
+    it('a rotated certificate is presented on new connections, and old connections stay open', async () => {
       const before = await dial(https)
       const first = before.getPeerCertificate().fingerprint256
       assert.match(await exchange(before), /^HTTP\/1.1 200/)
@@ -204,7 +206,7 @@ export function describeFaults(
         socket.destroy()
         return fingerprint256 !== first || undefined
       }, 'the new certificate')
-      // Both proxies have the port: one after the other must show it.
+      // Both proxies share the port, so several connections in a row must see it.
       await eventually(async () => {
         for (let count = 0; count < 10; count++) {
           const socket = await dial(https)
@@ -233,7 +235,7 @@ export function describeFaults(
       }, 100)
     })
 
-    it('an API server that starts again and forgot what was before: nothing is lost', async (context) => {
+    it('an API server that restarts without its event history: nothing is lost', async (context) => {
       const expired = async (kind: string) => {
         const name = `portcullis_controller_watch_restarts_total{kind="${kind}",reason="expired"}`
         const line = (await plane.programs.metrics())
@@ -261,7 +263,7 @@ export function describeFaults(
         assert.equal(await ask('/churn-4', { 'x-who': 'b' }), 403)
         for (const { child } of replicas.values()) assert.equal(child.exitCode, null)
       }, 100)
-      // Most often the watches are too old for it (410); which of them are is up to the API server.
+      // Usually the watches are too old (410); the API server decides which of them are.
       const after = await Promise.all(kinds.map(expired))
       for (const [index, kind] of kinds.entries()) {
         const count = (after[index] ?? 0) - (before[index] ?? 0)
@@ -269,7 +271,7 @@ export function describeFaults(
       }
     })
 
-    it('a leader that is killed in the middle of a rollout is replaced, and the rollout ends', async () => {
+    it('a leader that is killed during a rollout is replaced, and the rollout completes', async () => {
       const names = numbers.filter((n) => n % 3 === 2).map((n) => `churn-${n}`)
       const holder = async () => {
         const { body } = await plane.cluster.ask('GET', LEASE)
@@ -286,7 +288,7 @@ export function describeFaults(
         await Promise.race(edits)
         await plane.programs.stop(replicas.get(leader) as Running, 'SIGKILL')
         await Promise.all(edits)
-        // Its lease has to end first.
+        // Its lease has to expire first.
         await eventually(
           async () => {
             const now = await holder()
@@ -296,7 +298,7 @@ export function describeFaults(
           120,
         )
         await programmed(names, 3)
-        // The proxy that it served knows no other address here, and waits for it.
+        // The proxy that it served knows no other address in this test, and waits for it.
         replicas.set(leader, await startReplica(leader))
         if (leader === 'controller') plane.controller = replicas.get(leader)
         await bothConnected()
@@ -310,7 +312,7 @@ export function describeFaults(
     })
   })
 
-  /** One request on a connection that stays. */
+  /** One request on a persistent connection. */
   function exchange(socket: TLSSocket): Promise<string> {
     return new Promise((resolve, reject) => {
       let text = ''

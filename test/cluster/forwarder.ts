@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
-/** A port that leads to another one, until it is cut. */
+/** A port that forwards to another one, until it is cut. */
 export class Forwarder {
   readonly #target: number
   readonly #sockets = new Set<Socket>()
@@ -30,7 +30,7 @@ export class Forwarder {
     this.#server = server
   }
 
-  /** Connections break, and new ones are rejected. */
+  /** Breaks open connections, and rejects new ones. */
   async cut(): Promise<void> {
     const closed = new Promise((resolve) => this.#server?.close(resolve))
     for (const socket of this.#sockets) socket.destroy()

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 /** The version whose rules the controller follows. */
 const MODULE = 'sigs.k8s.io/gateway-api@v1.6.3'
 
-/** The definitions of the Gateway API, from its Go module: files that kubectl can apply. */
+/** The Gateway API definitions, from its Go module: files that kubectl can apply. */
 export function gatewayApiDefinitions(channel: 'standard' | 'experimental'): readonly string[] {
   const { stdout, status, stderr } = spawnSync('go', ['mod', 'download', '-json', MODULE], {
     cwd: '/',

@@ -12,15 +12,15 @@ const FOLDER = import.meta.dirname
 const ROOT = join(FOLDER, '../..')
 
 export interface ClusterOptions {
-  /** With a node, on which pods run; that needs root. */
+  /** With a node, on which pods run; requires root. */
   readonly node?: boolean
-  /** Archives of images that the node gets. */
+  /** Archives of images that are loaded on the node. */
   readonly images?: readonly string[]
-  /** The API server writes down who asks for what; see `Cluster.audited`. */
+  /** The API server logs all requests; see `Cluster.audited`. */
   readonly audit?: boolean
 }
 
-/** One request, as the API server saw it. */
+/** One request, as the API server logged it. */
 export interface AuditEvent {
   readonly verb: string
   readonly user: { readonly username: string }
@@ -40,7 +40,7 @@ export interface ApiResponse {
   readonly body: KubernetesObject & { readonly message?: string }
 }
 
-/** Why there can be no cluster on this machine; undefined where there can. */
+/** The reason why this machine cannot run a cluster; undefined if it can. */
 export function missing({ node = false }: ClusterOptions = {}): string | undefined {
   const nodeNeeds = node ? ['cc', 'ip', 'nsenter', 'unshare'] : []
   for (const program of ['go', 'curl', 'openssl', 'dpkg-deb', ...nodeNeeds]) {
@@ -53,7 +53,7 @@ export function missing({ node = false }: ClusterOptions = {}): string | undefin
   return mayDivide ? undefined : 'a node needs root, and to make namespaces'
 }
 
-/** A Kubernetes cluster of our own; what it needs is built first where it is not there yet. */
+/** Starts a Kubernetes cluster of our own; missing components are built first. */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   await run('prepare.sh', options.node ? [] : ['helm', 'debian', 'kubernetes'], {})
   const environment = options.node ? { NODE: '1' } : await ownPlace()
@@ -63,7 +63,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   return new Cluster(kubeconfig.trim().split('\n').at(-1) as string, environment)
 }
 
-/** A control plane gets ports and a folder that nobody else has, so that several can run. */
+/** Reserves ports and a folder for a control plane, so that several can run. */
 async function ownPlace(): Promise<Readonly<Record<string, string>>> {
   const [[api], [etcd]] = [await freePorts(3), await freePorts(2)]
   const CLUSTER_STATE = `/tmp/portcullis-plane-${process.pid}`
@@ -112,12 +112,12 @@ export class Cluster {
     this.#tls = { ca: decode(ca), cert: decode(cert), key: decode(key) }
   }
 
-  /** Of the API server. */
+  /** The port of the API server. */
   get port(): number {
     return Number(this.#server.port)
   }
 
-  /** The response of the API server, whatever it is. */
+  /** The response of the API server, whatever its status. */
   ask(
     method: string,
     path: string,
@@ -143,7 +143,7 @@ export class Cluster {
     return this.#call('kubectl', args, input)
   }
 
-  /** The same, while the test goes on. */
+  /** Like `kubectl`, but asynchronous. */
   kubectlBeside(args: readonly string[]): Promise<string> {
     return call(this.#program('kubectl'), args, this.#variables())
   }
@@ -153,26 +153,26 @@ export class Cluster {
     return this.#call('helm', [...args, '--values', '-'], JSON.stringify(values))
   }
 
-  /** The same, while the test goes on. */
+  /** Like `helm`, but asynchronous. */
   helmBeside(args: readonly string[], values: object): Promise<string> {
     const [file, env] = [this.#program('helm'), this.#variables()]
     return call(file, [...args, '--values', '-'], env, JSON.stringify(values))
   }
 
-  /** A namespace of the test's own. */
+  /** Creates a namespace for a test. */
   createNamespace(name: string): string {
     this.kubectl(['create', 'namespace', name])
     return name
   }
 
-  /** All objects, as they would be created; the API server looks at every one of them. */
+  /** Sends all objects as a dry run; the API server validates every one of them. */
   dryRun(objects: readonly object[]): string {
     const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects })
     const args = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-']
     return this.kubectl(args, list)
   }
 
-  /** The address that a Service of type LoadBalancer was given. */
+  /** The address that a Service of type LoadBalancer got. */
   async balancerAddress(namespace: string, name: string): Promise<string> {
     const path = `/api/v1/namespaces/${namespace}/services/${name}`
     const found = await eventually(async () => {
@@ -183,10 +183,10 @@ export class Cluster {
     return found
   }
 
-  /** What a user asked for so far, where the cluster was started with `audit`. */
+  /** The requests of a user so far, if the cluster was started with `audit`. */
   audited(username: string): readonly AuditEvent[] {
     const lines = readFileSync(join(dirname(this.kubeconfig), 'audit.log'), 'utf8').split('\n')
-    // The last line may not be written to its end yet.
+    // The last line may be incomplete.
     return lines
       .slice(0, -1)
       .map((line) => JSON.parse(line) as AuditEvent)
@@ -194,8 +194,8 @@ export class Cluster {
   }
 
   /**
-   * Kills the API server and starts another one in its place, which knows the objects and not what
-   * happened to them before: a watch that wants to go on from then may be too old for it (410).
+   * Kills the API server and starts another one in its place, which has the objects but not their
+   * history: a watch that resumes from an earlier version may be too old for it (410).
    */
   async restartApiServer(): Promise<void> {
     const state = dirname(this.kubeconfig)
@@ -203,7 +203,7 @@ export class Cluster {
     const pid = Number(readFileSync(file, 'utf8'))
     const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(1, -1)
     process.kill(pid, 'SIGKILL')
-    // While the old one has the port, the new one would end at once.
+    // While the old one has the port, the new one would exit at once.
     const isGone = async () => !(await isTaken(this.port)) || undefined
     await eventually(isGone, 'the end of the API server', 30)
     for (let attempt = 1; ; attempt++) {
@@ -272,7 +272,7 @@ function parseJson(text: string): ApiResponse['body'] {
   }
 }
 
-/** Waits until there is something; a minute at most. */
+/** Waits until `look` returns a value; at most a minute by default. */
 export async function eventually<T>(
   look: () => Promise<T | undefined>,
   what: string,
@@ -287,7 +287,7 @@ export async function eventually<T>(
   }
 }
 
-/** Whether somebody listens there. */
+/** Whether something listens on the port. */
 function isTaken(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')

@@ -3,7 +3,7 @@ import type { Model } from '../../src/model/model.ts'
 import { runToCompletion } from '../../src/model/steps.ts'
 import { versionOfModel } from '../../src/model/version.ts'
 
-/** Holds Models for whoever wants to see them, and has no proxies: no Gateway is programmed. */
+/** Keeps Models for inspection, and has no proxies: no Gateway is programmed. */
 export class HeldModels implements Delivery {
   readonly models = new Map<string, Model>()
 

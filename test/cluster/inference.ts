@@ -1,5 +1,5 @@
-// Pools of models behind endpoint pickers, and hosts outside the cluster: backends whose definitions
-// come when the controller already runs.
+// Pools of models behind endpoint pickers, and hosts outside the cluster: backends whose
+// definitions are installed when the controller already runs.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -53,14 +53,14 @@ export function describeInference(planeHere: () => Plane): void {
         async (response) => `${response.status} ${await response.text()}`,
       )
 
-    it('a pool whose definition is not there is said to be missing, and responds with 500', async () => {
+    it('a pool whose definition is missing is reported, and its requests get a 500', async () => {
       await plane.conditions(`${GATEWAY_API}/namespaces/apps/httproutes/pool`, {
         ResolvedRefs: 'False BackendNotFound',
       })
       assert.match(await ask('/pool'), /^500/)
     })
 
-    it('a pool is served where its picker says, and says so', async () => {
+    it('a pool is served by the endpoints that its picker chooses, and reports it', async () => {
       plane.apply(readFileSync(join(import.meta.dirname, 'inference-pools.yaml'), 'utf8'))
       plane.cluster.kubectl([
         ...['wait', '--for=condition=Established', '--timeout=60s'],
@@ -110,7 +110,7 @@ export function describeInference(planeHere: () => Plane): void {
       assert.match(await ask('/pool'), /^503/)
     })
 
-    it('a pool without a picker says so, and responds with 500', async () => {
+    it('a pool without a picker reports it, and its requests get a 500', async () => {
       plane.cluster.kubectl(['-n', 'apps', 'delete', 'service', 'picker'])
       const { ResolvedRefs } = await plane.conditions(`${POOLS}/llama`, {
         ResolvedRefs: 'False InvalidExtensionRef',
@@ -121,7 +121,7 @@ export function describeInference(planeHere: () => Plane): void {
       )
     })
 
-    it('a host outside the cluster says how it is served', async () => {
+    it('a host outside the cluster reports how it is served', async () => {
       const [file = ''] = gatewayApiDefinitions('experimental')
       const definition = join(dirname(file), 'gateway.networking.x-k8s.io_xbackends.yaml')
       plane.cluster.kubectl(['apply', '--server-side', '-f', definition])
@@ -157,7 +157,7 @@ export function describeInference(planeHere: () => Plane): void {
   })
 }
 
-/** What was written is delivered a moment later. */
+/** A change is delivered a moment after it is written. */
 async function eventuallyServed(look: () => Promise<true | undefined>): Promise<void> {
   for (const end = Date.now() + 60_000; Date.now() < end; ) {
     if ((await look()) === true) return

@@ -1,12 +1,12 @@
-// What one namespace can try, object by object, to get at what another one has.
+// The objects by which one namespace can try to reach resources of another one.
 
 import { GATEWAY_API, PORTCULLIS_API } from './plane.ts'
 import { providerOf } from './tokens.ts'
 
-/** What one namespace makes, and what must not come of it. */
+/** Objects that one namespace creates, and the effect that they must not have. */
 interface Attempt {
   readonly objects: readonly object[]
-  /** An object, and a condition that says no. */
+  /** An object, and a condition that reports the rejection. */
   readonly rejected?: readonly [path: string, conditions: Readonly<Record<string, string>>]
 }
 

@@ -1,5 +1,6 @@
-// Namespaces that do not trust each other: `shop` tries with every kind of object to get at what
-// `apps` has, or to change who may pass there; and proxies ask for what is another Gateway's.
+// Namespaces that do not trust each other: `shop` tries with every kind of object to reach
+// resources of `apps` or to change who has access there, and proxies request the configuration of
+// another Gateway.
 
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
@@ -131,7 +132,7 @@ export function describeIsolation(planeHere: () => Plane): void {
         sent.end()
       })
 
-    /** Who gets what; the same before and after whatever `shop` makes. */
+    /** The status of each kind of request; it must not change, whatever `shop` creates. */
     async function outcomes(): Promise<readonly string[]> {
       const alice = tokenOf({ sub: 'alice' })
       const forged = providerOf('shop').tokenOf({ sub: 'alice' })
@@ -174,7 +175,7 @@ export function describeIsolation(planeHere: () => Plane): void {
       it(`${title} changes nothing`, async () => {
         plane.apply(...objects)
         if (rejected !== undefined) await plane.conditions(...rejected)
-        // All that came before it is delivered when this is.
+        // Once this route is delivered, so is everything before it.
         const barrier = {
           parentRefs: [SHARED],
           hostnames: [`${Date.now()}.example.com`],
@@ -190,7 +191,7 @@ export function describeIsolation(planeHere: () => Plane): void {
           return found === 'of shop' ? true : undefined
         }, 'the next configuration')
         const expected = EXPECTED.map((row) =>
-          // Its own route may respond for its own host: with an error, where it is not permitted.
+          // The route of `shop` may serve its own host, with an error if that is not permitted.
           row.startsWith('shared shop.example.com') ? row.replace(/: .*/, '') : row,
         )
         const found = (await outcomes()).map((row) =>
@@ -215,7 +216,7 @@ export function describeIsolation(planeHere: () => Plane): void {
         '--wait=false',
       ])
 
-    it('the API server takes no target in another namespace', async () => {
+    it('the API server rejects a target in another namespace', async () => {
       const response = await plane.cluster.ask(
         'POST',
         `${PORTCULLIS_API}/namespaces/shop/proxypolicies?fieldValidation=Strict`,
@@ -228,7 +229,7 @@ export function describeIsolation(planeHere: () => Plane): void {
       assert.match(response.body.message ?? '', /unknown field/)
     })
 
-    it('a grant of apps lets in, and its end ends it', async () => {
+    it('a grant of apps gives access, and deleting it revokes the access', async () => {
       const over = route('over', to({ name: 'secret', namespace: 'apps', port: 8080 }))
       plane.apply(...grant('apps', 'HTTPRoute'), over)
       const asked = { host: 'shop.example.com', port: shared, token: tokenOf({ sub: 'alice' }) }
@@ -242,7 +243,7 @@ export function describeIsolation(planeHere: () => Plane): void {
       remove(over)
     })
 
-    it('a token of one Gateway gets no byte of another, whatever the proxy calls itself', async () => {
+    it('a token of one Gateway gets no byte of another, whatever name the proxy uses', async () => {
       assert.match(keptState, /secret/)
       const first = plane.take(3)
       plane.apply(
@@ -258,7 +259,7 @@ export function describeIsolation(planeHere: () => Plane): void {
       )
       await plane.giveAddress('empty')
       await plane.deployed('empty')
-      // It has all files of the other's proxy, its state too, and a token of its own.
+      // It has all files of the other's proxy, including its state, and its own token.
       const token = await plane.programs.tokenFor('empty')
       const other = await plane.programs.startProxy('shared', token, first)
       const state = await eventually(

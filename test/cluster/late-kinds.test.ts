@@ -1,5 +1,5 @@
 // A controller that starts in a cluster without any definition of a kind, and gets one after the
-// other: none needs another one to be there before it.
+// other: none requires another one first.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -98,7 +98,7 @@ describe('kinds that appear after the controller has started', options, () => {
     return Number(line?.split(' ')[1] ?? 0)
   }
 
-  /** By the name of the kind; a definition is text for kubectl. */
+  /** By kind; a definition is a manifest for kubectl. */
   function definitions(): ReadonlyMap<string, string> {
     const files = [
       ...gatewayApiDefinitions('experimental'),
@@ -116,17 +116,17 @@ describe('kinds that appear after the controller has started', options, () => {
     return new Map(texts.map((text) => [parse(text).spec.names.kind as string, text]))
   }
 
-  // The last of them first: a route before its Gateway, a Gateway before its class.
+  // In reverse order: a route before its Gateway, a Gateway before its class.
   for (const { kind } of LATE.toReversed()) {
     it(`${kind} is picked up`, async () => {
       assert.equal(await count(kind), 0)
       const text = definitions().get(kind)
       assert.ok(text !== undefined, `a definition of ${kind}`)
       cluster.kubectl(['apply', '--server-side', '-f', '-'], text)
-      // The controller makes its own class.
+      // The controller creates its own class.
       const object = objects.find((one) => one.kind === kind)
       assert.ok(object !== undefined || kind === 'GatewayClass', `an object of ${kind}`)
-      // Not before the definition is established.
+      // Fails until the definition is established.
       const isWritten = async () => {
         if (object === undefined) return true
         try {

@@ -1,11 +1,11 @@
 import { Agent, request } from 'node:http'
 
 export interface Load {
-  /** Ends it, and tells what came of it. */
+  /** Stops the load, and returns its result. */
   stop(): Promise<{ readonly served: number; readonly failed: readonly string[] }>
 }
 
-/** Requests, one after the other on each of some lines, until they are told to stop. */
+/** Sends requests sequentially on each of several connections until `stop` is called. */
 export function startLoad(
   address: string,
   path: string,

@@ -19,7 +19,7 @@ const NAMESPACE = 'portcullis-system'
 const CHART = chartFolder('portcullis-standalone')
 const PROXIES = 'app.kubernetes.io/component=proxy,app.kubernetes.io/instance=edge'
 
-/** The order matters: it is the life of one release, from its installation to its end. */
+/** The order matters: these are the steps of one release, from its installation to its removal. */
 describe('a release on a real node', options, () => {
   let cluster: Cluster
   let address = ''
@@ -36,7 +36,7 @@ describe('a release on a real node', options, () => {
   })
   after(() => cluster?.close())
 
-  /** Beside the test, so that what runs under load goes on. */
+  /** Asynchronous, so that the load of this process continues. */
   const helm = (command: string, values: object) => {
     const args = [command, 'edge', CHART, '--namespace', NAMESPACE, '--wait', '--timeout', '120s']
     return cluster.helmBeside(args, values)
@@ -63,7 +63,7 @@ describe('a release on a real node', options, () => {
     return { status: response.status, text: await response.text() }
   }
 
-  /** What a script says that runs in a pod of the release. */
+  /** The output of a script that runs in a pod of the release. */
   const inside = (script: string) => {
     const args = ['exec', 'deployment/edge', '--', 'node', '--input-type=module', '--eval', script]
     return JSON.parse(kubectl(...args))
@@ -77,7 +77,7 @@ describe('a release on a real node', options, () => {
     assert.match(text, /^Portcullis is running\./)
   })
 
-  it('helm test says so, too', () => {
+  it('helm test succeeds', () => {
     assert.match(cluster.helm(['test', 'edge', '--namespace', NAMESPACE]), /Phase: +Succeeded/)
   })
 
@@ -110,7 +110,7 @@ describe('a release on a real node', options, () => {
     })
   })
 
-  it('metrics are where the annotations say', async () => {
+  it('metrics are served according to the annotations', async () => {
     const [pod] = pods()
     const port = pod?.metadata.annotations['prometheus.io/port']
     const response = await fetch(`http://${pod?.status.podIP}:${port}/metrics`)
@@ -138,7 +138,7 @@ describe('a release on a real node', options, () => {
     { deny: "request.path.startsWith('/admin')" },
   ]
 
-  it('a new configuration reaches the running pod, which is not restarted', async () => {
+  it('a new configuration reaches the running pod without a restart', async () => {
     const orders = {
       config: {
         gateways: { default: { port: 4000 } },
@@ -218,7 +218,7 @@ describe('a release on a real node', options, () => {
       const before = pods().map(({ metadata }) => metadata.name)
       const load = startLoad(address, '/', { keepAlive })
       await helm('upgrade', open({ logging: { level: keepAlive ? 'warn' : 'debug' } }))
-      // The last of the old pods still stops when the new ones are there.
+      // The last of the old pods still terminates when the new ones are ready.
       await eventually(
         async () => (everyPod().some((name) => before.includes(name)) ? undefined : true),
         'the end of the old pods',
@@ -229,7 +229,7 @@ describe('a release on a real node', options, () => {
     })
   }
 
-  it('helm rollback brings back what was', async () => {
+  it('helm rollback restores the previous configuration', async () => {
     cluster.helm(['rollback', 'edge', '2', '--namespace', NAMESPACE, '--wait', '--timeout', '120s'])
     await eventually(
       async () => ((await ask()).status === 401 ? true : undefined),

@@ -1,4 +1,4 @@
-// An object of every kind that the controller watches and people write.
+// An object of every kind that the controller watches and users write.
 
 const GATEWAY_API = 'gateway.networking.k8s.io'
 const of = (apiVersion: string, kind: string, spec: object) => ({
@@ -15,7 +15,7 @@ export const PARAMETERS = of('portcullis.dev/v1alpha1', 'ProxyParameters', {
 const PARENTS = { parentRefs: [{ name: 'all' }] }
 const RULES = { rules: [{ backendRefs: [{ name: 'target', port: 80 }] }] }
 
-/** What a mesh installs, as far as the API server needs it. */
+/** The definitions of a mesh, as far as the API server needs them. */
 export const MESH = [
   ['ServiceEntry', 'serviceentries'],
   ['WorkloadEntry', 'workloadentries'],
@@ -40,7 +40,7 @@ export const MESH = [
   },
 }))
 
-/** They belong to each other, and are called `all` in `shop`. */
+/** They belong together, and are all named `all` in `shop`. */
 export const OBJECTS: readonly object[] = [
   {
     ...of('v1', 'Service', { ports: [{ name: 'web', port: 80 }] }),

@@ -1,5 +1,5 @@
-// The pages of docs/tasks about policies in a cluster, done as they say: their manifests are applied,
-// their commands run, and what they promise is asked for. Only ports and keys are the test's own.
+// Follows the pages of docs/tasks about policies in a cluster: applies their manifests, runs their
+// commands, and checks the promised results. Only ports and keys differ.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ interface Manifest {
   readonly spec: Record<string, unknown>
 }
 
-/** The manifests and the commands of a page, in its order. */
+/** The manifests and the commands of a page, in order. */
 function pageOf(name: string) {
   const page = readFileSync(join(ROOT, 'docs/tasks', `${name}.md`), 'utf8')
   const blocks = [
@@ -56,7 +56,7 @@ export function describePages(planeHere: () => Plane): void {
         certificate(),
       )
     })
-    // Others have objects of these names.
+    // Other suites use objects with these names.
     after(() => {
       plane.cluster.kubectl([
         ...['-n', 'apps', 'delete', '--ignore-not-found', 'gateway/edge', 'gateway/tls-gateway'],
@@ -115,7 +115,7 @@ export function describePages(planeHere: () => Plane): void {
       apply({ ...gateway, spec: { ...gateway.spec, listeners } }, web)
       await plane.giveAddress('edge')
       await plane.startProxy('edge')
-      // A command holds this process, by which the controller reaches the API server.
+      // A command blocks this process, through which the controller reaches the API server.
       await plane.conditions(`${GATEWAY_API}/namespaces/apps/gateways/edge`, {
         Programmed: 'True Programmed',
       })
@@ -153,7 +153,7 @@ export function describePages(planeHere: () => Plane): void {
     it('try-rules-first', async () => {
       const [policy] = pageOf('try-rules-first').manifests as [Manifest]
       apply(policy)
-      // Another policy verifies the tokens: this one does not see them, and says so.
+      // Another policy verifies the tokens: this policy does not see the claims, and reports that.
       const { RulesHealthy } = await plane.conditions(policyPath('only-eng'), {
         Programmed: 'True Programmed',
         RulesHealthy: 'False NeverMatches',
@@ -236,9 +236,9 @@ export function describePages(planeHere: () => Plane): void {
   })
 }
 
-/** The very last: nothing works afterwards. */
+/** Must run last: nothing works afterwards. */
 export function describeUninstall(planeHere: () => Plane): void {
-  it('upgrade-and-uninstall: what the page deletes goes, and policies stay until their definitions go', () => {
+  it('upgrade-and-uninstall: the objects that the page deletes are gone, and policies stay until their definitions are deleted', () => {
     const { cluster } = planeHere()
     const page = readFileSync(join(ROOT, 'docs/tasks/upgrade-and-uninstall.md'), 'utf8')
     const [uninstall = ''] = [...page.matchAll(/^helm (uninstall portcullis --.*)$/gm)].map(

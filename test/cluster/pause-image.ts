@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writeImage } from '../../tools/image/oci.ts'
 
-/** The container that holds a pod's network: it waits, and ends when it is told to. */
+/** The container that holds a pod's network namespace: it waits until it gets a signal. */
 const SOURCE = `#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

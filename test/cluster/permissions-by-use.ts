@@ -1,5 +1,5 @@
-// What the chart grants against what the controller does, by the API server's own record: every
-// verb that is granted was used, and nothing was asked for that is not granted.
+// Compares the permissions that the chart grants with the audit log of the API server: every
+// granted verb was used, and the controller requested nothing else.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -20,14 +20,14 @@ interface Role {
   }[]
 }
 
-/** Whoever changes an object by server-side apply creates it where there is none. */
+/** Server-side apply creates an object that does not exist. */
 const CREATED = 201
 
 export function describePermissionsByUse(planeHere: () => Plane): void {
-  describe('what the chart grants', () => {
+  describe('the permissions that the chart grants', () => {
     const account = `system:serviceaccount:${SYSTEM}:portcullis`
 
-    it('one object of every kind, made and deleted', async () => {
+    it('one object of every kind is created and deleted', async () => {
       const plane = planeHere()
       plane.apply(...MESH)
       plane.apply(PARAMETERS, ...OBJECTS)
@@ -63,7 +63,7 @@ export function describePermissionsByUse(planeHere: () => Plane): void {
       await eventually(async () => deployed(every) === '' || undefined, 'the end of all objects')
     })
 
-    it('the certificates of delivery, made and replaced', async () => {
+    it('the delivery certificates are created and replaced', async () => {
       const { cluster } = planeHere()
       const { server, tls } = readKubeconfig(cluster.kubeconfig)
       const token = cluster.kubectl(['-n', SYSTEM, 'create', 'token', 'portcullis']).trim()
@@ -76,7 +76,7 @@ export function describePermissionsByUse(planeHere: () => Plane): void {
       client.close()
     })
 
-    it('nothing was asked for that is not granted', () => {
+    it('no other permission was requested', () => {
       const rejected = planeHere()
         .cluster.audited(account)
         .filter(({ responseStatus }) => responseStatus?.code === 403)
@@ -84,7 +84,7 @@ export function describePermissionsByUse(planeHere: () => Plane): void {
       assert.deepEqual([...new Set(rejected)], [])
     })
 
-    it('every verb that is granted is used', async () => {
+    it('every granted verb is used', async () => {
       const { cluster } = planeHere()
       const part = 'app.kubernetes.io/part-of=portcullis'
       const list = cluster.kubectl(['get', 'clusterrole,role', '-A', '-l', part, '-o', 'json'])
@@ -99,7 +99,7 @@ export function describePermissionsByUse(planeHere: () => Plane): void {
             .map((one) => `${metadata.name}: ${one}`)
         })
       }
-      // Watches are written down when they end, or after a while.
+      // Watches are logged when they end, or after a while.
       await eventually(async () => unused().length === 0 || undefined, 'every use', 30).catch(
         () => {},
       )

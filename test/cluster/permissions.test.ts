@@ -8,11 +8,11 @@ const options = reason === undefined ? {} : { skip: reason }
 
 const READ = ['list', 'watch']
 const WRITE = ['create', 'delete', 'patch', 'update']
-/** Server-side apply needs no update. */
+/** Server-side apply requires no update. */
 const APPLY = ['create', 'delete', 'patch']
 const STATUS = ['patch']
 
-/** `group/resource` that the controller reads everywhere. */
+/** `group/resource` pairs that the controller reads in all namespaces. */
 const READABLE = [
   '/namespaces',
   '/services',
@@ -42,7 +42,7 @@ const READABLE = [
   'networking.istio.io/workloadentries',
 ]
 
-/** What it makes for a gateway. */
+/** The resources that it deploys for a Gateway. */
 const DEPLOYED = [
   '/configmaps',
   '/secrets',
@@ -62,7 +62,7 @@ const OWN_STATUS = [
   'portcullis.dev/proxymodels',
 ]
 
-/** What it must never do. */
+/** Operations that it must never be allowed. */
 const NEVER: readonly (readonly [verb: string, what: string])[] = [
   ...[
     '/nodes',
@@ -150,7 +150,7 @@ describe('permissions on a real API server', options, () => {
     return (body['status'] as { readonly allowed: boolean }).allowed
   }
 
-  /** Those of the questions whose verdict is not the expected one. */
+  /** The questions whose result is not the expected one. */
   async function wrong(expected: boolean, questions: readonly (readonly string[])[]) {
     const responses = await Promise.all(
       questions.map(async ([account = '', verb = '', what = '', where, name]) => {
@@ -164,19 +164,19 @@ describe('permissions on a real API server', options, () => {
 
   for (const { namespace, writes } of INSTALLATIONS) {
     describe(`the controller in ${namespace}`, () => {
-      it('reads everywhere', async () => {
+      it('reads in all namespaces', async () => {
         const questions = READABLE.flatMap((what) => READ.map((verb) => [namespace, verb, what]))
         assert.deepEqual(await wrong(true, questions), [])
       })
 
-      it('writes the status of what it reads', async () => {
+      it('writes the status of the objects that it reads', async () => {
         const questions = OWN_STATUS.flatMap((what) =>
           STATUS.map((verb) => [namespace, verb, `${what}/status`]),
         )
         assert.deepEqual(await wrong(true, questions), [])
       })
 
-      it('makes gateway classes', async () => {
+      it('creates gateway classes', async () => {
         const questions = ['create', 'patch'].map((verb) => [
           namespace,
           verb,
@@ -194,7 +194,7 @@ describe('permissions on a real API server', options, () => {
         })
       }
 
-      it('keeps its lease and its certificate where it is', async () => {
+      it('keeps its lease and its certificate in its own namespace', async () => {
         const own = [
           ['create', 'coordination.k8s.io/leases'],
           ['update', 'coordination.k8s.io/leases'],
@@ -222,7 +222,7 @@ describe('permissions on a real API server', options, () => {
         assert.equal(await mayI(namespace, 'create', 'authentication.k8s.io/tokenreviews'), true)
       })
 
-      it('can do nothing of what it must never do', async () => {
+      it('has none of the forbidden permissions', async () => {
         const places = [undefined, 'elsewhere', 'team-a', namespace]
         const questions = NEVER.flatMap(([verb, what]) =>
           places.map((where) => [namespace, verb, what, where] as string[]),
@@ -232,19 +232,19 @@ describe('permissions on a real API server', options, () => {
     })
   }
 
-  it('a narrow one cannot change a Secret of its own namespace that is not its own', async () => {
+  it('a namespaced one cannot change foreign Secrets in its own namespace', async () => {
     assert.equal(await mayI('narrow', 'patch', '/secrets', 'narrow', 'other'), false)
     assert.equal(await mayI('narrow', 'delete', '/secrets', 'narrow', 'portcullis-xds-cert'), false)
   })
 
-  it('without rbac.create it can do nothing at all', async () => {
+  it('without rbac.create it has no permissions', async () => {
     const questions = [...READABLE, ...DEPLOYED].flatMap((what) =>
       [...READ, ...WRITE].map((verb) => ['none', verb, what, 'none']),
     )
     assert.deepEqual(await wrong(false, questions), [])
   })
 
-  it('extensions are readable where they are enabled, the mesh only where it is', async () => {
+  it('extensions and the mesh are readable only if they are enabled', async () => {
     const on = [
       'inference.networking.k8s.io/inferencepools',
       '/pods',
@@ -267,14 +267,14 @@ describe('permissions on a real API server', options, () => {
     )
   })
 
-  it('a proxy of the standalone chart can do nothing at all', async () => {
+  it('a proxy of the standalone chart has no permissions', async () => {
     cluster.helm([
       'install',
       'portcullis',
       chartFolder('portcullis-standalone'),
       '--namespace',
       'elsewhere',
-      // There is no node that could run the validation.
+      // No node could run the validation.
       '--no-hooks',
     ])
     const questions = [...READABLE, ...DEPLOYED].flatMap((what) =>
@@ -283,7 +283,7 @@ describe('permissions on a real API server', options, () => {
     assert.deepEqual(await wrong(false, questions), [])
   })
 
-  it('kubectl auth can-i says the same', () => {
+  it('kubectl auth can-i agrees', () => {
     const ask = (account: string, where: string) => {
       const args = ['auth', 'can-i', 'create', 'deployments.apps', '-n', where, '--quiet']
       try {

@@ -1,4 +1,4 @@
-// What holds of the whole control plane, all on one cluster.
+// Properties of the whole control plane, all on one cluster.
 
 import { after, before, describe } from 'node:test'
 import { describeFaults } from './faults.ts'
@@ -36,13 +36,13 @@ describe('a control plane', options, () => {
     await apiServer?.cut()
   })
 
-  // The first: it has names that others have, too.
+  // Runs first: it uses names that other suites use, too.
   describePages(() => plane)
   describeSpecification(() => plane)
   describeIsolation(() => plane)
   describeInference(() => plane)
   describeFaults(() => ({ plane, apiServer }))
-  // It looks at all that was asked for before.
+  // Checks all earlier requests.
   describePermissionsByUse(() => plane)
   describeUninstall(() => plane)
 })

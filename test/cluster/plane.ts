@@ -1,5 +1,5 @@
 // A control plane without nodes for the suites that need all of it: a real API server, the
-// controller as a program with the chart's permissions, proxies as processes, servers behind them.
+// controller as a program with the chart's permissions, proxies as processes, and backends.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -14,12 +14,12 @@ import { gatewayApiDefinitions } from './gateway-api.ts'
 import { type Cluster, eventually, startCluster } from './harness.ts'
 import { type ControllerStart, Programs, type Running, SYSTEM } from './programs.ts'
 
-/** API servers accept no loopback address in an EndpointSlice. */
+/** API servers reject loopback addresses in an EndpointSlice. */
 export const ownAddress = Object.values(networkInterfaces())
   .flatMap((all) => all ?? [])
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
 
-/** Seconds: on a machine that does many other things a process starts late. */
+/** Seconds: on a busy machine a process starts late. */
 export const PROXY_START = 180
 
 export const GATEWAY_API = '/apis/gateway.networking.k8s.io/v1'
@@ -37,7 +37,7 @@ interface Conditions {
   readonly conditions?: readonly Condition[]
 }
 
-/** An object as far as its conditions need it. */
+/** The part of an object that contains its conditions. */
 interface Seen {
   readonly metadata: { readonly generation?: number }
   readonly status?: Conditions & {
@@ -50,9 +50,9 @@ export class Plane {
   readonly cluster: Cluster
   readonly programs: Programs
   controller: Running | undefined
-  /** How controllers are started here. */
+  /** Options for starting controllers. */
   controllerStart: ControllerStart = {}
-  /** The first port that no program has yet. */
+  /** The first port that no program uses yet. */
   #port: number
   readonly #last: number
   readonly #servers: Server[] = []
@@ -73,7 +73,7 @@ export class Plane {
     await this.cluster.close()
   }
 
-  /** The first of some ports that are now taken. */
+  /** Reserves `count` ports and returns the first. */
   take(count = 1): number {
     const first = this.#port
     this.#port += count
@@ -81,7 +81,7 @@ export class Plane {
     return first
   }
 
-  /** A server that EndpointSlices can name; its port. */
+  /** Starts a server that EndpointSlices can reference; returns its port. */
   async serve(listener: RequestListener): Promise<number> {
     const server = createServer(listener).listen(0, ownAddress)
     await once(server, 'listening')
@@ -100,7 +100,7 @@ export class Plane {
     }
   }
 
-  /** The Service of a port of this machine. */
+  /** A Service, with its endpoints, for a port of this machine. */
   serviceOf(name: string, port: number, namespace = 'apps'): readonly object[] {
     return [
       {
@@ -124,7 +124,7 @@ export class Plane {
     ]
   }
 
-  /** No load balancer is here; the Gateway is not programmed without an address. */
+  /** There is no load balancer here, and a Gateway is not programmed without an address. */
   async giveAddress(gateway: string): Promise<void> {
     const path = `/api/v1/namespaces/apps/services/${gateway}/status`
     const status = { loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } }
@@ -139,7 +139,7 @@ export class Plane {
     }, `the Service of ${gateway}`)
   }
 
-  /** Until everything of a Gateway is there: its Deployment is the last that is applied. */
+  /** Waits until all objects of a Gateway exist: its Deployment is applied last. */
   async deployed(gateway: string): Promise<void> {
     const path = `/apis/apps/v1/namespaces/apps/deployments/${gateway}`
     await eventually(async () => {
@@ -148,7 +148,9 @@ export class Plane {
     }, `the Deployment of ${gateway}`)
   }
 
-  /** The proxy of a Gateway in `apps`, when it is ready; its admin port is `first`. */
+  /**
+   * Starts the proxy of a Gateway in `apps` and waits until it is ready; its admin port is `first`.
+   */
   async startProxy(gateway: string, first = this.take(3), xds?: number) {
     await this.deployed(gateway)
     const running = await this.programs.startProxy(
@@ -165,7 +167,10 @@ export class Plane {
     return { ...running, first }
   }
 
-  /** The conditions of an object, once they are what is waited for; of ancestors and parents the first. */
+  /**
+   * Waits for the expected conditions of an object and returns them; of ancestors and parents,
+   * those of the first.
+   */
   async conditions(
     path: string,
     expected: Readonly<Record<string, string>>,
@@ -201,7 +206,7 @@ export class Plane {
   }
 }
 
-/** With the definitions, the chart, the namespaces `apps` and `shop`; nothing runs yet. */
+/** Installs the definitions, the chart and the namespaces `apps` and `shop`; starts no programs. */
 export async function startPlane(options: {
   readonly ports: number
   readonly values?: object
@@ -225,7 +230,7 @@ export async function startPlane(options: {
   }
 }
 
-/** As a user may bring one: no resolver here knows the names of Services. */
+/** Installs a certificate as a user may: no resolver here knows the names of Services. */
 export function bringCertificate(cluster: Cluster): void {
   const validity = { from: Date.now() - 60_000, to: Date.now() + 24 * 3_600_000 }
   const authority = makeAuthority('test', validity)

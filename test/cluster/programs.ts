@@ -8,12 +8,12 @@ import { parse, stringify } from 'yaml'
 import { type Cluster, eventually } from './harness.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Where the chart is installed. */
+/** The namespace of the chart. */
 export const SYSTEM = 'portcullis-system'
 
 export interface Running {
   readonly child: ChildProcess
-  /** What it wrote, or the last of it. */
+  /** The output of the program, or the end of it. */
   readonly output: () => string
 }
 
@@ -23,7 +23,7 @@ export interface ControllerStart {
   /** The first of three. */
   readonly port?: number
   readonly env?: Readonly<Record<string, string>>
-  /** A port of this machine that leads to the API server. */
+  /** A local port that forwards to the API server. */
   readonly apiServer?: number
 }
 
@@ -33,10 +33,10 @@ export class Programs {
   readonly #folder = mkdtempSync(join(tmpdir(), 'portcullis-delivery-'))
   readonly #children = new Set<ChildProcess>()
   readonly #kubeconfig: string
-  /** The first of three for the controller: xDS, health, metrics. */
+  /** The first of three ports of the controller: xDS, health, metrics. */
   readonly #port: number
 
-  /** The chart must be installed: its account is the controller's. */
+  /** The chart must be installed: the controller uses its account. */
   constructor(cluster: Cluster, port: number) {
     this.#cluster = cluster
     this.#port = port
@@ -57,7 +57,7 @@ export class Programs {
     await ended
   }
 
-  /** With the permissions that the chart grants, and no others. */
+  /** With exactly the permissions that the chart grants. */
   async startController(options: ControllerStart = {}): Promise<Running> {
     const { name = 'controller', port = this.#port, env = {}, apiServer } = options
     const running = this.#start([join(ROOT, 'bin/controller.ts')], {
@@ -78,7 +78,7 @@ export class Programs {
     return running
   }
 
-  /** The same credentials, by way of another port of this machine. */
+  /** The same credentials, through another local port. */
   #leadingTo(port: number, name: string): string {
     const config = parse(readFileSync(this.#kubeconfig, 'utf8'))
     config.clusters[0].cluster.server = `https://127.0.0.1:${port}`
@@ -89,7 +89,7 @@ export class Programs {
     return fetch(`http://127.0.0.1:${this.#port + 2}/metrics`).then((found) => found.text())
   }
 
-  /** Of a service account, in the namespace `apps` unless another one is named. */
+  /** A token of a service account, by default in the namespace `apps`. */
   async tokenFor(account: string, audience = 'portcullis', namespace = 'apps'): Promise<string> {
     const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`
     const { status, body } = await this.#cluster.ask('POST', path, {
@@ -101,7 +101,7 @@ export class Programs {
     return (body['status'] as { readonly token: string }).token
   }
 
-  /** As the Deployment of its Gateway in `apps` would start it; it takes three ports of its own. */
+  /** As the Deployment of its Gateway in `apps` would start it; it uses three ports. */
   async startProxy(
     gateway: string,
     token: string,
@@ -134,7 +134,7 @@ export class Programs {
     return isOk(`http://127.0.0.1:${first + 2}/healthz/ready`)
   }
 
-  /** All that a proxy was given, as text; undefined while it has nothing. */
+  /** The whole configuration that a proxy received, as text; undefined before the first one. */
   stateOf(gateway: string, first: number): string | undefined {
     let text: string
     try {

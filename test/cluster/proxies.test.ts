@@ -1,4 +1,5 @@
-// What the controller deploys for Gateways, and how it knows their proxies, with a real API server.
+// The objects that the controller deploys for Gateways, and how it authenticates their proxies,
+// with a real API server.
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
@@ -56,7 +57,7 @@ describe('proxies of a cluster', options, () => {
   const seen = new Map<string, LiveObject>()
   const live = (kind: string, namespace: string, name: string) =>
     seen.get(`${kind} ${namespace}/${name}`)
-  /** The watches catch up. */
+  /** Waits for the watches. */
   async function catchUp(namespace: string): Promise<void> {
     seen.clear()
     for (const [kind, prefix] of Object.entries(PATHS)) {
@@ -68,7 +69,7 @@ describe('proxies of a cluster', options, () => {
       for (const item of items) seen.set(`${kind} ${namespace}/${item.metadata.name}`, item)
     }
   }
-  /** The controllers of the cluster write statuses meanwhile, which are nobody's concern here. */
+  /** Excludes the status writes of the cluster's own controllers. */
   const versions = () =>
     [...seen]
       .filter(([title]) => !title.startsWith('HorizontalPodAutoscaler'))
@@ -95,7 +96,7 @@ describe('proxies of a cluster', options, () => {
       writes = []
       for (let count = 0; count < 3; count++) await deployer.deploy(gateway, parameters, OPTIONS)
       assert.deepEqual(writes, [])
-      // Another process, which remembers nothing: what it writes at most changes nothing.
+      // Another process without state: its writes must not change anything.
       const next = new Deployer({ client, live })
       const second = await next.deploy(gateway, parameters, OPTIONS)
       assert.deepEqual([second.failures, second.deleted], [[], []])
@@ -111,7 +112,7 @@ describe('proxies of a cluster', options, () => {
     })
   }
 
-  it('tokens say which Gateway a proxy belongs to', async () => {
+  it('tokens identify the Gateway of a proxy', async () => {
     const accounts = '/api/v1/namespaces/shop/serviceaccounts'
     await cluster.ask('POST', accounts, { metadata: { name: 'review' } })
     const authenticate = tokenReviews(client, (namespace, name) => `${namespace}/${name}`)

@@ -1,4 +1,4 @@
-/** ProxyPolicy and ProxyBackend objects that the API server must take or reject. */
+/** ProxyPolicy and ProxyBackend objects that the API server must accept or reject. */
 
 type Spec = Readonly<Record<string, unknown>>
 
@@ -73,7 +73,7 @@ export const VALID_POLICIES: Readonly<Record<string, Spec>> = {
   '256 expressions': traffic({ authorization: block('Allow', ...Array.from({ length: 256 }, (_, index) => `jwt.sub == 'u${index}'`)) }),
 }
 
-/** What it is → the spec, and what the message must say. */
+/** Description → the spec, and the expected message. */
 // biome-ignore format: a table
 export const INVALID_POLICIES: Readonly<Record<string, readonly [Spec, RegExp]>> = {
   'no action': [traffic({ authorization: { policy: { matchExpressions: ['true'] } } }), /traffic\.authorization\.action: Required value/],

@@ -1,5 +1,5 @@
-// Many objects at a real API server, one of them broken, and namespaces that come into view and go
-// out of it while the controller runs.
+// Many objects on a real API server, one of them invalid, and namespaces that start and stop
+// matching the selector while the controller runs.
 
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
@@ -10,7 +10,7 @@ import { SYSTEM } from './programs.ts'
 
 const reason = missing() ?? (ownAddress === undefined ? 'only loopback is here' : undefined)
 const options = reason === undefined ? {} : { skip: reason }
-/** In a night: `SCALE_GATEWAYS=500 SCALE_ROUTES=1000`. */
+/** A nightly run uses `SCALE_GATEWAYS=500 SCALE_ROUTES=1000`. */
 const GATEWAYS = Number(process.env['SCALE_GATEWAYS'] ?? 60)
 const ROUTES = Number(process.env['SCALE_ROUTES'] ?? 150)
 const SECONDS = 120 + GATEWAYS
@@ -19,7 +19,7 @@ const ACCOUNT = `system:serviceaccount:${SYSTEM}:portcullis`
 const MERGE = 'application/merge-patch+json'
 const SELECTORS = [{ matchLabels: { watched: 'yes' } }]
 
-describe('many objects, and namespaces that are selected by their labels', options, () => {
+describe('many objects, and namespaces selected by labels', options, () => {
   let plane: Plane
   let http = 0
 
@@ -91,7 +91,7 @@ describe('many objects, and namespaces that are selected by their labels', optio
     return (body as unknown as { readonly items: readonly T[] }).items
   }
 
-  /** Of the controller, of which kind; those of leases are not counted. */
+  /** The controller's writes, by kind, except leases. */
   const writes = (): readonly string[] =>
     plane.cluster
       .audited(ACCOUNT)
@@ -108,14 +108,14 @@ describe('many objects, and namespaces that are selected by their labels', optio
     return listeners[0]?.attachedRoutes
   }
 
-  it('a namespace that no selector has is not seen; its labels bring it in and take it out', async () => {
+  it('an unselected namespace is ignored; its labels add and remove it', async () => {
     assert.equal(await ask('/hidden'), 404)
     assert.equal(await attached(), 0)
     const { body } = await plane.cluster.ask(
       'GET',
       `${GATEWAY_API}/namespaces/hidden/httproutes/route`,
     )
-    // API servers give routes an empty list.
+    // API servers add an empty list to the status of routes.
     const { parents = [] } = (body['status'] ?? {}) as { readonly parents?: readonly unknown[] }
     assert.deepEqual(parents, [])
     await label('hidden', 'yes')
@@ -159,7 +159,7 @@ describe('many objects, and namespaces that are selected by their labels', optio
       assert.equal(await ask(`/many-${n}/`, `w${n}`), 200)
       assert.equal(await ask(`/many-${n}/`, 'other'), 403)
     }
-    // What the broken one should have guarded is closed, and for everybody.
+    // The route with the invalid policy denies all requests.
     assert.ok((await ask(`/many-${broken}/`, `w${broken}`)) >= 400)
     const { status } = await plane.cluster.ask(
       'PATCH',
@@ -192,7 +192,7 @@ describe('many objects, and namespaces that are selected by their labels', optio
     await eventually(isAccepted, 'accepted Gateways', SECONDS)
     await settled()
     const made = writes().length - before
-    // Seven objects, a status or two; a Service that the API server completes is seen once more.
+    // Seven objects and a status or two; a Service that the API server completes counts twice.
     assert.ok(made <= GATEWAYS * 14, `${made} writes for ${GATEWAYS} Gateways`)
     await inParallel(GATEWAYS, (n) => write('DELETE', `${path}/g${n}`))
     await settled()
@@ -203,13 +203,13 @@ describe('many objects, and namespaces that are selected by their labels', optio
       .filter((line) => line.startsWith('portcullis_controller_objects{kind="Gateway"}'))
     assert.deepEqual(held, ['portcullis_controller_objects{kind="Gateway"} 1'])
     assert.equal(await ask('/many-0/', 'w0'), 200)
-    // At rest nothing is written at all.
+    // At rest nothing is written.
     const rest = writes().length
     await new Promise((resolve) => setTimeout(resolve, 5_000))
     assert.deepEqual(writes().slice(rest), [])
   })
 
-  /** Until nothing was written for two seconds. */
+  /** Waits until nothing was written for two seconds. */
   async function settled(): Promise<void> {
     let last = -1
     let since = Date.now()

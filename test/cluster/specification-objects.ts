@@ -1,4 +1,4 @@
-// What the specification's scenarios are about: Gateways, routes, and what is behind them.
+// The objects of the specification's scenarios: Gateways, routes and backends.
 
 import { makeAuthority, makeServingCertificate } from '../../src/xds/certificate.ts'
 import { ownAddress } from './plane.ts'

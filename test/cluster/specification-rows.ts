@@ -5,9 +5,9 @@ import { PROVIDER, tokenOf } from './tokens.ts'
 
 /** A request to the HTTP listener. */
 export interface Asked {
-  /** The claims of a token that verifies. */
+  /** The claims of a valid token. */
   readonly claims?: Readonly<Record<string, unknown>>
-  /** The whole field, where a token is not to verify. */
+  /** The whole field value, if the token must be invalid. */
   readonly authorization?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly method?: string
@@ -42,7 +42,7 @@ const INTERNAL = { headers: { 'x-internal': 'true' } }
 const IS_INTERNAL = "request.headers['x-internal'] == 'true'"
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-/** A token whose parts are changed after it was signed, or that was signed without something. */
+/** A token that is modified after signing, or signed without a required part. */
 function spoilt(change: (parts: string[]) => void): string {
   const parts = tokenOf({ sub: 'alice' }).split('.')
   change(parts)
@@ -112,7 +112,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     ],
   },
   'a token that does not verify: 401, and no rule is evaluated': {
-    // A rule that denies everybody would say 403.
+    // If the Deny rule were evaluated, the status would be 403.
     policies: { deny: rulesWithJwt('Deny', 'true') },
     rows: [
       ['missing', {}, 401],

@@ -1,6 +1,6 @@
 // The specification, sentence by sentence, in a cluster: policies are applied to a real API server
-// and checked by requests. A policy whose status says Programmed is in effect: no request is sent
-// twice to wait for it.
+// and checked by requests. A policy whose status is Programmed is in effect: no request is repeated
+// to wait for it.
 
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
@@ -56,7 +56,7 @@ export function describeSpecification(planeHere: () => Plane): void {
       }
     })
 
-    /** Exactly these policies are in effect; what they say is returned. */
+    /** Applies exactly these policies and returns their conditions. */
     async function use(policies: Readonly<Record<string, object>>) {
       const { body } = await plane.cluster.ask('GET', POLICIES)
       const old = (body['items'] ?? []) as readonly {
@@ -64,7 +64,7 @@ export function describeSpecification(planeHere: () => Plane): void {
       }[]
       for (const { metadata } of old)
         await plane.cluster.ask('DELETE', `${POLICIES}/${metadata.name}`)
-      // The last is of no consequence but for this: what is programmed has seen all that came before.
+      // Only a barrier: once it is programmed, so is everything applied before it.
       const all = {
         ...policies,
         last: onService('orders', { authorization: block('Allow', 'true') }),
@@ -89,7 +89,7 @@ export function describeSpecification(planeHere: () => Plane): void {
       return found
     }
 
-    /** The status of the response; 0: there was none. */
+    /** The status of the response; 0 without a response. */
     function ask(asked: Asked = {}, isSecure = false): Promise<number> {
       const { claims, authorization, headers, method = 'GET', path = '/' } = asked
       const bearer = claims === undefined ? authorization : `Bearer ${tokenOf(claims)}`
@@ -118,7 +118,7 @@ export function describeSpecification(planeHere: () => Plane): void {
       })
     }
 
-    /** What comes over TLS for one request, with or without a name of the server. */
+    /** The result of one request over TLS, with or without a server name. */
     async function askByName(servername: string | undefined): Promise<string> {
       const socket: TLSSocket = connect({
         host: '127.0.0.1',
@@ -149,7 +149,7 @@ export function describeSpecification(planeHere: () => Plane): void {
       })
     }
 
-    it('a policy that reads jwt without authentication is accepted, denies all, and says so', async () => {
+    it('a policy that reads jwt without authentication is accepted, denies all, and reports it', async () => {
       const { blind } = await use({
         blind: {
           targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'web' }],
@@ -176,7 +176,7 @@ export function describeSpecification(planeHere: () => Plane): void {
       }, 'an Event about it')
     })
 
-    it('a policy on a Service of another namespace is for that one', async () => {
+    it('a policy on a Service of another namespace applies to that one', async () => {
       await use({})
       const path = `${PORTCULLIS_API}/namespaces/shop/proxypolicies`
       const metadata = { name: 'elsewhere' }
@@ -195,7 +195,7 @@ export function describeSpecification(planeHere: () => Plane): void {
     })
     const ALLOWED = "destination.hostname == 'allowed.example.com'"
 
-    it('network authorization by the name of the server, with and without one', async () => {
+    it('network authorization by server name, with and without one', async () => {
       await use({ names: network('sni', 'Require', ALLOWED) })
       assert.equal(await askByName('allowed.example.com'), 'HTTP/1.1 200 OK')
       assert.equal(await askByName('other.example.com'), DENIED)
@@ -217,7 +217,7 @@ export function describeSpecification(planeHere: () => Plane): void {
       }
     })
 
-    it('network authorization by the address of the peer', async () => {
+    it('network authorization by peer address', async () => {
       const within = (range: string) => `cidr('${range}').containsIP(source.address)`
       await use({ own: network('sni', 'Allow', within('127.0.0.0/8')) })
       assert.equal(await askByName('any.example.com'), 'HTTP/1.1 200 OK')
@@ -227,7 +227,7 @@ export function describeSpecification(planeHere: () => Plane): void {
       assert.equal(await askByName('any.example.com'), DENIED)
     })
 
-    it('a Require on the name of the server denies every connection of HTTP and HTTPS', async () => {
+    it('a Require rule on the server name denies every HTTP and HTTPS connection', async () => {
       await use({})
       assert.deepEqual([await ask(), await ask({}, true)], [200, 200])
       await use({ names: network('web', 'Require', "destination.hostname == 'web.example.com'") })
@@ -235,7 +235,7 @@ export function describeSpecification(planeHere: () => Plane): void {
       await plane.conditions(`${POLICIES}/names`, { RulesHealthy: 'False NeverMatches' })
     })
 
-    it('an address compared with a range as text is rejected, and nothing passes', async () => {
+    it('an address compared with a range as a string is rejected, and all requests are denied', async () => {
       await use({})
       const path = `${POLICIES}/text`
       await plane.cluster.ask('POST', POLICIES, {
@@ -282,7 +282,7 @@ export function describeSpecification(planeHere: () => Plane): void {
       assert.match(denied, /Unknown tool/)
     })
 
-    it('metrics, at the port that the annotations of the Deployment name', async () => {
+    it('metrics, on the port in the annotations of the Deployment', async () => {
       const path = '/apis/apps/v1/namespaces/apps/deployments/web'
       const { body } = await plane.cluster.ask('GET', path)
       const { template } = body['spec'] as {

@@ -11,7 +11,7 @@ interface Maker {
 
 const MAKERS = new Map<string, Maker>()
 
-/** Somebody who makes tokens in the name of the issuer, with keys of its own. */
+/** An issuer that signs tokens under the real issuer's name with its own keys. */
 export function providerOf(kid: string): Maker {
   const known = MAKERS.get(kid)
   if (known !== undefined) return known
@@ -31,6 +31,6 @@ export function providerOf(kid: string): Maker {
   return made
 }
 
-/** The provider whose tokens `tokenOf` makes, as a configuration names it. */
+/** The provider that verifies the tokens of `tokenOf`, as configured. */
 export const PROVIDER = providerOf('test').provider
 export const tokenOf = providerOf('test').tokenOf

@@ -15,13 +15,13 @@ const CHART = chartFolder('portcullis-standalone')
 const EXAMPLES = join(import.meta.dirname, '../../examples/kubernetes')
 const read = (name: string) => parse(readFileSync(join(EXAMPLES, name), 'utf8'))
 
-/** Upgrades as a user does them, one after the other, on a cluster that is there. */
+/** Upgrades as a user does them, one after the other, on an existing cluster. */
 export function describeUpgrades(clusterHere: () => Cluster): void {
   describe('upgrades', () => {
     let cluster: Cluster
     let address = ''
     const folder = mkdtempSync(join(tmpdir(), 'portcullis-issuer-'))
-    /** What the guide makes them with. */
+    /** A token made with the command of the guide. */
     const token = (user: string) => {
       const args = [join(EXAMPLES, 'token.mjs'), user]
       return spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' }).stdout.trim()
@@ -56,7 +56,10 @@ export function describeUpgrades(clusterHere: () => Cluster): void {
       return response.status
     }
 
-    /** Everything that an upgrade could change, but for what counts by itself. */
+    /**
+     * The versions of all objects that an upgrade could change, except objects that change on their
+     * own.
+     */
     const everything = () => {
       const kinds = 'deployment,configmap,service,replicaset'
       const labels = 'app.kubernetes.io/component=proxy'
@@ -66,7 +69,7 @@ export function describeUpgrades(clusterHere: () => Cluster): void {
       return items.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`).toSorted()
     }
 
-    it('the default pod, while it has nothing to do, stays below 80 % of its request', async () => {
+    it('the idle default pod stays below 80 % of its memory request', async () => {
       await helm(['install', 'edge', CHART, ...WAIT], {})
       address = await cluster.balancerAddress(NAMESPACE, 'edge')
       const [pod] = pods()
@@ -99,7 +102,7 @@ export function describeUpgrades(clusterHere: () => Cluster): void {
           await new Promise((resolve) => setTimeout(resolve, 500))
         }
       })()
-      // 401 is the response of the new configuration, which wants a token.
+      // The new configuration requires a token and responds with 401.
       const load = startLoad(address, '/', { keepAlive: false, expected: [200, 401] })
       await helm(['upgrade', 'edge', CHART, ...WAIT], read('standalone-values.yaml'))
       await eventually(async () => (pods().length === 3 ? true : undefined), 'three pods')
@@ -135,7 +138,7 @@ export function describeUpgrades(clusterHere: () => Cluster): void {
       return values
     }
 
-    it('a wrong configuration is refused, with its place, before anything changes', async () => {
+    it('an invalid configuration is rejected, with its place, before anything changes', async () => {
       const before = [everything(), pods().map(podName)]
       const rejected = helm(['upgrade', 'edge', CHART, ...WAIT], wrong())
       await assert.rejects(rejected, /pre-upgrade/)
@@ -154,7 +157,7 @@ export function describeUpgrades(clusterHere: () => Cluster): void {
       assert.deepEqual(everything(), before)
     })
 
-    it('one that comes past the validation changes nothing, and helm test says so', async () => {
+    it('one that bypasses the validation changes nothing, and helm test reports it', async () => {
       const before = pods().map(podName)
       await helm(['upgrade', 'edge', CHART, '--no-hooks'], wrong())
       await eventually(
@@ -168,7 +171,7 @@ export function describeUpgrades(clusterHere: () => Cluster): void {
       await helm(['upgrade', 'edge', CHART, ...WAIT], example())
     })
 
-    it('a rollout that cannot go on: pods of the old template start, and start again', async () => {
+    it('a stuck rollout: pods of the old template start, and restart', async () => {
       const stuck = {
         ...example(),
         image: { tag: 'missing' },
@@ -185,7 +188,7 @@ export function describeUpgrades(clusterHere: () => Cluster): void {
         const found = pods().find((pod) => !isNew(pod) && !old.includes(podName(pod)))
         return found?.status.containerStatuses?.[0]?.ready === true ? found : undefined
       }, 'a pod of the old template')
-      // Its container starts again, as after a crash.
+      // Restarts its container, as after a crash.
       kubectl(
         'exec',
         podName(started),
@@ -202,7 +205,7 @@ export function describeUpgrades(clusterHere: () => Cluster): void {
       assert.equal(await ask(), 401)
     })
 
-    it('helm rollback ends it, and the earlier ConfigMaps are there', async () => {
+    it('helm rollback ends it, and the earlier ConfigMaps exist', async () => {
       cluster.helm(['rollback', 'edge', ...inNamespace, ...WAIT])
       await eventually(async () => (pods().length === 3 ? true : undefined), 'three pods')
       assert.deepEqual(

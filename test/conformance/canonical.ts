@@ -14,9 +14,10 @@ import { Url } from '../../src/cel/values/url.ts'
 import type { JsonObject, Value } from '../../src/cel/values/value.ts'
 
 /**
- * Equal text exactly where two results are the same to a test: int, uint and double are told
- * apart, NaN is NaN, -0.0 is not 0.0, maps have no order. An error is `error`. Values that break
- * the rules of values/value.ts (a bigint that is safe, an int -0) are marked, so that they differ.
+ * Returns equal strings exactly for results that a test treats as equal: int, uint and double are
+ * distinct, NaN equals NaN, -0.0 differs from 0.0, and maps are unordered. An error is `error`.
+ * Values that violate the rules of values/value.ts (a bigint in the safe range, an int -0) are
+ * marked so that they differ.
  */
 export function canonical(value: Value | undefined): string {
   if (value === undefined) return 'error'
@@ -46,7 +47,7 @@ export function canonical(value: Value | undefined): string {
   return isPlain(value) ? canonicalMap(Object.entries(value)) : `no value of CEL: ${typeof value}`
 }
 
-/** As cel-go writes types, for comparison with what it deduces. */
+/** The type as cel-go writes it, for comparison with the type that cel-go deduces. */
 export function canonicalType(type: Type): string {
   switch (type.kind) {
     case 'list':

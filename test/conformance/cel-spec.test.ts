@@ -8,8 +8,8 @@ import { renderSkipped } from './skip-list.ts'
 const { run, skipped } = readCelSpec()
 
 /**
- * How many tests of each suite are run. Of the 2,319 tests that are evaluated, 1,639 need no
- * protobuf messages, 25 of them being of block_ext.
+ * The number of tests evaluated in each suite. Of the 2,319 tests that are evaluated, 1,639 need no
+ * protobuf messages; 25 of these belong to block_ext.
  */
 const EVALUATED: Readonly<Record<string, number>> = {
   basic: 43,
@@ -36,13 +36,13 @@ const EVALUATED: Readonly<Record<string, number>> = {
   type_deductions: 12,
 }
 
-describe('cel-spec: what is run', () => {
+describe('cel-spec: tests that are run', () => {
   it('all 2,344 tests are either run or skipped with a reason', () => {
     assert.equal(run.length + skipped.length, 2344)
     assert.equal(new Set([...run, ...skipped].map((test) => test.name)).size, 2344)
   })
 
-  it('1,614 tests are evaluated, each suite as many as it has without protobuf', () => {
+  it('1,614 tests are evaluated, in each suite all that need no protobuf', () => {
     const evaluated = Map.groupBy(
       run.filter((test) => !test.checkOnly),
       (test) => test.suite,
@@ -59,7 +59,7 @@ describe('cel-spec: what is run', () => {
     assert.equal(run.filter((test) => test.checkOnly).length, 10)
   })
 
-  it('SKIPPED.md is in step', () => {
+  it('SKIPPED.md is up to date', () => {
     const file = readFileSync(new URL('SKIPPED.md', import.meta.url), 'utf8')
     assert.equal(file, renderSkipped(skipped), 'npm run conformance writes it anew')
   })
@@ -82,7 +82,7 @@ describe('cel-spec: every mode', async () => {
     }
   }
 
-  it('what cel-go would evaluate to an error is rejected beforehand only as a bad constant', () => {
+  it('an expression that cel-go evaluates to an error is rejected at compile time only as a bad constant', () => {
     const early = outcomes.filter((outcome) => outcome.rejected !== undefined)
     const otherwise = early.filter((outcome) => outcome.rejected !== 'PC0112')
     assert.deepEqual(

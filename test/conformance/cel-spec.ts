@@ -26,9 +26,11 @@ import { TypeValue } from '../../src/cel/values/type-value.ts'
 import type { Value } from '../../src/cel/values/value.ts'
 import type { Expected, Json, JsonDecl, JsonType, JsonValue, SimpleTest } from './simple-test.ts'
 
-/** One test of cel-spec in our own values and types. */
+/** A test of cel-spec, converted to the engine's own values and types. */
 export interface SpecTest {
-  /** `comparisons/eq_literal/eq_int`; told apart by `#2` where cel-spec uses a name twice. */
+  /**
+   * `comparisons/eq_literal/eq_int`; a `#2` suffix distinguishes names that cel-spec uses twice.
+   */
   readonly name: string
   readonly suite: string
   readonly expression: string
@@ -39,7 +41,7 @@ export interface SpecTest {
   readonly functions: readonly FunctionDeclaration[]
   readonly bindings: Readonly<Record<string, Value>>
   readonly expected: Expected
-  /** What cel-go makes of it, recorded beside the test: does it parse, and which type has it. */
+  /** The result of cel-go, recorded with the test: whether the expression parses, and its type. */
   readonly reference: { readonly parses: boolean; readonly type: string | undefined }
 }
 
@@ -91,17 +93,17 @@ function* flatten(suite: Json, path: readonly string[]): Iterable<Entry> {
   for (const inner of suite.suites ?? []) yield* flatten(inner, [...path, inner.name])
 }
 
-/** The types of google.protobuf that are CEL's own, not messages. */
+/** Types in google.protobuf that belong to CEL itself and are not messages. */
 const OWN_TYPES = new Set(['google.protobuf.Timestamp', 'google.protobuf.Duration'])
 
-/** Why a test does not apply here; undefined: it is run. */
+/** Returns the reason why a test does not apply, or undefined if the test is run. */
 function whySkipped(suite: string, test: SimpleTest): string | undefined {
   if (suite === 'block_ext') return 'cel.block is what optimisers write, not people'
   const { container = '' } = test
   if (/^(google\.protobuf|cel\.expr\.conformance)\b/.test(container)) {
     return `protobuf: names are looked up in the package ${container}`
   }
-  // Some tests of the parser write blanks and comments between all the parts of a name.
+  // Some parser tests put whitespace and comments between the parts of a name.
   const dense = test.expr.replaceAll(/\/\/.*$|\s+/gm, '')
   for (const [name] of dense.matchAll(/\b(?:google\.protobuf|cel\.expr\.conformance)\.[\w.]+/g)) {
     if (!OWN_TYPES.has(name)) return `protobuf: the expression names ${name}`

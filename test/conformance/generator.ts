@@ -11,21 +11,25 @@ interface Generate {
   readonly generatePredicate: typeof generatePredicate
 }
 
-/** Code generation that never quietly falls back to closures. */
+/** Code generation that never silently falls back to closures. */
 export interface Generator {
   readonly predicate: (expression: Expression) => ReturnType<Expression['predicate']>
   readonly evaluate: (expression: Expression) => ReturnType<Expression['evaluate']>
   readonly source: (expression: Expression) => string
 }
 
-/** Texts that one generator takes: each makes up to four functions, of the 2,000 it keeps. */
+/**
+ * Expressions per generator: each expression needs up to four of the 2,000 functions that a
+ * generator keeps.
+ */
 export const BATCH = 450
 
 let instances = 0
 
 /**
- * An instance of the generator of its own. The product's makes a bounded number of functions and
- * then falls back to closures, which would be tested here in the place of generated code.
+ * Loads a separate instance of the generator. The shared instance creates a limited number of
+ * functions and then falls back to closures, which this test would then run instead of generated
+ * code.
  */
 export async function freshGenerator(): Promise<Generator> {
   const module: Generate = await import(`../../src/cel/emit/generate.ts?instance=${instances++}`)

@@ -3,11 +3,11 @@ import { describe, it } from 'node:test'
 import { outcomeOf, readCorpus } from './http1-llhttp.ts'
 
 /*
- * llhttp reads the same streams: each of its cases has the same outcome here, but for these. The
- * modes named `lenient` let something pass that it rejects otherwise; we have no such modes.
+ * llhttp parses the same streams. Every case has the same outcome here, except for these. The
+ * `lenient` modes accept input that llhttp otherwise rejects; the gateway has no such modes.
  */
 const DIFFERENCES: readonly (readonly [names: string, outcome: string, why: string])[] = [
-  // Where llhttp is strict too
+  // Cases in which llhttp is strict
   ['connection 5', '1, then refused: bad-request-line', 'one empty line before a request, not two'],
   [
     'connection 21',
@@ -44,7 +44,7 @@ const DIFFERENCES: readonly (readonly [names: string, outcome: string, why: stri
   ],
   ['uri 10', '0, then refused: bad-host', 'an authority has no user'],
 
-  // Where llhttp was asked to be lenient
+  // Cases that run llhttp in a lenient mode
   ['connection 4, connection 11', '1, then closed', 'after close nothing is read'],
   [
     'connection 13, connection 15, invalid 24, sample 11, sample 18',
@@ -103,7 +103,7 @@ describe('the request corpus of llhttp', () => {
       }
     })
   }
-  it('is there as a whole, and every difference is one of its cases', () => {
+  it('is complete, and every listed difference is one of its cases', () => {
     assert.equal(cases.length, 165)
     const names = new Set(cases.map(({ name }) => name))
     assert.deepEqual(

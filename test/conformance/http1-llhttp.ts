@@ -6,19 +6,19 @@ import { HEAD_LIMITS } from '../../src/wire/http1/message.ts'
 import { rejectionOf } from '../../src/wire/http1/rejections.ts'
 
 export interface Case {
-  /** File and number in it. */
+  /** The file and the number of the case in it. */
   readonly name: string
-  /** The heading above. */
+  /** The heading of the case. */
   readonly title: string
-  /** `request`, or with the name of what is let pass. */
+  /** `request`, or the name of the lenient mode. */
   readonly mode: string
   readonly stream: Buffer
-  /** What llhttp makes of it, in the words of `outcomeOf`. */
+  /** The outcome in llhttp, in the format of `outcomeOf`. */
   readonly expected: string
 }
 
 /**
- * The streams of llhttp's own tests of requests with what it makes of them, under its licence:
+ * Reads the streams of llhttp's own request tests with their outcomes. llhttp's licence applies:
  * test/data/llhttp/LICENSE.
  */
 export function readCorpus(): readonly Case[] {
@@ -29,14 +29,14 @@ export function readCorpus(): readonly Case[] {
   return cases.map((own) => ({ ...own, stream: Buffer.from(own.stream, 'latin1') }))
 }
 
-/** How many requests were whole here, and what came then. */
+/** Returns how many requests were complete, and what followed them. */
 export function outcomeOf(stream: Buffer): { outcome: string; word: string } {
   const head = new RequestHead()
   const body = new BodyReader()
   let bytes = stream
   let at = 0
   for (let whole = 0; ; whole++) {
-    // A line end behind the last request begins no other.
+    // A line ending after the last request does not begin another request.
     if (/^(\r\n)?$/.test(bytes.toString('latin1', at))) return { outcome: `${whole}`, word: '' }
     if (whole > 0 && !head.keepAlive) return { outcome: `${whole}, then closed`, word: '' }
     let next = readRequestHead(bytes, at, bytes.length, HEAD_LIMITS, head)
@@ -60,8 +60,8 @@ export function outcomeOf(stream: Buffer): { outcome: string; word: string } {
 }
 
 /**
- * Most of the corpus has neither Host nor a target without fragment, both of which we reject; the
- * cases are about something else, so these two differences are taken out of the way.
+ * Most of the corpus has no Host field or has a fragment in the target, both of which the gateway
+ * rejects. The cases test something else, so these two differences are removed.
  */
 function fixed(bytes: Buffer, from: number): Buffer {
   const text = bytes

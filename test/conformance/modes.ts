@@ -5,8 +5,9 @@ import type { SpecTest } from './cel-spec.ts'
 import { BATCH, freshGenerator, type Generator } from './generator.ts'
 
 /**
- * Every way to run one expression; then what the checker deduces, against what the test says and
- * against what cel-go deduces, of which it may be less sure (`dyn`) but not of another mind.
+ * Every way to evaluate an expression, then the type that the checker deduces, compared with the
+ * type in the test and with the type that cel-go deduces. The deduced type may be less precise than
+ * cel-go's (`dyn`) but must not contradict it.
  */
 export const MODES = [
   'value, generated',
@@ -22,9 +23,12 @@ export type Mode = (typeof MODES)[number]
 
 export interface Outcome {
   readonly test: SpecTest
-  /** undefined: passed. A mode that does not apply to the test is absent. */
+  /** Undefined if the mode passed. Modes that do not apply to the test are absent. */
   readonly modes: ReadonlyMap<Mode, string | undefined>
-  /** The code of the diagnostic that says beforehand what cel-go finds only when it evaluates. */
+  /**
+   * The code of the diagnostic that reports at compile time what cel-go finds only during
+   * evaluation.
+   */
   readonly rejected: string | undefined
 }
 
@@ -49,7 +53,7 @@ function runSpecTest(test: SpecTest, generator: Generator): Outcome {
   if (!test.checkOnly) {
     const { bindings } = test
     const wanted = test.expected.kind === 'value' ? canonical(test.expected.value) : 'error'
-    // Nothing to decide where nothing compiled: then the predicate fares as the value does.
+    // If nothing compiled, there is no predicate to run, so it has the same outcome as the value.
     const truth = expression === undefined ? wanted : String(wanted === 'true')
     const { evaluate, predicate } = generator
     compare('value, generated', wanted, (e) => canonical(evaluate(e)(bindings)))
@@ -64,13 +68,13 @@ function runSpecTest(test: SpecTest, generator: Generator): Outcome {
   // cel-go writes `type` for the type of an unknown type.
   const theirs = test.reference.type?.replaceAll(/\btype\b(?!\()/g, 'type(dyn)')
   if (!test.checked || theirs === undefined) return { test, modes, rejected: undefined }
-  // The test is right where it says itself which type it has.
+  // If the test specifies the type itself, the test takes precedence.
   if (rejection === undefined && type === undefined)
     compare('type of cel-go', theirs, (e) => generalised(e.type, theirs))
   return { test, modes, rejected: rejection }
 }
 
-/** `theirs` where our type is the same or only less precise, else ours. */
+/** Returns `theirs` if our type is the same or only less precise, otherwise our type. */
 function generalised(type: Type, theirs: string): string {
   const ours = canonicalType(type)
   const pattern = RegExp.escape(ours).replaceAll(/(?<!\w)(?:dyn|\\x64yn)(?!\w)/g, '.+')

@@ -44,7 +44,7 @@ function cells(of: readonly Outcome[]): string[] {
   return [String(of.length), ...MODES.map((mode) => cell(of, mode))]
 }
 
-/** `passed/applicable`, so that a hole is seen at once. */
+/** `passed/applicable`, so that gaps are visible at a glance. */
 function cell(of: readonly Outcome[], mode: Mode): string {
   const applicable = of.filter(({ modes }) => modes.has(mode))
   const passed = applicable.filter(({ modes }) => modes.get(mode) === undefined)

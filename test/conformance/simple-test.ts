@@ -1,7 +1,7 @@
 import type { Type } from '../../src/cel/check/types.ts'
 import type { Value } from '../../src/cel/values/value.ts'
 
-/** cel-spec's SimpleTest in protobuf's JSON form, as far as its data uses it. */
+/** cel-spec's SimpleTest in protobuf's JSON form, limited to the fields that its data uses. */
 export interface SimpleTest {
   readonly name: string
   readonly expr: string
@@ -15,7 +15,7 @@ export interface SimpleTest {
   readonly evalError?: unknown
 }
 
-/** A folder of tests: its name, its tests with what cel-go made of them, the folders in it. */
+/** A folder of tests: its name, its tests with cel-go's results, and its subfolders. */
 export interface Json {
   readonly name: string
   readonly suites?: readonly Json[]
@@ -64,7 +64,7 @@ export interface JsonValue {
   }
 }
 
-/** Errors match any error; `type` alone is a test of the checker. */
+/** An error matches any error. `type` without a value is a test of the checker. */
 export type Expected =
   | { readonly kind: 'error'; readonly type?: undefined }
   | { readonly kind: 'type'; readonly type: Type }

@@ -1,6 +1,6 @@
 import type { SkippedTest } from './cel-spec.ts'
 
-/** The text of SKIPPED.md: every test that is not run, by reason. */
+/** Renders SKIPPED.md, which lists every test that is not run, by reason. */
 export function renderSkipped(skipped: readonly SkippedTest[]): string {
   const reasons = Map.groupBy(skipped, (test) => test.reason)
   const lines = [

@@ -12,7 +12,7 @@ import { type Deciding, freePort, startBackend, startDeciding } from './gateway.
 
 const GET = 'GET / HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\n\r\n'
 
-/** All that comes back until the connection is over. */
+/** Returns everything that the client receives until the connection closes. */
 function talk(port: number, pieces: readonly (string | Buffer)[]): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })
@@ -155,7 +155,7 @@ ${routes}
     })
   }
 
-  it('write the record with the server name where one was read, as text and as JSON', async () => {
+  it('write the record with the server name if one was read, as text and as JSON', async () => {
     const rules = "    rules: [{ require: destination.hostname == 'b.test' }]"
     const listener = `protocol: TLS\n    tls: { ${tls()} }`
     const text = await start(listener, rules)
@@ -181,7 +181,7 @@ ${routes}
     assert.equal((await json.only()).sni, 'a.test')
   })
 
-  it('deny who sends no server name where a rule requires one', async () => {
+  it('deny clients that send no server name if a rule requires one', async () => {
     const own = await start(
       `protocol: TLS\n    tls: { ${tls()} }`,
       "    rules: [{ require: destination.hostname == 'a.test' }]",
@@ -192,7 +192,7 @@ ${routes}
     assert.deepEqual([record.cause, record.variable], ['unset', 'destination.hostname'])
   })
 
-  it('deny everybody on HTTPS where a rule requires a server name', async () => {
+  it('deny all HTTPS clients if a rule requires a server name', async () => {
     const own = await start(
       `protocol: HTTPS\n    tls: { ${tls()} }`,
       "    rules: [{ require: destination.hostname == 'a.test' }]",
@@ -201,7 +201,7 @@ ${routes}
     assert.equal((await own.only()).cause, 'unset')
   })
 
-  it('are alike however the ClientHello is split over records and segments', async () => {
+  it('are the same however the ClientHello is split into records and segments', async () => {
     const own = await start(
       'protocol: TLS\n    tls: { mode: Passthrough }',
       "    rules: [{ deny: destination.hostname == 'bad.test' }]",
@@ -214,7 +214,7 @@ ${routes}
       assert.equal(await talk(own.port, [hello('bad.test', size)]), '')
       assert.equal(await talk(own.port, bytes(hello('bad.test', size))), '')
       assert.equal(own.decisions().length, before + 2)
-      // What is let through comes back from the backend as it was sent.
+      // An admitted client gets its bytes back from the echo backend unchanged.
       const good = hello('good.test', size)
       assert.equal(await talk(own.port, [good]), good.toString('latin1'))
       assert.equal(own.decisions().length, before + 2)
@@ -222,7 +222,7 @@ ${routes}
     assert.ok(own.decisions().every(({ sni, cause }) => sni === 'bad.test' && cause === 'matched'))
   })
 
-  it('wait for the certificate of the client only where a rule reads it', async () => {
+  it('wait for the client certificate only if a rule reads it', async () => {
     const clients = `protocol: HTTPS\n    tls: { ${tls()}, root: ${folder}/ca.pem }`
     const alice = authority.issue({ subject: 'CN=alice', names: ['URI:spiffe://t/alice'] })
     const mallory = authority.issue({ subject: 'CN=mallory', names: ['URI:spiffe://t/mallory'] })
@@ -242,12 +242,12 @@ ${routes}
       [['source.identity', 'redacted']],
     )
     const early = await start(clients, DENY)
-    // No ClientHello is needed to deny by the source.
+    // A denial by source address needs no ClientHello.
     assert.equal(await talk(early.port, []), '')
     assert.equal((await early.only()).cause, 'matched')
   })
 
-  it('name the policy that is invalid, and let nobody in', async () => {
+  it('name the invalid policy, and deny every client', async () => {
     const own = await start('protocol: TCP', '    rules: [{ deny: sorce.port == 1 }]')
     assert.equal(await talk(own.port, ['hello']), '')
     const record = await own.only()
@@ -263,7 +263,7 @@ ${routes}
     assert.match(record.reason ?? '', /^PC\d{4}: .*sorce/)
   })
 
-  it('in audit mode are told and counted, and let everybody in', async () => {
+  it('are recorded and counted in audit mode, and admit every client', async () => {
     const own = await start(
       'protocol: TCP',
       "    mode: Audit\n    rules: [{ deny: cidr('127.0.0.0/8').containsIP(source.address) }]",
@@ -280,7 +280,7 @@ ${routes}
     )
   })
 
-  it('of a request that is misdirected, or for nobody, have a host, an id and a body', async () => {
+  it('include a host, an id and a body for misdirected requests and unknown hosts', async () => {
     const port = await freePort()
     const own = await startDeciding(
       `gateways:
@@ -314,7 +314,7 @@ routes:
     }
   })
 
-  it('of a port with several listeners are told once', async () => {
+  it('are recorded once on a port with several listeners', async () => {
     const port = await freePort()
     const own = await startDeciding(`gateways:
   edge:

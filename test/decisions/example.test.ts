@@ -7,7 +7,7 @@ import { freePort, startBackend, startDeciding } from './gateway.ts'
 const EXAMPLE = join(import.meta.dirname, '../../examples/decisions.yaml')
 
 describe('examples/decisions.yaml', () => {
-  it('denies, admits and tells as its comments say', async () => {
+  it('denies, admits and records as its comments say', async () => {
     const backend = await startBackend()
     const port = await freePort()
     const text = readFileSync(EXAMPLE, 'utf8')

@@ -9,10 +9,10 @@ import { verifyChain } from '../../src/telemetry/decision-chain-check.ts'
 import { freePort } from './gateway.ts'
 
 const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
-/** Enough for the first records, and in the middle of a line. */
+/** Room for the first records; the limit falls in the middle of a line. */
 const ROOM = 5_000
 
-/** A limit on the size of files is a disk that is full, without having to fill one. */
+/** A file size limit simulates a full disk without filling one. */
 function give(child: ChildProcess, room: string): void {
   execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${room}:`])
 }
@@ -26,7 +26,7 @@ function hasPrlimit(): boolean {
   }
 }
 
-describe('decisions on a disk that is full', { skip: !hasPrlimit() }, () => {
+describe('decisions on a full disk', { skip: !hasPrlimit() }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-full-'))
   const config = join(folder, 'gateway.yaml')
   const path = join(folder, 'decisions.jsonl')
@@ -108,13 +108,13 @@ routes:
     rmSync(folder, { recursive: true })
   })
 
-  it('keeps no request waiting, says so, and has every record once there is room', async () => {
+  it('delays no request, logs the failure, and writes every record once there is room', async () => {
     await start()
     const before = await deny(2)
     await until('nothing was written', () => written().length === 2)
     give(child, String(ROOM))
     const during = await deny(40)
-    // More than once, since what one attempt leaves must not stand in the way of the next.
+    // Fails at least twice, since the remains of one attempt must not block the next.
     await until('it never failed twice', () => failures() >= 2)
     assert.match(log, /\tdecisions .*error=.*EFBIG/)
     give(child, 'unlimited')
@@ -126,7 +126,7 @@ routes:
     assert.deepEqual([faults, notes], [[], []])
   })
 
-  it('says how many were lost where it ends before there is room', async () => {
+  it('logs the number of lost records if the gateway exits before there is room', async () => {
     await start()
     give(child, String(readFileSync(path).length + 100))
     await deny(10)
@@ -136,7 +136,7 @@ routes:
     assert.deepEqual((await verifyChain([path])).faults, [])
   })
 
-  it('goes on after being killed meanwhile', async () => {
+  it('continues after being killed while the disk is full', async () => {
     await start()
     give(child, String(readFileSync(path).length + 100))
     await deny(10)

@@ -19,16 +19,19 @@ export { freePort } from '../free-port.ts'
 export interface Deciding {
   readonly gateway: Gateway
   readonly decisions: (query?: Partial<DecisionQuery>) => readonly DecisionRecord[]
-  /** The only decision there is; waited for, since a connection may end before it is told. */
+  /**
+   * Returns the only decision. Waits for it, since a connection may end before its decision is
+   * recorded.
+   */
   readonly only: (query?: Partial<DecisionQuery>) => Promise<DecisionRecord>
   readonly lines: readonly string[]
-  /** The value of a series, by the start of its line. */
+  /** The value of the series whose line starts with `series`. */
   readonly metric: (series: string) => number | undefined
   readonly apply: (text: string) => Promise<void>
   readonly stop: () => Promise<unknown>
 }
 
-/** A gateway in this process, as it is written. */
+/** Starts a gateway in this process from the text of a configuration file. */
 export async function startDeciding(
   text: string,
   format: 'text' | 'json' = 'text',

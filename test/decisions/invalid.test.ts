@@ -80,7 +80,7 @@ routes:
     })
   }
 
-  it('are told by `portcullis why`', async () => {
+  it('are reported by `portcullis why`', async () => {
     const response = await fetch(`http://127.0.0.1:${port}/misspelt`)
     await response.text()
     const id = response.headers.get('x-request-id') ?? ''
@@ -108,7 +108,7 @@ routes:
     assert.match(out, /gateway\.yaml:9:\d+ \(traffic, route\)\n.*PC0103: unknown variable `jtw`/)
   })
 
-  it('leave the others as they are', async () => {
+  it('leave other requests unaffected', async () => {
     const response = await fetch(`http://127.0.0.1:${port}/whole`)
     await response.text()
     assert.equal(response.status, 200)

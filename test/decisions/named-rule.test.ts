@@ -33,7 +33,7 @@ const block = fc.record({
   mode: fc.constantFrom('Enforce', 'Enforce', 'Audit'),
 })
 
-/** Policies of one target, of the gateway, the listener and the route. */
+/** Policies for one target each: the gateway, the listener and the route. */
 const configs = fc.record({
   gateway: fc.option(block, { nil: undefined }),
   listener: fc.option(block, { nil: undefined }),
@@ -54,7 +54,7 @@ const requests: fc.Arbitrary<HypotheticalRequest> = fc.record({
 })
 
 describe('the rule that decided', () => {
-  it('is the same in a record, of what is allowed as well, and in an explanation', () => {
+  it('is the same in a record and in an explanation, also for allowed requests', () => {
     const property = fc.property(
       configs,
       fc.array(requests, { minLength: 1, maxLength: 5 }),

@@ -90,7 +90,7 @@ routes:
     return { status: response.status, id, body }
   }
 
-  it('are found by the id that the client got, as soon as it has it', async () => {
+  it('are found by the id that the client received, as soon as the client has it', async () => {
     const { status, id, body } = await ask('/rules/admin')
     assert.equal(status, 403)
     const [record, ...more] = own.decisions({ id })
@@ -105,7 +105,7 @@ routes:
     assert.doesNotMatch(body, /admin'|startsWith|route:/)
   })
 
-  it('say where and what, and have no field that the reference does not list', async () => {
+  it('record place and request, and have no field that is missing from the reference', async () => {
     const { id } = await ask('/rules/x?key=abc', { headers: { host: 'a.test' } })
     const [record] = own.decisions({ id })
     assert.deepEqual(
@@ -121,7 +121,7 @@ routes:
     }
   })
 
-  it('name the Allow rule that came nearest, and what is missing', async () => {
+  it('name the Allow rule that came closest, and the condition that failed', async () => {
     const { id } = await ask('/rules/x', { headers: { 'x-team': 'eng' } })
     const [record] = own.decisions({ id })
     assert.equal(record?.cause, 'no-allow-match')
@@ -133,7 +133,7 @@ routes:
     assert.deepEqual(record?.examined, { rules: 2, of: 2, search: 'all' })
   })
 
-  it('show what is asked for, and never credentials', async () => {
+  it('show the configured attributes, and never credentials', async () => {
     const headers = {
       authorization: `Bearer ${await token({ sub: 'alice', group: 'dev' })}`,
       'x-secret': 'sesame',
@@ -148,7 +148,7 @@ routes:
     assert.doesNotMatch(JSON.stringify(own.decisions()), /sesame|eyJ/)
   })
 
-  it('tell a claim that is not there by name, with those that are', async () => {
+  it('name a missing claim, with the claims that are present', async () => {
     const headers = { authorization: `Bearer ${await token({ sub: 'alice', groups: ['eng'] })}` }
     const { id } = await ask('/token', { headers })
     const [record] = own.decisions({ id })
@@ -179,7 +179,7 @@ routes:
     })
   }
 
-  it('are made again behind the choice of a backend', async () => {
+  it('are made again after a backend is selected', async () => {
     assert.equal((await ask('/behind')).status, 200)
     const { id, status } = await ask('/behind', { method: 'POST' })
     assert.equal(status, 403)
@@ -190,7 +190,7 @@ routes:
     )
   })
 
-  it('of audit blocks are told and counted, and nobody is turned away', async () => {
+  it('are recorded and counted for audit blocks, and deny no request', async () => {
     const before = own.decisions({ verdict: 'would-deny' }).length
     assert.equal((await ask('/audited')).status, 200)
     assert.equal((await ask('/audited', { headers: { 'x-team': 'eng' } })).status, 200)
@@ -216,7 +216,7 @@ routes:
     assert.equal(own.metric(`portcullis_authorization_rule_errors_total{${errors}}`), 1)
   })
 
-  it('are told alike over HTTP/2', async () => {
+  it('are recorded in the same way over HTTP/2', async () => {
     const session = connectHttp2(`http://127.0.0.1:${port}`)
     const stream = session.request({ ':path': '/rules/admin' })
     const [headers] = await once(stream, 'response')
@@ -228,7 +228,7 @@ routes:
     assert.deepEqual([record?.cause, record?.rule?.index], ['matched', 0])
   })
 
-  it('are named in the access log by the rule', async () => {
+  it('are named by rule in the access log', async () => {
     const { id } = await ask('/rules/admin/x')
     const line = own.lines.find((one) => one.includes(id)) ?? ''
     assert.match(line, /reason=authorization detail="route:rules authorization\[0\] matched"/)
@@ -236,7 +236,7 @@ routes:
 })
 
 describe('requests that are allowed', () => {
-  it('are recorded where all of them are asked for, with the response of the backend', async () => {
+  it('are recorded with the response of the backend if all of them are sampled', async () => {
     const backend = await startBackend()
     const port = await freePort()
     const own = await startDeciding(`
@@ -262,7 +262,7 @@ routes:
 })
 
 describe('metrics of decisions', () => {
-  it('forget policies that the configuration has no more', async () => {
+  it('drop policies that are no longer in the configuration', async () => {
     const backend = await startBackend()
     const port = await freePort()
     const text = (policy: string) => `
@@ -293,7 +293,7 @@ routes:
     backend.closeAllConnections()
   })
 
-  it('forget issuers that the configuration has no more', async () => {
+  it('drop issuers that are no longer in the configuration', async () => {
     const keys = createServer((_, response) => response.end('{"keys":[]}'))
     await new Promise<void>((done) => keys.listen(0, '127.0.0.1', done))
     const url = `http://127.0.0.1:${(keys.address() as AddressInfo).port}/keys`
@@ -326,7 +326,7 @@ routes:
 })
 
 describe('a storm of denials', () => {
-  it('is recorded without the search, and says so', async () => {
+  it('is recorded without the search for the nearest rule, and the records say so', async () => {
     const backend = await startBackend()
     const port = await freePort()
     const rules = Array.from(
@@ -344,7 +344,7 @@ routes:
 ${rules.join('\n')}
   backends: [{ host: '127.0.0.1:${backend.port}' }]
 `)
-    // Each search costs some of what may be spent in a second; no clock is read here.
+    // Each search uses part of a budget per second; this test reads no clock.
     for (let i = 0; i < 40; i++) {
       await Promise.all(
         Array.from({ length: 25 }, async () => {

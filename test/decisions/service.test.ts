@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import type { DecisionRecord } from '../../src/telemetry/decision-record.ts'
 import { type Deciding, freePort, startBackend, startDeciding } from './gateway.ts'
 
-describe('decisions of a service that is asked by HTTP', () => {
+describe('decisions of an external authorization service over HTTP', () => {
   let backend: Server & { readonly port: number }
   let service: Server
   let status = 200

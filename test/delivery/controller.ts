@@ -1,5 +1,5 @@
-// A controller as far as proxies see it, as a process of its own: node controller.ts PORT FILE
-// Serves the routes of FILE, a file as the gateway reads them, to proxies of the Gateway `a`.
+// A minimal controller for proxies, run as a separate process: node controller.ts PORT FILE
+// Serves the routes of FILE, a gateway configuration file, to proxies of the Gateway `a`.
 
 import { readFileSync, watch } from 'node:fs'
 import { dirname } from 'node:path'

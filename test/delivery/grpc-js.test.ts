@@ -1,4 +1,4 @@
-// Another gRPC library with another protobuf library, as a peer that shares no code with ours.
+// A peer with another gRPC library and another protobuf library that shares no code with ours.
 
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -60,7 +60,7 @@ describe('a proxy of grpc-js and protobufjs', () => {
     return { stream, next }
   }
 
-  it('gets its resources, and only what changed afterwards', async () => {
+  it('receives its resources, and then only what changed', async () => {
     started.publications.publish('a', routesOf('one', 'two'))
     const { stream, next } = open('token-of-a')
     stream.write({ node: { id: 'peer' }, typeUrl: TYPE, resourceNamesSubscribe: ['*'] })
@@ -94,7 +94,7 @@ describe('a proxy of grpc-js and protobufjs', () => {
     stream.on('error', () => {})
   })
 
-  it('connects again with what it has, and is sent the difference', async () => {
+  it('reconnects with the versions it has, and receives the difference', async () => {
     started.publications.publish('b', routesOf('one', 'two'))
     const first = open('token-of-b')
     first.stream.write({ typeUrl: TYPE })

@@ -1,4 +1,4 @@
-// Proxies and controllers as processes of their own, killed at any time.
+// Proxies and controllers as separate processes, killed at arbitrary times.
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -69,7 +69,7 @@ describe('a proxy and its controller', () => {
   })
   after(() => backend.close())
 
-  /** One that is published allows GET /PATH for each path. */
+  /** Publishes routes that allow GET /PATH for each path. */
   function publish(...rules: readonly (readonly [path: string, expression: string])[]): void {
     const { port } = backend.address() as AddressInfo
     const all = rules.map(([path, expression]) => ({
@@ -98,7 +98,7 @@ describe('a proxy and its controller', () => {
     })
   const isReady = async () => (await status(ready, '/healthz/ready')) === 200
 
-  it('is ready with a first configuration only, alive before', async () => {
+  it('is live before its first configuration, and ready only after it', async () => {
     publish(['a', GET])
     const proxy = startProxy()
     await until('liveness', async () => (await status(ready, '/healthz/live')) === 200)
@@ -112,7 +112,7 @@ describe('a proxy and its controller', () => {
     assert.equal(await proxy.exit, 0)
   })
 
-  it('goes on while the controller is killed and started again', async () => {
+  it('keeps serving while the controller is killed and restarted', async () => {
     publish(['a', GET])
     const first = await startController()
     startProxy()
@@ -123,7 +123,7 @@ describe('a proxy and its controller', () => {
     const second = await startController()
     await until('the change', async () => (await status(http, '/b')) === 200)
     assert.equal(await status(http, '/a'), 404)
-    // In the middle of updates.
+    // The controller is killed in the middle of updates.
     for (let count = 0; count < 20; count++) publish(['c', GET], [`c${count}`, GET])
     await kill(second)
     assert.ok(await isReady())
@@ -132,7 +132,7 @@ describe('a proxy and its controller', () => {
     await until('the last change', async () => (await status(http, '/d')) === 200)
   })
 
-  it('serves its last configuration when it was killed and the controller is away', async () => {
+  it('serves its last configuration after a restart if the controller is down', async () => {
     publish(['a', GET])
     const state = join(folder, 'state.json')
     const controller = await startController()
@@ -151,7 +151,7 @@ describe('a proxy and its controller', () => {
     await until('the next change', async () => (await status(http, '/c')) === 200)
   })
 
-  it('rejects a bad resource by name, denies what it guards and serves the rest', async () => {
+  it('rejects an invalid resource by name, denies the requests it guards and serves the rest', async () => {
     publish(['a', GET])
     const controller = await startController()
     startProxy()
@@ -170,7 +170,7 @@ describe('a proxy and its controller', () => {
     await until('the fix', async () => (await status(http, '/bad')) === 200)
   })
 
-  it('a file with routes beside a controller is rejected at the start', async () => {
+  it('rejects a file with routes at startup if a controller is configured', async () => {
     const file = join(folder, 'both.yaml')
     writeFileSync(file, 'gateways: { default: { port: 4000 } }')
     const proxy = start([GATEWAY, 'run', '-f', file, '--xds', 'http://127.0.0.1:1'])

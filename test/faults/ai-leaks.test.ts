@@ -10,25 +10,29 @@ import { freePort } from '../free-port.ts'
 import { startWhole, until, type WholeGateway } from '../proxy/whole-gateway.ts'
 
 /*
- * What is opened and ended, or broken off by either side, leaves nothing: after a collection the
- * heap is back where it was. A leak grows in every round, and what is compiled meanwhile in some of
- * them, so the round with the least counts. All of it is in one process: the clients and servers
- * here are part of the heap, and leave nothing either. AI_LEAKS=2000 is the long form.
+ * Calls and sessions leave nothing on the heap, whether they end normally or either side aborts
+ * them: after a garbage collection the heap is back to its previous size. A leak grows in every
+ * round, and code that V8 compiles adds to only some rounds, so the round with the smallest growth
+ * counts. The clients and servers of this test run in the same process: they are part of the heap,
+ * and leave nothing either. AI_LEAKS=2000 runs the long form.
  */
 
 const COUNT = Number(process.env['AI_LEAKS'] ?? 60)
 const ROUNDS = 6
 const AT_ONCE = 20
-/** Bytes that one may leave, by what is measured of none: a stream or a session has thousands. */
+/**
+ * Bytes that one call may leave, based on measurements without a leak; a leaked stream or session
+ * takes thousands.
+ */
 const ALLOWED = 150
 
 const inspector = new Session()
 inspector.connect()
 
-/** The inspector's, since tests run without `--expose-gc`. */
+/** Collects garbage through the inspector, because tests run without `--expose-gc`. */
 const collect = () => inspector.post('HeapProfiler.collectGarbage')
 
-/** Without the spaces of compiled code. */
+/** Excludes the spaces that hold compiled code. */
 const SPACES: ReadonlySet<string> = new Set(['old_space', 'new_space', 'large_object_space'])
 
 function usedByData(): number {
@@ -46,7 +50,7 @@ async function heap(): Promise<number> {
   return least
 }
 
-/** Bytes that each of many leaves behind. */
+/** Returns the bytes that each call leaves behind. */
 async function leftBy(work: () => Promise<void>, isIdle: () => boolean): Promise<number> {
   const left: number[] = []
   let before = Number.POSITIVE_INFINITY
@@ -85,7 +89,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(pieces).toString()
 }
 
-/** Streams that begin, and then wait or break off, as the prompt says. */
+/** A provider whose streams start, and then stall or break off, as the prompt says. */
 function providerOf(kind: Kind): Server {
   return createServer(async (request, response) => {
     const body = await bodyOf(request)
@@ -98,7 +102,7 @@ function providerOf(kind: Kind): Server {
 
 const TOOLS = ['echo', 'hang'].map((name) => ({ name, inputSchema: { type: 'object' } }))
 
-/** A server with sessions, which knows how many are open. */
+/** An MCP server that tracks its open sessions. */
 class SessionServer {
   readonly open = new Set<string>()
   streams = 0
@@ -147,7 +151,7 @@ class SessionServer {
   }
 }
 
-describe('traffic of models and tools that ends', () => {
+describe('finished traffic to models and tools', () => {
   const providers = { openAI: providerOf('openAI'), anthropic: providerOf('anthropic') }
   const servers = [new SessionServer(), new SessionServer()]
   let gateway: WholeGateway
@@ -189,7 +193,7 @@ describe('traffic of models and tools that ends', () => {
 
   const isIdle = () => gateway.connections() === 0 && servers.every(({ streams }) => streams === 0)
 
-  /** A connection of its own; resolves with all that came when it has the text, or has ended. */
+  /** Opens a new connection; resolves once the response contains `awaited` or ends. */
   const send = (method: string, path: string, body: string, headers: string, awaited: string) =>
     new Promise<{ socket: Socket; text: string }>((resolve) => {
       const socket = connect({ port, host: '127.0.0.1' })
@@ -249,7 +253,7 @@ describe('traffic of models and tools that ends', () => {
   const call = (session: string, name: string, awaited: string) =>
     send('POST', '/mcp', rpc({ id: 2, method: 'tools/call', params: { name } }), session, awaited)
 
-  it('a session of MCP that is ended leaves nothing, here and at its servers', async () => {
+  it('a closed MCP session leaves nothing in the gateway or at its servers', async () => {
     const left = await leftBy(async () => {
       const session = await begin()
       const stream = await send('GET', '/mcp', '', session, ': here')
@@ -261,7 +265,7 @@ describe('traffic of models and tools that ends', () => {
     for (const { open } of servers) await until('sessions to end', () => open.size === 0)
   })
 
-  it('a call to a tool that its client breaks off leaves nothing', async () => {
+  it('a tool call that its client aborts leaves nothing', async () => {
     const session = await begin()
     const left = await leftBy(async () => {
       const { socket } = await call(session, 's1_hang', 'begun')

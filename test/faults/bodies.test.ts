@@ -16,15 +16,15 @@ import {
 } from './transfers.ts'
 
 /*
- * Whole bodies under back-pressure: every byte of both directions is compared, while slow readers
- * fill every buffer on the way. BODIES says how many transfers there are of each kind.
+ * Complete bodies under back-pressure: the test compares every byte of both directions while slow
+ * readers fill every buffer on the path. BODIES sets the number of transfers of each kind.
  */
 
 const COUNT = Number(process.env['BODIES'] ?? 6)
 const SEED = Number(process.env['BODIES_SEED'] ?? 1)
 
-describe('whole bodies under back-pressure', { skip: WITHOUT_OPENSSL }, () => {
-  it('every byte arrives once, in its place, by every protocol', async () => {
+describe('complete bodies under back-pressure', { skip: WITHOUT_OPENSSL }, () => {
+  it('every byte arrives once and in its place over every protocol', async () => {
     const backend = startPatternBackend()
     const target = await listen(backend)
     const [plain, secured, stream] = await Promise.all([free(), free(), free()])
@@ -77,7 +77,7 @@ tcpRoutes:
     assert.deepEqual([...wrong, ...FAULTS], [], `BODIES_SEED=${SEED}`)
   })
 
-  it('sees a byte that is lost, doubled, changed or of another transfer', () => {
+  it('detects a byte that is lost, duplicated, changed or from another transfer', () => {
     const whole = fill(3, 0, 1_000)
     const changed = Buffer.from(whole)
     changed[700] = (changed[700] as number) ^ 1
@@ -95,8 +95,8 @@ tcpRoutes:
 })
 
 /**
- * Of all sizes. Sockets of one machine take some megabytes before anybody has to wait, so every
- * third is larger, and its reader begins late.
+ * Transfers of all sizes. The sockets of one machine buffer some megabytes before a writer has to
+ * wait, so every third transfer is larger and its reader starts late.
  */
 function transfersOf(seed: number, count: number): readonly Transfer[] {
   const random = randomOf(seed)

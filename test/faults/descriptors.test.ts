@@ -40,7 +40,7 @@ routes:
     backend.closeAllConnections()
   })
 
-  it('who is too many is told so or closed, those who are in are served, and all comes back', async () => {
+  it('rejects or closes excess connections, serves the admitted ones, and gets all descriptors back', async () => {
     assert.match(await exchange(port, GET, 'served'), /200 OK/)
     const idle = running.descriptors()
     const texts: string[] = []
@@ -57,10 +57,10 @@ routes:
     await wait(200)
     const busy = texts.filter((text) => text.startsWith('HTTP/1.1 503 '))
     assert.ok(busy.length > 0 && busy.every((text) => text.includes('\r\nretry-after: 1\r\n')))
-    // Whoever is in has its way to the backend; nobody was let in for nothing.
+    // Every admitted connection also gets a descriptor for its backend connection.
     assert.ok(open().length > 20)
     assert.ok(texts.every((text) => !/^HTTP\/1\.1 50[24]/.test(text)))
-    // Health and metrics have descriptors in reserve.
+    // Health checks and metrics have reserved descriptors.
     assert.equal(await running.status('/healthz/ready'), 200)
     const rejected = await running.total('portcullis_downstream_connections_rejected_total')
     assert.ok(rejected >= 500 - DESCRIPTORS / 2, String(rejected))
@@ -68,7 +68,7 @@ routes:
     for (const socket of sockets) socket.destroy()
     await until('the descriptors to be back', () => running.descriptors() <= idle + 5)
     const isServed = async () => /200 OK/.test(await exchange(port, GET, 'served'))
-    // A descriptor is given back a moment before it is counted.
+    // A descriptor is released slightly before it is counted as released.
     await until('room again', isServed)
     for (let i = 0; i < 10; i++) assert.match(await exchange(port, GET, 'served'), /200 OK/)
   })

@@ -9,7 +9,7 @@ import { startWhole, until, type WholeGateway } from '../proxy/whole-gateway.ts'
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 const LARGE = 64 << 20
 
-describe('peers that are there and not there', () => {
+describe('unresponsive peers', () => {
   let upstream: RawUpstream
   let gateway: WholeGateway
   let port: number
@@ -65,7 +65,7 @@ routes:
     })
   }
 
-  it('a kept connection that the backend has closed meanwhile costs no request', async () => {
+  it('a pooled connection that the backend has closed costs no request', async () => {
     for (const close of [(own: Socket) => own.end(), (own: Socket) => own.resetAndDestroy()]) {
       assert.match(await exchange(port, get('/ok'), 'ok'), /200 OK/)
       for (const socket of upstream.sockets) close(socket)
@@ -73,7 +73,7 @@ routes:
     }
   })
 
-  it('a client that takes nothing of its response is let go, and the backend with it', async () => {
+  it('a client that reads nothing of its response is disconnected, and its backend connection is closed', async () => {
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => {})
     socket.pause()
@@ -86,7 +86,7 @@ routes:
     socket.destroy()
   })
 
-  it('a client that is gone while its request waits frees what waited', async () => {
+  it('a client that disconnects while its request waits frees what waited', async () => {
     const socket = connect(port, '127.0.0.1')
     paths = []
     socket.write('GET /silent HTTP/1.1\r\nhost: x\r\n\r\n')
@@ -96,7 +96,7 @@ routes:
     await until('the client to go', () => gateway.connections() === 0)
   })
 
-  it('a backend that comes back is used again without a restart', async () => {
+  it('a backend that recovers is used again without a restart', async () => {
     const own = await free()
     await gateway.apply(`config: { backend: { connectTimeout: 500ms } }
 gateways: { default: { port: ${port} } }

@@ -19,7 +19,7 @@ const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants
 const opened: { close: () => unknown }[] = []
 after(() => opened.forEach((own) => void own.close()))
 
-/** A backend of HTTP/2, the gateway before it, and one connection of a client to that. */
+/** Starts an HTTP/2 backend, a gateway for it, and one client connection to the gateway. */
 async function through(
   serve: (stream: ServerHttp2Stream, path: string) => void,
   onSession: (session: ServerHttp2Session) => void = () => {},
@@ -54,12 +54,12 @@ const statusOf = (client: ClientHttp2Session, path: string, body: Buffer | undef
     () => 0,
   )
 
-/** Streams of one connection that the backend looks at before it goes away. */
+/** Streams of one connection that the backend processes before it sends GOAWAY. */
 const LOOKED_AT = 7
-/** Fewer than that, so that the next connection has room for all that were not. */
+/** Less than LOOKED_AT, so that the next connection has room for all unprocessed streams. */
 const AT_ONCE = 4
 
-describe('a backend that goes away while requests come', () => {
+describe('a backend that sends GOAWAY while requests arrive', () => {
   for (const [what, size] of [
     ['without a body', -1],
     ['with a short body, as gRPC has', 20],
@@ -74,7 +74,7 @@ describe('a backend that goes away while requests come', () => {
           const session = stream.session as ServerHttp2Session
           const room = left.get(session) ?? LOOKED_AT
           left.set(session, room - 1)
-          // RFC 9113 §6.8: what comes behind the last one that is named is not looked at.
+          // RFC 9113 §6.8: streams after the last stream ID in the GOAWAY are not processed.
           if (room === 0) {
             if (isGentle) session.goaway(NGHTTP2_NO_ERROR, 0x7fffffff)
             session.goaway(NGHTTP2_NO_ERROR, last.get(session) ?? 0)
@@ -118,7 +118,7 @@ describe('a backend that goes away while requests come', () => {
       assert.deepEqual([seen.size, ...new Set(seen.values())], [10, 1])
     })
 
-  it('a body that is too long to be kept is not sent again in parts', async () => {
+  it('a body that is too long to be retained is not sent again in part', async () => {
     const seen: string[] = []
     const { client } = await through((stream, path) => {
       seen.push(path)
@@ -138,7 +138,7 @@ describe('a backend that goes away while requests come', () => {
   })
 })
 
-it('connections that reach their age are replaced, and no request is lost', async () => {
+it('connections that reach their max age are replaced, and no request is lost', async () => {
   const served = new Map<string, number>()
   const sessions = new Set<ServerHttp2Session>()
   const server = createServer()
@@ -178,12 +178,12 @@ routes:
   assert.ok(sessions.size >= 3)
 })
 
-describe('uploads that are broken off', () => {
+describe('aborted uploads', () => {
   const PIECE = 100_000
-  /** More than all windows together: what was broken off must not be missing there. */
+  /** The uploads together exceed all windows: aborted bytes must be returned to the windows. */
   const TIMES = 60
 
-  it('by the client: the backend sees it, and both connections go on', async () => {
+  it('by the client: the backend sees the reset, and both connections stay open', async () => {
     let aborted = 0
     const { client, sessions } = await through((stream, path) => {
       let received = 0
@@ -210,7 +210,7 @@ describe('uploads that are broken off', () => {
     assert.equal(sessions.size, 1)
   })
 
-  it('by the backend: the client is told, and both connections go on', async () => {
+  it('by the backend: the client sees the reset, and both connections stay open', async () => {
     const { client, sessions } = await through((stream, path) => {
       let received = 0
       stream.on('data', (bytes: Buffer) => {

@@ -10,11 +10,11 @@ import { startWhole, until, type WholeGateway } from '../proxy/whole-gateway.ts'
 
 const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants
 
-describe('streams that a backend of HTTP/2 breaks off', () => {
+describe('streams that an HTTP/2 backend resets', () => {
   let backend: Http2Server
   let gateway: WholeGateway
   let port: number
-  /** How often the other one goes away before it responds. */
+  /** How many times the other backend sends GOAWAY before it responds. */
   let leavings = 0
   const leaving = createTcpServer((socket) => {
     let received = 0
@@ -23,10 +23,10 @@ describe('streams that a backend of HTTP/2 breaks off', () => {
     socket.on('data', (bytes) => {
       const before = received
       received += bytes.length
-      // The preface and what follows it are shorter than that with a request.
+      // The preface and the frames after it are shorter than they are with a request.
       if (before > 90 || received <= 90) return
       const head = fieldBlock([[':status', '200']])
-      // RFC 9113 §6.8: no stream was looked at.
+      // RFC 9113 §6.8: no stream was processed.
       if (leavings-- > 0) socket.write(frame(GOAWAY, 0, 0, words(0, NGHTTP2_NO_ERROR)))
       else socket.end(frame(HEADERS, END_HEADERS | END_STREAM, 1, head))
     })
@@ -43,7 +43,7 @@ describe('streams that a backend of HTTP/2 breaks off', () => {
         stream.write('abc', () => setImmediate(() => stream.close(NGHTTP2_INTERNAL_ERROR)))
       } else if (path === '/early') {
         stream.respond({ ':status': 413 })
-        // RFC 9113 §8.1: the response is whole, and no more of the request is wanted.
+        // RFC 9113 §8.1: the response is complete, and the rest of the request is not needed.
         stream.end('large', () => setImmediate(() => stream.close(NGHTTP2_NO_ERROR)))
       } else {
         stream.respond({ ':status': 200 })
@@ -74,7 +74,7 @@ routes:
   for (const [path, response, reason, detail] of [
     ['/refused', /^HTTP\/1\.1 502 /, 'upstream-reset', 'refused-stream'],
     ['/internal', /^HTTP\/1\.1 502 /, 'upstream-reset', 'reset'],
-    // node:http2 ends the stream first, as if this were all, and then resets it.
+    // node:http2 first ends the stream as if it were complete, and then resets it.
     ['/partial', /^HTTP\/1\.1 200 [\s\S]+\r\n\r\nabc$/, 'upstream-invalid', 'truncated-body'],
   ] as const) {
     it(`${path.slice(1)}: ${reason}, ${detail}`, async () => {
@@ -103,7 +103,7 @@ routes:
     })
   }
 
-  it('one that got a response before it was whole does not hold up the next request', async () => {
+  it('a request that got its response before it was complete does not delay the next request', async () => {
     const next = 'GET /next HTTP/1.1\r\nhost: x\r\n\r\n'
     const text = await exchange(port, post('/early', 2_000_000) + next, 'next')
     assert.match(text, /^HTTP\/1\.1 413 [\s\S]+large[\s\S]+HTTP\/1\.1 200 [\s\S]+next/)

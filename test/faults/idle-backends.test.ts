@@ -8,8 +8,8 @@ import { free } from '../proxy/accepting.ts'
 import { startWhole, type WholeGateway } from '../proxy/whole-gateway.ts'
 
 /**
- * A backend in a process of its own, which closes connections that were idle for `idle`
- * milliseconds, and says so in `header` or not.
+ * A backend in its own process that closes connections after `idle` milliseconds of idle time, and
+ * optionally announces that in `header`.
  */
 const BACKEND = `
 const { createServer } = require('node:net')
@@ -62,7 +62,7 @@ routes:
     return port
   }
 
-  /** Clients that each have a connection open. */
+  /** Opens one connection for each client. */
   async function clientsOf(port: number) {
     const sockets = await Promise.all(
       Array.from({ length: CLIENTS }, async () => {
@@ -75,7 +75,7 @@ routes:
     return sockets
   }
 
-  /** Its status; `closed` where the connection ends before there is one. */
+  /** Resolves with the status, or with `closed` if the connection ends before one arrives. */
   const responseOf = (socket: Socket) =>
     new Promise<string>((resolve) => {
       let text = ''
@@ -91,7 +91,7 @@ routes:
       socket.once('close', onClose)
     })
 
-  /** All post at once. */
+  /** Sends a POST from all clients at once. */
   const burst = async (sockets: readonly Socket[], meanwhile = () => {}) => {
     const responses = sockets.map(responseOf)
     for (const socket of sockets) socket.write(POST)
@@ -99,7 +99,7 @@ routes:
     return Promise.all(responses)
   }
 
-  /** Nothing else runs in this process, the gateway neither. */
+  /** Blocks this whole process, the gateway included. */
   const stall = (milliseconds: number) => {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
   }

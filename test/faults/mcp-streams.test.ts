@@ -29,11 +29,11 @@ mcp:
     await server?.close()
   })
 
-  it('get the responses to messages that come to other workers', async () => {
+  it('get the responses to messages that reach other workers', async () => {
     const client = new Client({ name: 'test', version: '1' })
     const url = new URL(`http://127.0.0.1:${port}/mcp/sse`)
     await client.connect(new SSEClientTransport(url) as never)
-    // At once, so that each has a connection of its own, which any worker may get.
+    // In parallel, so that each has its own connection, which may reach any worker.
     const results = await Promise.all(
       Array.from({ length: CALLS }, (_, at) =>
         client.callTool({ name: 'echo', arguments: { text: `number ${at}` } }),

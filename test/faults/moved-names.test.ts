@@ -14,7 +14,7 @@ const GET = 'GET /a HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
 const OLD = '127.0.0.1'
 const NEW = '127.0.0.2'
 
-/** A server that says at which address it was reached. */
+/** A server that responds with the address at which it was reached. */
 async function serve(version: '1' | '2', address: string, port: number) {
   const handler = (_: unknown, response: { end(text: string): void }) => response.end(address)
   const server = (version === '1' ? createServer(handler) : createHttp2Server(handler)) as Server
@@ -32,7 +32,7 @@ async function serve(version: '1' | '2', address: string, port: number) {
   return { port: (server.address() as AddressInfo).port, sockets, close }
 }
 
-describe('a name that leads elsewhere', () => {
+describe('a name whose address changes', () => {
   for (const version of ['1', '2'] as const) {
     it(`is followed while its connections are in use, over HTTP/${version}`, async () => {
       const old = await serve(version, OLD, 0)
@@ -65,7 +65,7 @@ routes:
       await until('the end of the old connection', () => old.sockets.size === 0)
       assert.equal(await ask(), NEW)
       await gateway.stop()
-      // Without connections nobody asks any more.
+      // Without connections, the name is no longer resolved.
       await wait(1_500)
       const asked = names.asked.length
       await wait(1_500)
@@ -76,12 +76,12 @@ routes:
     })
   }
 
-  it('is not left while DNS answers with one family for once', async () => {
+  it('keeps its addresses when DNS once returns only one address family', async () => {
     const server = await serve('1', OLD, 0)
     let responses = 0
     const names = await serveNames((_, family) => {
       if (family === 6) return 'no-name'
-      // The second DNS answer fails; what was known stays good.
+      // The second DNS query fails; the known addresses remain valid.
       return ++responses === 2 ? 'failure' : { addresses: [OLD], ttl: 1 }
     })
     const port = await free()
@@ -105,7 +105,7 @@ routes:
   })
 })
 
-describe('the age of connections', () => {
+describe('the max age of connections', () => {
   for (const version of ['1', '2'] as const) {
     it(`can be set, over HTTP/${version}`, async () => {
       const server = await serve(version, OLD, 0)

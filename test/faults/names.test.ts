@@ -12,7 +12,7 @@ import { startWhole, until, type WholeGateway } from '../proxy/whole-gateway.ts'
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok'
 const GET = 'GET /a HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
 
-describe('names that cannot be looked up', () => {
+describe('names that cannot be resolved', () => {
   let upstream: RawUpstream
   let names: NameServer
   let gateway: WholeGateway
@@ -54,12 +54,12 @@ routes:
     })
   }
 
-  it('served without a restart as soon as the name server responds', async () => {
+  it('are served without a restart as soon as the name server responds', async () => {
     response = { addresses: ['127.0.0.1'], ttl: 1 }
     await until('recovery', async () => (await ask()).includes('200 OK'))
   })
 
-  it('a name server that fails then changes nothing', async () => {
+  it('keep their addresses when the name server fails later', async () => {
     response = 'failure'
     const before = names.asked.length
     await until('it to be asked in vain', async () => {

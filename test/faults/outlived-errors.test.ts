@@ -10,7 +10,7 @@ import { workersOf } from '../proxy/worker-processes.ts'
 
 const PRELOAD = join(import.meta.dirname, 'preload/throwing.ts')
 
-describe('processes outlive what throws in them', {
+describe('processes survive errors thrown in them', {
   skip: process.platform === 'linux' ? false : 'needs /proc',
 }, () => {
   let backend: Server
@@ -50,7 +50,7 @@ routes:
   const reported = (error: string) =>
     recordsIn(running.out()).filter((record) => String(record['error']).includes(error))
 
-  it('a rule that throws denies, time and again, and no worker ends', async () => {
+  it('a rule that throws denies every time, and no worker exits', async () => {
     const before = workers()
     for (let i = 0; i < 12; i++) assert.equal(await ask('x-throws: 1\r\n'), 403)
     for (let i = 0; i < 12; i++) assert.equal(await ask(), 200)
@@ -64,7 +64,7 @@ routes:
     assert.equal(await running.metric('portcullis_internal_errors_total{callout="rule"}'), 12)
   })
 
-  it('a timer and a promise, in a worker and in the process that started it', async () => {
+  it('a timer and a promise, in a worker and in the parent process', async () => {
     const before = workers()
     for (const pid of [Number(before[0]), running.pid]) process.kill(pid, 'SIGUSR2')
     await until('the records', () => reported('planted timer').length === 2)
@@ -76,7 +76,7 @@ routes:
     assert.equal(await running.metric('portcullis_internal_errors_total{callout="process"}'), 4)
   })
 
-  it('a rejected change is logged with its error, not with a warning before it', async () => {
+  it('a rejected change is logged with its error and no preceding warning', async () => {
     const warned = text.replace("request.headers['x-thrower'] == 'a'", 'true')
     running.write(`${warned}  unknown: 1\n`)
     const rejected = () =>

@@ -1,6 +1,6 @@
 /**
- * Bytes that say where they are: each depends on its position and on the transfer it belongs to, so
- * that bytes lost, doubled, moved or taken from another transfer are seen.
+ * Bytes that identify their position: each depends on its offset and on its transfer, so lost,
+ * duplicated, moved or foreign bytes are detected.
  */
 export function fill(seed: number, from: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length)
@@ -8,11 +8,11 @@ export function fill(seed: number, from: number, length: number): Buffer {
   return bytes
 }
 
-/** Compares pieces as they come. */
+/** Compares chunks as they arrive. */
 export class PatternReader {
   readonly seed: number
   received = 0
-  /** The position of the first wrong byte; -1: none is. */
+  /** The position of the first wrong byte; -1 if there is none. */
   wrongAt = -1
 
   constructor(seed: number) {
@@ -32,7 +32,7 @@ function byteAt(seed: number, position: number): number {
   return ((mixed >>> 24) ^ (mixed >>> 11)) & 0xff
 }
 
-/** Numbers that come again with the same seed. */
+/** Returns a random number generator that repeats its sequence for the same seed. */
 export function randomOf(seed: number): (below: number) => number {
   let state = seed | 1
   return (below) => {

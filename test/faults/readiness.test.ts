@@ -12,7 +12,7 @@ import { workersOf } from '../proxy/worker-processes.ts'
 
 const PRELOAD = join(import.meta.dirname, 'preload/unable-worker.ts')
 
-describe('readiness is that of the workers', {
+describe('readiness reflects the workers', {
   skip: process.platform === 'linux' ? false : 'needs /proc',
 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
@@ -54,7 +54,7 @@ routes: [{ name: all, backends: [{ host: 127.0.0.1:${behind} }] }]
   const served = async () =>
     (await exchange(port, 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')).includes('200')
 
-  it('with none it is 503, and it comes back with them', async () => {
+  it('is 503 without workers, and 200 again once they are back', async () => {
     assert.equal(await readiness(), '200 ready')
     assert.equal(await running.metric('portcullis_workers'), 2)
     writeFileSync(flag, 'ends')
@@ -66,7 +66,7 @@ routes: [{ name: all, backends: [{ host: 127.0.0.1:${behind} }] }]
     assert.ok(await served())
   })
 
-  it('a worker that cannot apply the configuration is reported, and tried again', async () => {
+  it('a worker that cannot apply the configuration is reported, and retried', async () => {
     writeFileSync(flag, 'rejects')
     kill(1)
     await until('fewer', async () => /^200 ready, 1 of 2/.test(await readiness()))

@@ -9,10 +9,10 @@ import { until } from '../proxy/whole-gateway.ts'
 import { workersOf } from '../proxy/worker-processes.ts'
 
 const CLIENTS = 40
-/** Seconds, on a busy machine. */
+/** Seconds, enough for a busy machine. */
 const TIMEOUT_SECONDS = 90
 
-describe('limits on connections to a backend hold for the gateway', {
+describe('limits on connections to a backend apply to the whole gateway', {
   skip: process.platform === 'linux' ? false : 'needs /proc',
 }, () => {
   const held = new Set<ServerResponse>()
@@ -105,7 +105,7 @@ routes:
     )
   })
 
-  it('through the death of a worker', async () => {
+  it('survive the death of a worker', async () => {
     const port = await start(2, 'maxConnections: 6')
     ask(port)
     await until('every connection to be in use', () => held.size === 6, TIMEOUT_SECONDS)
@@ -123,7 +123,8 @@ routes:
     await until(
       'every connection to be in use again',
       () => {
-        // The new worker is there before it listens: until then the other one gets all clients.
+        // The new worker has its share before it listens; until then the other one gets all
+        // clients.
         if (held.size < 6) ask(port, 1)
         return held.size === 6
       },

@@ -14,7 +14,7 @@ interface Client {
   isClosed: boolean
 }
 
-describe('a limit on connections holds for the gateway', {
+describe('a limit on connections applies to the whole gateway', {
   skip: process.platform === 'linux' ? false : 'needs /proc',
 }, () => {
   let backend: Server
@@ -48,7 +48,7 @@ routes: [{ name: all, backends: [{ host: 127.0.0.1:${behind} }] }]
     return running
   }
 
-  /** Opens so many, and says how many are served and stay. */
+  /** Opens `count` connections, and returns how many are served and stay open. */
   const open = async (count: number): Promise<number> => {
     const own = Array.from({ length: count }, () => {
       const client: Client = { socket: connect(port, '127.0.0.1'), text: '', isClosed: false }
@@ -72,7 +72,8 @@ routes: [{ name: all, backends: [{ host: 127.0.0.1:${behind} }] }]
         assert.equal(await open(40), 10)
         const [first, second, third] = served()
         for (const client of [first, second, third]) client?.socket.destroy()
-        // A worker keeps what is free for a moment, and others are given it when they ask.
+        // A worker keeps free slots for a moment, and other workers get them when they request
+        // them.
         let again = 0
         await until('room for three', async () => (again += await open(1)) === 3)
         assert.equal(await open(10), 0)
@@ -88,7 +89,7 @@ routes: [{ name: all, backends: [{ host: 127.0.0.1:${behind} }] }]
         assert.equal(await open(40), 10)
         const before = pids()
         process.kill(before[0] as number, 'SIGKILL')
-        // Some of these are asked about while it dies, and some of what is granted never arrives.
+        // Some slots are requested while the worker dies, and some grants never arrive.
         assert.ok((await open(40)) <= 10)
         assert.ok(served().length <= 10)
         const isReplaced = () => pids().length === workers && pids().join() !== before.join()

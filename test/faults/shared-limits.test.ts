@@ -7,7 +7,7 @@ import { type Running, startRunning } from '../proxy/running.ts'
 import { until } from '../proxy/whole-gateway.ts'
 import { workersOf } from '../proxy/worker-processes.ts'
 
-describe('a local rate limit holds for the gateway', {
+describe('a local rate limit applies to the whole gateway', {
   skip: process.platform === 'linux' ? false : 'needs /proc',
 }, () => {
   let backend: Server
@@ -43,7 +43,7 @@ ${more}`
     return running
   }
 
-  /** A connection of its own, so that any of the workers may get it. */
+  /** Uses a new connection, so that any worker may get it. */
   const ask = async (headers = '') => {
     const bytes = `GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${headers}\r\n`
     return Number((await exchange(port, bytes)).slice(9, 12))
@@ -76,7 +76,7 @@ ${more}`
     }
   }
 
-  it('through the death of workers: never more, and no fewer where each was asked for', async () => {
+  it('survives the death of workers and never admits more', async () => {
     const { pid } = await start(2, '{ requests: 12, unit: Days }')
     assert.equal(await admitted(6, false), 6)
     for (let turn = 0; turn < 2; turn++) {
@@ -93,7 +93,7 @@ ${more}`
     assert.equal(await admitted(10, false), 0)
   })
 
-  it('through reloads that keep the policy', async () => {
+  it('survives reloads that keep the policy', async () => {
     const limit = '{ requests: 10, unit: Days }'
     const own = await start(2, limit)
     assert.equal(await admitted(4, true), 4)
@@ -103,7 +103,7 @@ ${more}`
     assert.equal(await admitted(30, true), 3, 'another limit begins anew')
   })
 
-  it('is filled for all of them together', async () => {
+  it('refills for all workers together', async () => {
     await start(2, '{ requests: 5, unit: Seconds }')
     let total = 0
     const startedAt = performance.now()

@@ -8,7 +8,7 @@ import { type Running, recordsIn, startRunning } from '../proxy/running.ts'
 import { until } from '../proxy/whole-gateway.ts'
 
 const CLIENTS = 2_000
-/** What each of them may cost at most, its sockets and the timers of the test's own load included. */
+/** The max cost of each client, including its sockets and the timers of the test's own load. */
 const BYTES_EACH = 48 * 1024
 
 describe(`${CLIENTS} slow clients`, () => {
@@ -36,7 +36,7 @@ routes:
 - name: all
   backends: [{ host: 127.0.0.1:${own} }]
 `
-    // Connections to the backend that are left over when all wanted one are kept for so long.
+    // Surplus connections to the backend are kept for this long after all clients wanted one.
     running = await startRunning(text, { config: '  backend: { poolIdleTimeout: 3s }\n' })
     for (let i = 0; i < 200; i++) await served()
     idle = { descriptors: running.descriptors(), resident: running.resident() }
@@ -58,7 +58,7 @@ routes:
     assert.ok(grown < CLIENTS * each, `${Math.round(grown / CLIENTS)} bytes for each`)
   }
 
-  /** Connects them all, then lets them say a little every now and then, for as long as they are. */
+  /** Connects all clients; each then sends a little at intervals until it is disconnected. */
   async function crowd(first: string, then: string): Promise<readonly Socket[]> {
     const sockets: Socket[] = []
     for (let at = 0; at < CLIENTS; at++) {
@@ -72,7 +72,7 @@ routes:
     }
     let turn = 0
     const timer = setInterval(() => {
-      // A third at a time: each says something every 1.5 s.
+      // A third at a time: each client sends something every 1.5 s.
       for (let at = turn++ % 3; at < CLIENTS; at += 3) {
         const socket = sockets[at] as Socket
         if (then !== '' && socket.writable) socket.write(then)
@@ -109,7 +109,7 @@ routes:
     })
   }
 
-  it('slow with bodies: all are taken as slowly as they come, and others are served', async () => {
+  it('slow with bodies: all are read at the pace at which they arrive, and other clients are served', async () => {
     const sockets = await crowd('POST /b HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\nx', 'x')
     await until(
       'all to be under way',
@@ -117,7 +117,7 @@ routes:
     )
     await served()
     bounded(BYTES_EACH)
-    // Who still sends is not cut off; who stops is.
+    // A client that keeps sending is not disconnected; a client that stops is.
     assert.ok(sockets.every((socket) => !socket.destroyed))
     for (const socket of sockets) socket.destroy()
     await until(
@@ -128,10 +128,10 @@ routes:
     await served()
   })
 
-  it('slow with reading responses of 1 MiB: memory stays bounded, then they are let go', async () => {
+  it('slow at reading responses of 1 MiB: memory stays bounded, and then they are disconnected', async () => {
     const sockets = await crowd('GET /large HTTP/1.1\r\nhost: x\r\n\r\n', '')
     await served()
-    // Each has some of its response on the way, none has all of it in memory.
+    // Part of each response is in flight, and none is completely in memory.
     bounded(200 * 1024)
     await until(
       'all to be over',

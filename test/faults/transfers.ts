@@ -11,26 +11,26 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import type { Readable, Writable } from 'node:stream'
 import { fill, PatternReader, randomOf } from './patterns.ts'
 
-/** One request whose body and response body say where each byte belongs. */
+/** One request whose body and response body encode the position of each byte. */
 export interface Transfer {
   readonly seed: number
-  /** Bytes of the request and of the response. */
+  /** Bytes of the request; `down` is for the response. */
   readonly up: number
   readonly down: number
-  /** Without a length: chunked, or as HTTP/2 frames. */
+  /** Without a content length: chunked, or as HTTP/2 frames. */
   readonly isOpenEnded: boolean
-  /** How eagerly both sides read; 0: as fast as they can. */
+  /** How slowly both sides read; 0: as fast as they can. */
   readonly idleness: number
 }
 
-/** Undefined: every byte was right. */
+/** The fault, or undefined if every byte was right. */
 export type Outcome = string | undefined
 
 const MAX_PIECE = 200_000
-/** From this idleness on a reader begins late. */
+/** From this idleness on, a reader starts late. */
 export const LATE = 20
 
-/** Writes the pattern in pieces of all sizes, and waits where it is told to. */
+/** Writes the pattern in chunks of all sizes, waits for drain, and ends after `beforeEnd`. */
 async function send(
   to: Writable,
   seed: number,
@@ -49,7 +49,7 @@ async function send(
   to.end()
 }
 
-/** Or gone. */
+/** Resolves on drain or close. */
 function drained(to: Writable): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -62,7 +62,7 @@ function drained(to: Writable): Promise<void> {
   })
 }
 
-/** Reads the pattern with pauses, so that everything before it fills up. */
+/** Reads the pattern with pauses, so that all buffers before it fill up. */
 function receive(from: Readable, seed: number, idleness: number): Promise<PatternReader> {
   const reader = new PatternReader(seed)
   const random = randomOf(seed + 1)
@@ -78,7 +78,7 @@ function receive(from: Readable, seed: number, idleness: number): Promise<Patter
     from.on('end', () => resolve(reader))
     from.on('error', reject)
     from.on('close', () => reject(new Error(`closed after ${reader.received} bytes`)))
-    // Late enough for the sender to fill what the sockets on the way take.
+    // Late enough for the sender to fill the socket buffers on the path.
     if (idleness > 0) rest(idleness < LATE ? random(200) : 1_500)
   })
 }
@@ -88,7 +88,9 @@ function faultOf(reader: PatternReader, length: number, what: string): Outcome {
   return reader.received === length ? undefined : `${what}: ${reader.received} of ${length} bytes`
 }
 
-/** Compares what it receives and responds with what it is told to, in any mixture of both. */
+/**
+ * Compares the received body and sends the requested pattern, one after the other or both at once.
+ */
 export function startPatternBackend(): Server {
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const { searchParams } = new URL(request.url ?? '/', 'http://localhost')
@@ -97,7 +99,7 @@ export function startPatternBackend(): Server {
     ) as [number, number, number, number]
     const isOpenEnded = searchParams.get('open') === 'true'
     const received = receive(request, seed, idleness)
-    // A response that is whole may end the request, so only one without a length begins early.
+    // A complete response may end the request, so only one without a length starts early.
     if (isOpenEnded && seed % 2 === 1) {
       response.writeHead(200)
       await send(response, seed + 7, down, received)
@@ -121,7 +123,7 @@ export function startPatternBackend(): Server {
   })
 }
 
-/** What backends found wrong after they had begun to respond. */
+/** Faults that backends found after their response had started. */
 export const FAULTS: string[] = []
 
 function pathOf({ seed, up, down, isOpenEnded, idleness }: Transfer): string {
@@ -130,7 +132,7 @@ function pathOf({ seed, up, down, isOpenEnded, idleness }: Transfer): string {
 
 export type Client = (transfer: Transfer) => Promise<Outcome>
 
-/** HTTP/1.1 on kept connections, in the clear or by TLS. */
+/** HTTP/1.1 on pooled connections, in cleartext or over TLS. */
 export function http1Client(port: number, isSecured: boolean): Client {
   const kept = { keepAlive: true, maxSockets: 6 }
   const agent = isSecured

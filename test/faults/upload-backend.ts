@@ -4,22 +4,22 @@ import type { Server, Socket } from 'node:net'
 import { listen } from '../proxy/harness.ts'
 import { PatternReader, randomOf } from './patterns.ts'
 
-/** One upload, and who breaks it off. */
+/** One upload, and the side that aborts it. */
 export interface Upload {
   readonly id: number
   readonly seed: number
   readonly length: number
-  /** Without a length: chunked, or as HTTP/2 frames. */
+  /** Without a content length: chunked, or as HTTP/2 frames. */
   readonly isOpenEnded: boolean
-  /** The client writes about so much at a time. */
+  /** Approximate number of bytes that the client writes at a time. */
   readonly piece: number
-  /** Bytes after which the client gives up; -1: never. */
+  /** Bytes after which the client aborts; -1: never. */
   readonly cutAt: number
   /** Bytes after which the backend closes the connection; -1: never. */
   readonly closesAt: number
   /** Bytes after which the backend responds; -1: after all of them. */
   readonly repliesAt: number
-  /** How eagerly the backend reads; 0: as fast as it can. */
+  /** How slowly the backend reads; 0: as fast as it can. */
   readonly idleness: number
 }
 
@@ -29,13 +29,13 @@ export interface UploadBackend {
 }
 
 export interface BackendEvents {
-  /** Something went on. */
+  /** Called on progress. */
   moved(bytes: number): void
-  /** What can never be right. */
+  /** Called for a fault, which fails the test. */
   wrong(fault: string): void
 }
 
-/** Compares each byte of each upload with what it has to be, in HTTP/1.1 or HTTP/2. */
+/** Compares each byte of each upload with the expected pattern, over HTTP/1.1 or HTTP/2. */
 export async function startUploadBackend(
   uploads: readonly Upload[],
   version: 'h1' | 'h2',
@@ -90,7 +90,7 @@ function receive(
     events.moved(bytes.length)
     if (reader.wrongAt >= 0) events.wrong(`${name}: byte ${reader.wrongAt} is wrong`)
     if (closesAt >= 0 && reader.received >= closesAt) {
-      // Of HTTP/2 the stream alone, since the connection has others.
+      // With HTTP/2 only the stream, since the connection carries others.
       if ('stream' in request) request.stream.close(2)
       else request.socket.destroy()
     } else if (repliesAt >= 0 && reader.received >= repliesAt) reply()
@@ -100,10 +100,10 @@ function receive(
   })
   request.on('end', () => {
     events.moved(1)
-    // Nobody has to read on after a response; and of HTTP/2 a reset is an end like any other here.
+    // The backend need not read further after a response, and an HTTP/2 reset is an abort as well.
     const isCut = 'stream' in request ? request.stream.rstCode !== 0 : !request.complete
     if (hasReplied || isCut || request.errored !== null) return
-    // One that was broken off must not look as if it were whole.
+    // An aborted upload must not look complete.
     if (reader.received !== length)
       events.wrong(`${name}: ended after ${reader.received} of ${length} bytes`)
     reply()

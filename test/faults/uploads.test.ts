@@ -9,19 +9,19 @@ import { fill, randomOf } from './patterns.ts'
 import { startUploadBackend, type Upload, type UploadBackend } from './upload-backend.ts'
 
 /*
- * Uploads over HTTP/2 by many streams at once, in the clear and over TLS, to quick and slow backends,
- * broken off by clients and backends, with all kinds of windows: each of them ends, and is whole
- * where nobody broke it off. UPLOADS says how many there are, UPLOADS_SEED which.
+ * Uploads over many concurrent HTTP/2 streams, in cleartext and over TLS, to fast and slow
+ * backends, aborted by clients and backends, with all kinds of windows: each upload ends, and is
+ * complete unless it was aborted. UPLOADS sets their number, and UPLOADS_SEED their random seed.
  */
 
 const COUNT = Number(process.env['UPLOADS'] ?? 400)
 const SEED = Number(process.env['UPLOADS_SEED'] ?? 1)
-/** Uploads of one connection at a time: more than what its window has room for. */
+/** Concurrent uploads of one connection: more than its window has room for. */
 const AT_ONCE = 7
-/** Milliseconds without a byte anywhere after which it counts as a stall. */
+/** Milliseconds without a byte anywhere after which the test counts as stalled. */
 const STALL = 60_000
 
-/** What a listener grants its clients: one body, and all of a connection. */
+/** The windows that a listener grants its clients: for one body, and for the whole connection. */
 const WINDOWS = [
   ['262144', '1048576'],
   ['65535', '65535'],
@@ -91,7 +91,7 @@ routes:
     for (const gateway of gateways) await gateway.stop()
   })
 
-  it('each of them ends, and is whole unless it was broken off', async () => {
+  it('each upload ends, and is complete unless it was aborted', async () => {
     let next = 0
     let isOver = false
     const clients = targets.map(async (target, at) => {
@@ -124,7 +124,7 @@ routes:
   })
 })
 
-/** Resolves once nothing has moved for as long as that. */
+/** `stalled` resolves once nothing has moved for STALL milliseconds. */
 function watchProgress(progress: () => number) {
   let [seen, at] = [-1, performance.now()]
   let timer: NodeJS.Timeout | undefined
@@ -142,7 +142,7 @@ function watchProgress(progress: () => number) {
 interface Outcome {
   readonly status: number
   readonly body: string
-  /** The client gave it up, or its connection. */
+  /** The client aborted the upload or its connection. */
   readonly isCut: boolean
 }
 
@@ -152,11 +152,11 @@ function faultOf(upload: Upload, { status, body, isCut }: Outcome): string | und
   const isReply = status === 200 && body.startsWith(`${id} `)
   if (isReply && repliesAt < 0 && body !== `${id} ${length}`) return seen
   if (isReply || isCut) return undefined
-  // 502 before the response has begun.
+  // The gateway sends 502 if the response has not started.
   return closesAt >= 0 && (status === 502 || status === 0) ? undefined : seen
 }
 
-/** A client's connection, and another one where it was closed. */
+/** A client's connection, which is reopened if it was closed. */
 class Session {
   readonly #target: string
   readonly #random: (below: number) => number
@@ -197,8 +197,8 @@ class Session {
     stream.on('error', () => {})
     const cut = () => {
       isCut = true
-      // Some leave with all that they have under way. A stream that is closed alone is ended before
-      // it is reset, in Node: without a length nobody could tell that it is not whole.
+      // Some clients abort with all requests in flight. In Node, closing one stream ends it before
+      // it resets it: without a length, the peer could not detect that it is incomplete.
       if (isOpenEnded || this.#random(6) === 0) session.destroy()
       else stream.close(constants.NGHTTP2_CANCEL)
     }
@@ -225,7 +225,7 @@ async function write(stream: ClientHttp2Stream, upload: Upload, cut: () => void)
   if (stream.writable) stream.end()
 }
 
-/** Or gone. */
+/** Resolves on drain or close. */
 function drained(stream: ClientHttp2Stream): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -255,7 +255,7 @@ function uploadsOf(seed: number, count: number): readonly Upload[] {
       piece: [300_000, 60_000, 3_000, 30][random(length > 20_000 ? 3 : 4)] as number,
       cutAt: somewhere(8),
       closesAt,
-      // A connection that is closed behind a whole response may have the next request on it.
+      // After a complete response, the connection may carry the next request when it is closed.
       repliesAt: closesAt < 0 ? repliesAt : -1,
       idleness: random(3) === 0 ? 1 + random(6) : 0,
     }

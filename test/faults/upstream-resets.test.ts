@@ -15,13 +15,13 @@ const BODY = 'abcdefghijklmnopqrstuvwxyz'
 type Framing = keyof typeof RESPONSES
 type End = 'reset' | 'closed'
 
-describe('an upstream that breaks its response off', () => {
+describe('an upstream that breaks off its response', () => {
   let upstream: RawUpstream
   let gateway: WholeGateway
   let port: number
 
   before(async () => {
-    // The path says which response, how much of it, and how it ends.
+    // The path selects the response, how much of it to send, and how it ends.
     upstream = await startUpstream((text, socket) => {
       const found = /^GET \/(\w+)\/(\d+)\/(\w+)/.exec(text)
       if (found === null) return
@@ -29,7 +29,7 @@ describe('an upstream that breaks its response off', () => {
       const response = RESPONSES[framing as Framing].slice(0, Number(count))
       const finish = () => (end === 'reset' ? socket.resetAndDestroy() : socket.end())
       if (response === '') finish()
-      // A reset takes back what was not read yet: it comes when that was.
+      // A reset discards unread bytes, so it is sent once they have been read.
       else socket.write(response, 'latin1', () => setTimeout(finish, 30))
     })
     port = await free()
@@ -99,7 +99,7 @@ routes:
     if (count < headEnd(framing)) assert.deepEqual([status, stream.rstCode], [502, 0], path)
     else {
       assert.equal(status, 200, path)
-      // A stream that is not whole ends with an error: nobody takes it for whole.
+      // An incomplete stream ends with an error, so that the client does not treat it as complete.
       assert.equal(stream.rstCode === 0, isWhole, `${path} ${stream.rstCode}`)
       assert.ok(BODY.startsWith(text), path)
     }
@@ -116,7 +116,7 @@ routes:
       it(`${framing}, ${end} after each of ${all.length - 1} bytes, to HTTP/2`, async () => {
         const session = connectHttp2(`http://127.0.0.1:${port}`)
         session.on('error', () => {})
-        // As many at once as one connection may have.
+        // The max number of concurrent streams that one connection may have.
         for (let from = 0; from < all.length; from += 50) {
           const some = all.slice(from, from + 50)
           await Promise.all(some.map((count) => overHttp2(session, framing, count, end)))

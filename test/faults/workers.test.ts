@@ -51,7 +51,7 @@ routes:
     return (await exchange(port, get, 'served')).includes('200 OK')
   }
 
-  it('costs its own connections alone, is replaced, and said so', async () => {
+  it('costs only its own connections, and the worker is replaced and the exit logged', async () => {
     const streams = Array.from({ length: STREAMS }, () => {
       const stream: { socket: Socket; text: string; isClosed: boolean } = {
         socket: connect(port, '127.0.0.1'),
@@ -70,8 +70,8 @@ routes:
     process.kill(before[0] as number, 'SIGKILL')
     await until('its streams to end', () => streams.some(({ isClosed }) => isClosed))
     await until('a new worker', () => pids().length === 2 && pids().join() !== before.join())
-    // The client and the backend hear of the end of each stream one after the other, in any order:
-    // which ones are left is asked anew each time.
+    // The client and the backend see the end of each stream separately, in any order, so the
+    // remaining streams are computed each time.
     const left = () => streams.filter(({ isClosed }) => !isClosed)
     await until('the backend to be rid of the others', () => responses.size === left().length, 60)
     for (const response of responses) response.write('data: still there\n\n')
@@ -83,7 +83,7 @@ routes:
     assert.deepEqual([record()?.['error'], record()?.['reason']], ['the worker exited', 'SIGKILL'])
   })
 
-  it('again and again: there are two each time, and requests are served', async () => {
+  it('can be repeated: there are two workers each time, and requests are served', async () => {
     for (let turn = 0; turn < 3; turn++) {
       const before = pids()
       process.kill(before[turn % 2] as number, 'SIGKILL')

@@ -3,13 +3,13 @@ import { canonical } from '../conformance/canonical.ts'
 import { BATCH, freshGenerator, type Generator } from '../conformance/generator.ts'
 
 export interface Verdict {
-  /** The value in the words of `canonical`. */
+  /** The value in the format of `canonical`. */
   readonly result: string
-  /** Where the modes are not of one mind. */
+  /** Describes how the modes disagree, if they do. */
   readonly disagreement: string | undefined
 }
 
-/** Runs an expression, compiled with closures, in every mode there is. */
+/** Runs an expression that was compiled with closures in every mode. */
 export function runAllModes(
   expression: Expression,
   generator: Generator,
@@ -32,7 +32,7 @@ export function runAllModes(
   return { result, disagreement: undefined }
 }
 
-/** Splits the runs in batches that one generator can take, each with a seed of its own. */
+/** Splits the runs into batches of a size that one generator can handle, each with its own seed. */
 export async function inBatches(
   { numRuns, seed }: { readonly numRuns: number; readonly seed: number },
   run: (generator: Generator, parameters: { numRuns: number; seed: number }) => void,

@@ -8,20 +8,24 @@ import { fuzz } from './runs.ts'
 import { inPiecesOf, plainly, readBack, type Twin, twin, twins } from './transformers.ts'
 
 /**
- * A body through transformers is what they come to for the whole of it, however it is split,
- * whenever they are added, whoever waits for some of it, and however slowly it is taken.
+ * A body sent through transformers yields the same result as the whole body at once, however it is
+ * split, whenever the transformers are added, however much is collected first, and however slowly
+ * the sink accepts it.
  */
 
 interface Way {
   readonly length: number
   readonly pieces: readonly number[]
-  /** Before how many pieces each transformer is added. */
+  /**
+   * Transformers added before the first piece. Those in `after` are added after `afterPieces`
+   * pieces.
+   */
   readonly before: readonly Twin[]
   readonly after: readonly Twin[]
   readonly afterPieces: number
-  /** Bytes that are waited for before the second ones are added; -1: nobody waits. */
+  /** Bytes to collect before the second transformers are added; -1: none. */
   readonly collects: number
-  /** The sink takes no more after this many writes, until so many turns later. */
+  /** The sink stops accepting data after this many writes, for this many turns. */
   readonly takes: number
   readonly turns: number
 }
@@ -40,7 +44,7 @@ const way: fc.Arbitrary<Way> = fc.record({
   turns: fc.integer({ min: 0, max: 3 }),
 })
 
-/** What comes out; undefined where it does not come to its end. */
+/** Returns the output, or undefined if the body does not reach its end. */
 async function pass(own: Way, body: Buffer): Promise<Buffer | undefined> {
   const out: Buffer[] = []
   let isEnded = false
@@ -90,7 +94,7 @@ async function pass(own: Way, body: Buffer): Promise<Buffer | undefined> {
   let decided: Promise<void> | undefined
   for (const [i, piece] of pieces.entries()) {
     if (i === own.afterPieces) decided ??= decide()
-    // What is read goes to a buffer that others write to next.
+    // The chain gets a copy, and the buffer that the piece was read into is overwritten.
     const lent = Buffer.from(piece)
     mayGoOn = chain.write(Buffer.from(lent))
     lent.fill(0)
@@ -107,7 +111,7 @@ async function pass(own: Way, body: Buffer): Promise<Buffer | undefined> {
   return isEnded ? Buffer.concat(out) : undefined
 }
 
-/** What compresses does so in a thread, which may have to wait for its turn. */
+/** Compression runs on a thread, which may have to wait for its turn. */
 async function until(isThere: () => boolean): Promise<void> {
   const end = Date.now() + 10_000
   while (!isThere() && Date.now() < end) await turn()
@@ -122,11 +126,11 @@ async function check(own: Way): Promise<void> {
 }
 
 describe('a body through transformers', () => {
-  it('is what they come to for the whole of it', async () => {
+  it('has the same result as transforming it as a whole', async () => {
     await fc.assert(fc.asyncProperty(way, check), fuzz(0.1, 60))
   })
 
-  it('split at every byte', async () => {
+  it('has the same result when split at every byte', async () => {
     const some = fc.sample(way, { numRuns: 12, seed: 7 })
     for (const own of some) {
       for (let at = 1; at < 12; at++) await check({ ...own, length: 12, pieces: [at, 12 - at] })

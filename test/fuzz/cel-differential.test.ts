@@ -31,7 +31,7 @@ describe('well-typed expressions', () => {
       const property = fc.property(anyExpression(), anyBindings(), (text, bindings) => {
         const { expression, diagnostics } = compile(text, ENVIRONMENT, { backend: 'closures' })
         if (expression === undefined) {
-          // What always fails, or may cost too much, is rejected when it is loaded.
+          // Expressions that always fail or may cost too much are rejected at load time.
           const errors = diagnostics.filter(({ severity }) => severity === 'error')
           assert.deepEqual(
             errors.filter(({ code }) => code !== 'PC0112' && code !== 'PC0113'),
@@ -67,7 +67,7 @@ describe('well-typed expressions', () => {
         const { result, disagreement } = runAllModes(expression, generator, bindings)
         assert.equal(disagreement, undefined, context(bindings))
         if (result !== 'error') evaluated++
-        // Without types, the values alone decide: what comes out is the same.
+        // Without static types, the result depends on the values alone and must be the same.
         const plain = compile(text, ENVIRONMENT, { backend: 'closures', check: false }).expression
         assert.equal(canonical(plain?.evaluate()(bindings)), result, context(bindings))
       })

@@ -4,14 +4,15 @@ import { anyDouble, anyInt, anyString, anyUint, literal } from './cel-values.ts'
 type Text = fc.Arbitrary<string>
 
 /**
- * Well-typed expressions as texts, over the variables of cel-values.ts. A macro binds a name that
- * is a variable of the same type, so that any text of a type fits wherever that type is wanted.
+ * Well-typed expressions as strings, over the variables of cel-values.ts. A macro binds a name that
+ * is also a variable of the same type, so that any string of a type is valid wherever that type is
+ * expected.
  */
 export function anyExpression(): Text {
   return anyOf(GRAMMAR)
 }
 
-/** The same, with `default`, `coalesce`, `with`, `mapValues` and `filterKeys` among them. */
+/** The same, including `default`, `coalesce`, `with`, `mapValues` and `filterKeys`. */
 export function anyOwnExpression(): Text {
   return anyOf(OWN)
 }
@@ -33,8 +34,8 @@ function anyOf(kinds: typeof GRAMMAR): Text {
 }
 
 /**
- * Calls with type parameters over values of no known type, or of known and unknown ones together,
- * and what takes only values of some type around them.
+ * Generic calls over values of unknown type, or of known and unknown types together, nested in
+ * expressions that require a specific type.
  */
 export function anyGenericCall(): Text {
   const { dyn, ints, strings, map } = GRAMMAR
@@ -126,7 +127,10 @@ const INSTANTS = among(
 )
 const SPANS = among("'1h30m'", "'-1.5s'", "'0'", "'1us'", "'100000h'", "'1d'", "'2562047h'")
 
-/** With the forms that only this CEL has, or without them, so that others can be compared with. */
+/**
+ * Includes the forms that only this CEL implementation has, or omits them so that other
+ * implementations can be compared.
+ */
 function grammar(withOwnForms: boolean) {
   return fc.letrec<Record<Kind, string>>((tie) => {
     const bool = tie('bool')
@@ -141,7 +145,7 @@ function grammar(withOwnForms: boolean) {
     const strings = tie('strings')
     const map = tie('map')
     const dyn = tie('dyn')
-    // One depth for all kinds together, or each would grow anew inside the other.
+    // All kinds share one depth; otherwise each kind would grow anew inside another.
     const depthIdentifier = fc.createDepthIdentifier()
     const grown = {
       depthIdentifier,
@@ -150,7 +154,8 @@ function grammar(withOwnForms: boolean) {
       withCrossShrink: true,
     } as const
     const choose = (...texts: [Text, ...Text[]]) => fc.oneof(grown, ...texts)
-    // Positions, texts to convert: mostly ones that succeed, or every second result is an error.
+    // Mostly valid positions and convertible strings, since otherwise every second result is an
+    // error.
     const place = fc.oneof({ weight: 4, arbitrary: among('0', '1', '2', '-1') }, int)
     const numeral = fc.oneof({ weight: 4, arbitrary: NUMERALS }, string)
     const instant = fc.oneof({ weight: 4, arbitrary: INSTANTS }, string)
@@ -220,7 +225,7 @@ function grammar(withOwnForms: boolean) {
         form('m.$', among('a', 'b', 'zz')),
         ternary(int),
         form('$.indexOf($)', string, string),
-        // Where a list is not of one type, its elements are of none.
+        // If the elements of a list have different types, its element type is unknown.
         form('(1 + ($ + [dyn($)])[$])', ints, fc.oneof(int, string), place),
         form('(1 + [$, dyn($)][$])', int, fc.oneof(int, string), place),
         form('(1 + (p ? $ : dyn($)))', int, fc.oneof(int, string)),

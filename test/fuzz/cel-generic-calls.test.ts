@@ -18,7 +18,7 @@ const ENVIRONMENT = environment({
   })),
 })
 
-describe('generic calls on values of no known type', () => {
+describe('generic calls on values of unknown type', () => {
   const runs = fuzz(0.4)
 
   it(`${runs.numRuns} of them: all modes agree, and types take nothing away`, async () => {
@@ -31,7 +31,7 @@ describe('generic calls on values of no known type', () => {
         checked++
         const { result, disagreement } = runAllModes(expression, generator, bindings)
         assert.equal(disagreement, undefined, context(text, bindings))
-        // Unchecked, every overload is left for the values to choose from.
+        // Without type checks, the values select the overload at run time.
         const plain = compile(text, ENVIRONMENT, { backend: 'closures', check: false }).expression
         const wanted = canonical(plain?.evaluate()(bindings))
         if (result !== 'error') evaluated++

@@ -11,7 +11,7 @@ import { readJavaScript } from './javascript-tokens.ts'
 import { SEEDS } from './mutated-text.ts'
 import { fuzz } from './runs.ts'
 
-/** All that generated code may name: its own variables, the runtime, the language. */
+/** All names that generated code may use: its own variables, the runtime, and the language. */
 const OWN = /^(?:[kqtv]\d+|[aceflinrv])$/
 const LANGUAGE = new Set(
   `const let return if else for continue true false undefined null typeof instanceof Array Optional
@@ -27,7 +27,7 @@ const MEMBERS = new Set(
   `isArray includes startsWith endsWith has containsIp left length value none`.split(' '),
 )
 
-/** Identifiers that mean something to JavaScript or to the generator. */
+/** Identifiers with a meaning in JavaScript or in the generator. */
 const NAMES =
   `constructor __proto__ prototype toString valueOf hasOwnProperty __defineGetter__ length
   name caller arguments this eval Function globalThis process require module exports undefined NaN
@@ -36,7 +36,10 @@ const NAMES =
     .split(/\s+/)
     .filter((name) => /^[A-Za-z_]\w*$/.test(name))
 
-/** Texts that end a string, a comment or a template, or that JavaScript reads as a line's end. */
+/**
+ * Strings that end a string, a comment or a template, or that JavaScript treats as a line
+ * terminator.
+ */
 const TEXTS = [
   `'`,
   `"`,
@@ -70,7 +73,7 @@ const text = fc.oneof(
   fc.array(fc.constantFrom(...TEXTS, ...NAMES), { maxLength: 3 }).map((parts) => parts.join('')),
   fc.string({ unit: 'grapheme', maxLength: 8 }),
 )
-/** What may stand between backticks. */
+/** Field names that are allowed between backticks. */
 const quotedField = fc.oneof(
   fc.constantFrom('0', '1', '-1', 'a.b', 'a/b', 'a b', 'a-b', '__proto__', 'constructor', 'length'),
   name,
@@ -78,11 +81,11 @@ const quotedField = fc.oneof(
 
 interface Hostile {
   readonly expression: string
-  /** Names and texts of the expression's that may show in the source, quoted. */
+  /** Names and strings of the expression that may appear in the source, quoted. */
   readonly own: readonly string[]
 }
 
-/** `N`, `T` and `Q` are holes for a name, a text, and a field between backticks. */
+/** `N`, `T` and `Q` are holes for a name, a string, and a field between backticks. */
 const TEMPLATES = `
   j.N == 'T'                       has(j.N)                       j['T'] == 'T'
   d.N.N == 'T'                     has(d.N.N) && d.N == 'T'       'T' in j
@@ -128,7 +131,9 @@ const ENVIRONMENT = environment({
   ],
 })
 
-/** JSON that has what the language gives to all objects, as members of its own, or has not. */
+/**
+ * JSON values with and without own members that have the names of JavaScript's built-in members.
+ */
 const VALUES: readonly Value[] = [
   JSON.parse('{"__proto__": {"a": 1}, "constructor": "x", "length": 3, "list": ["a", "0"]}'),
   {},
@@ -138,7 +143,7 @@ const VALUES: readonly Value[] = [
   null,
 ]
 
-describe('hostile names and texts', () => {
+describe('hostile names and strings', () => {
   const runs = fuzz(0.1)
 
   it(`${runs.numRuns} of them: nothing gets into generated code but as a quoted name`, async () => {
@@ -150,7 +155,7 @@ describe('hostile names and texts', () => {
     })
   })
 
-  it("all expressions of cel-spec and cel-go's tests: their code names only its own", async () => {
+  it("all expressions of cel-spec and cel-go's tests: their code uses only its own names", async () => {
     const env = environment({ name: 'seeds' })
     await inBatches({ numRuns: SEEDS.length, seed: 0 }, (generator, { numRuns, seed }) => {
       for (const expression of SEEDS.slice(seed, seed + numRuns)) {
@@ -183,7 +188,7 @@ describe('hostile names and texts', () => {
 })
 
 const NUMBERS: ReadonlySet<string> = new Set(['0', '1'])
-/** What a turn of a loop is charged, which follows from the size of its body. */
+/** The charge for a loop iteration, which depends on the size of the loop body. */
 const CHARGE = /\(fuel\.left-=\d+\)</g
 
 function inspect({ expression, own }: Hostile, generator: Generator, value: Value): void {

@@ -23,7 +23,7 @@ const VALUES: readonly Variables[] = [
   { x: 1, y: 'y', z: [1, 2], m: { a: { b: 'c' }, k: null }, jwt: { sub: 'alice' }, i: 2n ** 62n },
 ]
 
-describe('hostile texts', () => {
+describe('hostile strings', () => {
   const watchdog = startWatchdog()
   after(() => watchdog.stop())
   const runs = fuzz(0.5)

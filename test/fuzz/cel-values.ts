@@ -42,7 +42,10 @@ export const anyDouble = fc
   .oneof(fc.constantFrom(...DOUBLE_LIMITS, NaN, Infinity, -Infinity), fc.double(), fc.integer())
   .map((value) => double(value) as Value)
 
-/** Few letters, so that equal and contained strings are common; astral ones, so that UTF-16 shows. */
+/**
+ * Uses few letters, so that equal and contained strings are common, and astral characters, so that
+ * UTF-16 errors show.
+ */
 export const anyString = fc.oneof(
   fc.string({
     unit: fc.constantFrom('a', 'b', 'A', ' ', '/', '1', 'é', '\u{1f600}', '\u{ffff}'),
@@ -83,7 +86,7 @@ export const anyDuration = fc
   )
   .map((total) => durationFromNanos(total) as Duration)
 
-/** The names that every generated expression may read. `unset` is declared and never given. */
+/** The variables that every generated expression may read. `unset` is declared but never set. */
 export const VARIABLES: Readonly<Record<string, { type: Type; values: fc.Arbitrary<Value> }>> = {
   p: { type: types.BOOL, values: fc.boolean() },
   i: { type: types.INT, values: anyInt },
@@ -113,7 +116,7 @@ export function anyBindings(): fc.Arbitrary<Bindings> {
   return fc.record(Object.fromEntries(given.map(([name, { values }]) => [name, values])))
 }
 
-/** Claims of a token: members that are there or not, and of the expected kind or not. */
+/** JWT claims: members that are present or missing, with or without the expected type. */
 function anyJson(): fc.Arbitrary<Value> {
   const leaf = fc.oneof(anyString, anyInt, fc.boolean(), fc.constant(null))
   const inner = fc.oneof(
@@ -124,7 +127,7 @@ function anyJson(): fc.Arbitrary<Value> {
   return fc.dictionary(fc.constantFrom('a', 'b', 'c', 'sub'), inner, { maxKeys: 4 })
 }
 
-/** The value as a CEL expression, exact. */
+/** Returns the value as an exact CEL expression. */
 export function literal(value: Value): string {
   if (value === null || typeof value === 'boolean' || typeof value === 'bigint') return `${value}`
   if (typeof value === 'string') return quoted(value)

@@ -1,4 +1,5 @@
-// Errors that keep a file from being served: found among suspects alone, and at all points.
+// The errors that keep a file from being served are the same whether only suspect rules or the
+// whole configuration is checked.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -20,7 +21,7 @@ import { fuzz } from './runs.ts'
 
 const PLACE = { ports: [4101, 4102, 4103], backends: [5101, 5102, 5103, 5104, 5105] }
 
-/** Some of them can never match, depending on where they are put. */
+/** Some of these can never match, depending on where they are used. */
 const ODD = [
   "jwt.sub == 'alice'",
   "apiKey.name == 'robot' || jwt.sub == 'alice'",
@@ -40,7 +41,7 @@ describe('errors that keep a configuration from being served', () => {
   after(() => rmSync(folder, { recursive: true }))
   const { numRuns, seed } = fuzz(0.1)
 
-  it('are the same whether suspects alone are looked at or all points', () => {
+  it('are the same for suspect rules only and for the whole configuration', () => {
     const seen = { withErrors: 0, withoutSuspects: 0, withFewerRoutes: 0 }
     for (let run = 0; run < numRuns; run++) {
       const random = new Random(seed + run)
@@ -70,7 +71,7 @@ describe('errors that keep a configuration from being served', () => {
   })
 })
 
-/** Several rules, or none, made into such. */
+/** Replaces some rules, or none, with odd ones. */
 function odd(random: Random, tree: Tree): Tree {
   let now = tree
   for (let left = random.int(4); left > 0; left--) {

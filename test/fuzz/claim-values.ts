@@ -3,8 +3,8 @@ import { readJson } from '../../src/cel/values/json-read.ts'
 import type { Value } from '../../src/cel/values/value.ts'
 
 /**
- * Claims of all types that JSON has, drawn near the constants of the conditions that they are
- * held against: a value that no constant is near shows nothing.
+ * Claims of all JSON types, drawn near the constants that the conditions compare them with: a value
+ * far from every constant tests nothing.
  */
 export function claimValues(texts: readonly string[]): fc.Arbitrary<Value> {
   const numbers = constants(texts, /-?\d+(?:\.\d+)?(?:e\d+)?/g).map(Number)
@@ -36,7 +36,9 @@ function constants(texts: readonly string[], pattern: RegExp): readonly string[]
   return texts.flatMap((text) => [...text.matchAll(pattern)].map((one) => one[1] ?? one[0]))
 }
 
-/** The constant, its neighbours of all sizes, what lies between two, and what is far away. */
+/**
+ * The constant, its neighbours at all scales, values between two constants, and values far away.
+ */
 function nearNumber(constants: readonly number[]): fc.Arbitrary<Value> {
   const known = [...constants, 0]
   const far = ['1e999', '-1e999', '1e308', '-5', '18446744073709551615', '9007199254740993', '-0']
@@ -60,7 +62,7 @@ function nearNumber(constants: readonly number[]): fc.Arbitrary<Value> {
     .map((text) => readJson(text.replace('+', '')) as Value)
 }
 
-/** The constants, their parts, and all that two of them make. */
+/** The constants, their parts, and all combinations of two of them. */
 export function nearText(constants: readonly string[]): fc.Arbitrary<string> {
   const known = [...constants, '', 'q']
   const one = fc.constantFrom(...known)
@@ -77,7 +79,7 @@ export function nearText(constants: readonly string[]): fc.Arbitrary<string> {
   )
 }
 
-/** `abc` and `cde` as `abcde`: an end and a beginning that share a part. */
+/** Merges `abc` and `cde` into `abcde`: the end of one overlaps the beginning of the other. */
 function merged(a: string, b: string): string {
   for (let shared = Math.min(a.length, b.length); shared > 0; shared--) {
     if (a.endsWith(b.slice(0, shared))) return a + b.slice(shared)

@@ -2,7 +2,10 @@ import type { ClientHello } from '../../src/wire/tls/client-hello.ts'
 
 type PlainOutcome = 'more' | 'not-tls' | 'malformed' | ClientHello
 
-/** The plain twin of HelloReader: all bytes at once, as text, and exceptions. */
+/**
+ * The reference implementation of HelloReader: takes all bytes at once, as a string, and throws
+ * exceptions.
+ */
 export function plainHello(bytes: Buffer): PlainOutcome {
   try {
     const text = messageOf(bytes.toString('latin1'))
@@ -72,7 +75,10 @@ function nameOf(value: string): string {
   return name.toLowerCase()
 }
 
-/** The elements of a list that fills its extension; there is one at least, and none is empty. */
+/**
+ * The elements of a list that fills its extension. The list has at least one element, and no
+ * element is empty.
+ */
 function all(value: string, size: number, take: (cursor: Cursor) => string): string[] {
   const outer = new Cursor(value)
   const list = new Cursor(outer.vector(size))

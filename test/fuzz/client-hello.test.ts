@@ -36,7 +36,7 @@ const wire = fc
   .tuple(hello, fc.constantFrom(16_384, 16_384, 1, 3, 40), fc.uint8Array({ maxLength: 6 }))
   .map(([message, size, rest]) => Buffer.concat([inRecords(message, size), rest]))
 
-describe('ClientHellos and their plain twin', () => {
+describe('ClientHellos, compared with the reference implementation', () => {
   const runs = fuzz(1)
 
   it(`${runs.numRuns} ClientHellos, cut anywhere`, () => {
@@ -44,7 +44,7 @@ describe('ClientHellos and their plain twin', () => {
       const reader = new HelloReader()
       let outcome: HelloOutcome = 'more'
       for (const end of cut(bytes.length)) {
-        // Another buffer each time: nothing of the one before may be relied on.
+        // A new buffer each time, since the reader must not rely on the previous one.
         outcome = reader.read(Buffer.from(bytes.subarray(0, end)))
         if (outcome !== 'more') break
       }

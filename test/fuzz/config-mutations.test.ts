@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts name variables
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the strings name variables
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { canonicalJson } from '../../src/model/json.ts'
 import { loadText } from '../../src/sources/file/load.ts'
 import { fuzz } from './runs.ts'
 
-/** Every file of the cases: those that are right and those that are wrong already. */
+/** All case files, both valid and invalid. */
 const SEEDS = globSync(join(import.meta.dirname, '../config/*.in.{yaml,json}'))
   .sort()
   .filter((path) => !path.includes('aliases-too-many'))
@@ -94,14 +94,14 @@ function indented(lines: string[], at: number, by: number): string[] {
 }
 
 describe('a mutated configuration', () => {
-  it('gives a Model or an error, each with a place in the text, and never throws', () => {
+  it('gives a Model or an error, each with a position in the file, and never throws', () => {
     fc.assert(
       fc.property(mutated(), (text) => {
         const { result } = loadText(text, 'gateway.yaml', { environment: { HOME: '/root' } })
         const { value, diagnostics } = result
         assert.ok(value !== undefined || diagnostics.some(({ severity }) => severity === 'error'))
         for (const diagnostic of diagnostics) checkPlace(diagnostic, text)
-        // What is said can be shown, and what is meant can be written down and read again.
+        // Diagnostics can be rendered, and the Model can be serialized and parsed again.
         renderTerminal(diagnostics)
         if (value !== undefined) JSON.parse(canonicalJson(value))
       }),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Files as people write them, as plain data, and the small changes that they make to one. */
+/** Typical configuration files as plain data, and the small changes that users make to them. */
 
 const TEXTS = ["'a'", "'ab'", "'b'", "'x'", "''"]
 const text = fc.constantFrom(...TEXTS)
@@ -9,7 +9,7 @@ const path = fc.constantFrom('/', '/a', '/a/b', '/b', '/admin', '/a/')
 const host = fc.constantFrom('a.test', 'b.test', '*.test', 'c.b.test', '*.b.test')
 const claim = fc.constantFrom('jwt.sub', 'jwt.o.x', 'jwt.groups', 'jwt.o')
 
-/** Conditions of forms that are looked into. */
+/** Conditions of forms that the analysis covers. */
 const covered = fc.oneof(
   fc.constantFrom("request.method == 'GET'", "request.method in ['GET', 'PUT']"),
   path.map((one) => `request.path == '${one}'`),
@@ -49,7 +49,7 @@ const rules = fc.array(rule, { minLength: 1, maxLength: 3 })
 
 const TOKEN = { issuer: 'https://issuer.example', jwks: { inline: '{"keys":[]}' } }
 const KEYS = { keys: [{ keyHash: `sha256:${'0'.repeat(64)}` }] }
-/** Mostly as it is by default. */
+/** Mostly the default. */
 const mode = fc.oneof(
   { weight: 6, arbitrary: fc.constant('Strict') },
   { weight: 3, arbitrary: fc.constant('Optional') },
@@ -130,7 +130,7 @@ export const writtenFile: fc.Arbitrary<WrittenFile> = fc.record({
 
 type Change = (file: WrittenFile) => WrittenFile
 
-/** Something of one route. */
+/** Changes a field of one route. */
 const ofRoute = (own: fc.Arbitrary<Readonly<Record<string, unknown>>>): fc.Arbitrary<Change> =>
   fc.tuple(fc.nat(3), own).map(([at, given]) => (file) => ({
     ...file,
@@ -185,7 +185,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   },
 )
 
-/** What people change seldom, and what is not looked into. */
+/** Rare changes, and changes that the analysis does not cover. */
 const rareChange: fc.Arbitrary<Change> = fc.oneof(
   ofRoute(rarePolicies.map((own) => ({ policies: own }))),
   listeners.map(
@@ -217,7 +217,7 @@ export function changed(file: WrittenFile, changes: readonly Change[]): WrittenF
   return changes.reduce((own, one) => one(own), file)
 }
 
-/** JSON is YAML. */
+/** JSON is valid YAML. */
 export function textOf({ listeners: own, gateway, frontend, routes }: WrittenFile): string {
   const listening = own === undefined ? {} : { listeners: own }
   return JSON.stringify({

@@ -13,9 +13,9 @@ import { anyChanges, changed, textOf, usualChanges, writtenFile } from './config
 import { fuzz } from './runs.ts'
 
 /**
- * Where the semantic diff shows and doubts nothing, no request is decided otherwise: two files
- * that differ as people make them differ, asked about requests near to what they say. The listener
- * is not told to the program: the host finds it, as on the wire.
+ * If the semantic diff reports no difference and no doubt, no request is decided differently.
+ * Compares two files that differ by typical changes, for requests close to the contents of the
+ * files. The listener is not passed to the program: the host selects it, as on the wire.
  */
 
 function modelFrom(text: string): Model | undefined {
@@ -73,7 +73,7 @@ function compare(old: Model, now: Model) {
 }
 
 describe('two configurations', () => {
-  it('no request is decided otherwise where nothing is shown or doubted', () => {
+  it('no request is decided differently if no difference and no doubt is reported', () => {
     const seen = { differing: 0, silent: 0 }
     const property = fc.property(
       writtenFile,
@@ -102,7 +102,7 @@ describe('two configurations', () => {
     assert.ok(seen.differing > 0 && seen.silent > 0)
   })
 
-  it('it is seldom not known what a usual change does', () => {
+  it('the effect of a common change is rarely unknown', () => {
     const seen = { pairs: 0, doubted: 0 }
     const property = fc.property(writtenFile, usualChanges, (file, changes) => {
       const after = changed(file, changes)

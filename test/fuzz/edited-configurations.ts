@@ -1,4 +1,4 @@
-// Configurations that somebody works on: many small things of which one changes at a time.
+// Configurations under edit: many small items, one of which changes at a time.
 
 import type { Json, Tree } from '../truth/document.ts'
 import { jwt } from '../truth/generate.ts'
@@ -12,14 +12,14 @@ interface Edited {
   routes: Fields[]
   backends: Fields[]
   policies: Fields[]
-  /** Lines of comments before all, and before each list. */
+  /** Numbers of comment lines before the document and before each list. */
   comments: number
   gaps: number
-  /** Its routes have no hostnames: all are in one table. */
+  /** Its routes have no hostnames, so they all share one table. */
   readonly isOfOneHost: boolean
 }
 
-/** A configuration, and as many after it as are asked for. */
+/** Yields a configuration, then as many edited versions of it as the caller requests. */
 export function* editedConfigurations(random: Random): Generator<string, never> {
   const edited = begin(random)
   for (;;) {
@@ -173,10 +173,10 @@ function policies(random: Random, share = 0.3): Fields {
   return own
 }
 
-/** Stands for an expression with an error, where a file must not have one. */
+/** A placeholder for an expression with an error, for files that must not contain one. */
 export const BROKEN = "request.method == 'BROKEN'"
 
-/** Some have an error. */
+/** Some of them have an error. */
 const EXPRESSIONS = [
   BROKEN,
   "request.headers['x-a'] == '1'",
@@ -212,7 +212,7 @@ function backend(random: Random, name: string): Fields {
   return Object.keys(inner).length === 0 ? own : { ...own, policies: inner }
 }
 
-/** A policy that is attached to several things at once. */
+/** A policy that is attached to several targets. */
 function named(random: Random, name: string): Fields {
   const routes = ['r0', 'r1', 'r2'].map((route) => ({ route }))
   const target = random.pick<Tree>([
@@ -232,6 +232,6 @@ function textOf(edited: Edited): string {
       return `${'# a comment\n'.repeat(gaps)}${key}:\n${value.map((item) => `  - ${JSON.stringify(item)}\n`).join('')}`
     },
   )
-  // What is written below moves, and is the same otherwise.
+  // Moves everything below it without any other change.
   return `${'# a comment\n'.repeat(comments)}${lines.join('\n')}\n`
 }

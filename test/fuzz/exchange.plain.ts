@@ -5,8 +5,8 @@ import { plainPath } from './http1-path.plain.ts'
 import { plainRequest } from './http1-request.plain.ts'
 
 /*
- * What a gateway makes of all that one client sends, in plain words: the requests that reach the
- * upstream whole, and what the client gets.
+ * A reference implementation of the gateway for everything that one client sends: the requests that
+ * reach the upstream complete, and the responses that the client receives.
  */
 
 export interface PlainSeen {
@@ -19,7 +19,7 @@ export interface PlainSeen {
 export interface PlainExchanges {
   readonly seen: readonly PlainSeen[]
   readonly statuses: readonly number[]
-  /** The gateway closes behind the last response. */
+  /** The gateway closes the connection after the last response. */
   readonly isClosed: boolean
 }
 
@@ -33,7 +33,7 @@ export function plainExchanges(text: string): PlainExchanges {
     const request = plainRequest(text.slice(at), LIMITS)
     if (request === 'more') return { seen, statuses, isClosed: false }
     const rejected = (status: number) => ({ seen, statuses: [...statuses, status], isClosed: true })
-    // What speaks another protocol could not read a response.
+    // A client that speaks another protocol could not read a response.
     if (request === 'not-http') return { seen, statuses, isClosed: true }
     if (typeof request === 'string') return rejected(statusOf(request))
     if (request.form === 'authority') return rejected(405)
@@ -51,7 +51,10 @@ export function plainExchanges(text: string): PlainExchanges {
   }
 }
 
-/** The requests in what an upstream received, how far they go, and what is wrong with the rest. */
+/**
+ * Returns the requests in the bytes that an upstream received, the length of their bytes, and the
+ * error in the rest.
+ */
 export function plainReceived(text: string) {
   const seen: PlainSeen[] = []
   for (let at = 0; ; ) {

@@ -15,7 +15,7 @@ export interface Asked {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A request as policies and routes meet it, without a wire. */
+/** A request as policies and routes see it, without a connection. */
 export function exchangeOf({
   method = 'GET',
   url = '/',

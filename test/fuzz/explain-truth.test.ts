@@ -11,7 +11,7 @@ import { free } from '../proxy/accepting.ts'
 import { startWhole, type WholeGateway } from '../proxy/whole-gateway.ts'
 import { fuzz } from './runs.ts'
 
-/** A request as it is written on the wire. */
+/** A request as written on the wire. */
 interface Written {
   readonly method: string
   readonly target: string
@@ -91,7 +91,7 @@ const headers = fc.oneof(
 )
 const written: fc.Arbitrary<Written> = fc
   .tuple(fc.record({ method, target, headers }), fc.option(host, { freq: 12 }))
-  // Without a Host it is a request of HTTP/1.0: in another explain supposes one.
+  // A request without a Host field uses HTTP/1.0, since explain assumes a host otherwise.
   .chain(([request, own]) =>
     fc
       .constantFrom('HTTP/1.1', 'HTTP/1.1', 'HTTP/1.0')
@@ -148,7 +148,7 @@ describe('explain and a gateway on a socket', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
   const file = join(folder, 'gateway.yaml')
   const open = new Set<Socket>()
-  // It takes any method, which servers of libraries do not.
+  // Accepts any method, unlike the servers of HTTP libraries.
   const backend = createServer((socket) => {
     open.add(socket.on('error', () => {}))
     socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'))
@@ -199,12 +199,12 @@ describe('explain and a gateway on a socket', () => {
       socket.setTimeout(10_000, () => socket.destroy(new Error('no response came')))
     })
 
-  it('come to the same status for any request line, host and headers', async () => {
+  it('report the same status for any request line, host and headers', async () => {
     const seen = new Map<number | string, number>()
     await fc.assert(
       fc.asyncProperty(written, async (request) => {
         const [reported, came] = [await explained(request), await observed(request)]
-        // What is no request for a person is none for the gateway either.
+        // The gateway rejects a request with 400 if explain reports a usage error for it.
         if (reported === 'usage') assert.equal(came, 400)
         else assert.equal(reported, came)
         seen.set(came, (seen.get(came) ?? 0) + 1)

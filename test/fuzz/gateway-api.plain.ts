@@ -1,12 +1,12 @@
 /**
- * Which rule of which HTTPRoute gets a request, by the words of the Gateway API alone: every
- * candidate is listed and the list is sorted. Nothing of the controller or the gateway is used.
+ * Determines which rule of which HTTPRoute receives a request, from the wording of the Gateway API
+ * alone: lists every candidate and sorts the list. Uses no code of the controller or the gateway.
  */
 
 export interface PlainListener {
   readonly name: string
   readonly hostname?: string
-  /** Namespaces that it takes routes from; undefined: all. */
+  /** Namespaces that the listener accepts routes from; undefined: all. */
   readonly from?: string
 }
 
@@ -35,7 +35,7 @@ export interface PlainRequest {
   readonly query: Readonly<Record<string, string>>
 }
 
-/** `namespace/name rule`; undefined: nobody gets it. */
+/** `namespace/name rule`; undefined: no rule matches. */
 export function ruleFor(
   listeners: readonly PlainListener[],
   routes: readonly PlainRoute[],
@@ -83,7 +83,7 @@ function covers(pattern: string | undefined, host: string): boolean {
   return own.length > labels.length && own.slice(-labels.length).join('.') === labels.join('.')
 }
 
-/** Whether some host could be meant by both: tried with hosts that each of them is for. */
+/** Whether both patterns can match the same host. Tries hosts that each of them matches. */
 function isShared(a: string | undefined, b: string | undefined): boolean {
   const samples = [a, b].flatMap((one) =>
     one === undefined ? [] : [one, one.replace('*', 'x'), one.replace('*', 'x.y')],
@@ -92,7 +92,7 @@ function isShared(a: string | undefined, b: string | undefined): boolean {
   return samples.some((host) => !host.startsWith('*') && covers(a, host) && covers(b, host))
 }
 
-/** Names without a wildcard first, then the longer; no name at all last. */
+/** Exact names rank highest, then wildcards, longer before shorter; no hostname ranks last. */
 function specificity(hostname: string | undefined): number {
   if (hostname === undefined) return 0
   return hostname.startsWith('*') ? hostname.length : 1_000 + hostname.length

@@ -31,7 +31,7 @@ const PATHS = ['/', '/a', '/a/', '/a/b', '/ab', '/a/b/c']
 const NAMESPACES = ['apps', 'shop']
 
 const named = fc.record({ name: fc.constantFrom('x-a', 'x-b'), value: fc.constantFrom('1', '2') })
-/** Most have none, so that many matches are equally good. */
+/** Most have no values, so that many matches have equal precedence. */
 const several = fc.oneof(
   { weight: 3, arbitrary: fc.constant([]) },
   fc.uniqueArray(named, { maxLength: 2, selector: ({ name }) => name }),
@@ -88,7 +88,7 @@ const request: fc.Arbitrary<PlainRequest> = fc.record({
 })
 
 describe('HTTPRoutes', () => {
-  it('get the requests that the Gateway API says', () => {
+  it('receive the requests that the Gateway API assigns to them', () => {
     fc.assert(
       fc.property(
         listeners,

@@ -9,22 +9,22 @@ import { type PlainSeen, plainExchanges, plainReceived } from './exchange.plain.
 import { mutated, mutatedRequest, portions } from './http1-messages.ts'
 import { fuzz } from './runs.ts'
 
-/** Cases at the same time, each with a port and an upstream of its own. */
+/** Number of concurrent cases, each with its own port and upstream. */
 const LANES = 16
 const ROUND = 1_000
-/** Milliseconds after which a client that waits for a response is said to hang. */
+/** Milliseconds after which a client that waits for a response counts as hung. */
 const HANG = 10_000
 
 interface Lane {
   readonly port: number
   readonly upstream: RawUpstream
-  /** Whole requests that the upstream got. */
+  /** Complete requests that the upstream received. */
   seen: PlainSeen[]
-  /** Bytes at an upstream that are no request. */
+  /** Bytes that the upstream received and that are not a request. */
   wrong: string[]
 }
 
-/** Bodies that are what they say, so that what stands behind them is reached. */
+/** Bodies that match their framing, so that the bytes after them are parsed. */
 function withBody(): fc.Arbitrary<string> {
   const size = fc.constantFrom(1, 2, 15, 16, 300)
   const extension = fc.constantFrom('', '', '', ';a', ';a=b', ';a="b\\"c"')
@@ -100,7 +100,7 @@ const ID_LINE = /x-request-id: [0-9a-f-]{36}\r\n/g
 async function openLane(): Promise<Lane> {
   const held = new WeakMap<Socket, string>()
   const upstream = await startUpstream((text, socket) => {
-    // The id is the gateway's own; all else came from the client.
+    // The gateway adds the id; everything else came from the client.
     const all = ((held.get(socket) ?? '') + text).replaceAll(ID_LINE, '')
     const { seen, consumed, rest } = plainReceived(all)
     held.set(socket, all.slice(consumed))
@@ -124,7 +124,7 @@ async function check(lane: Lane, text: string, ends: readonly number[], seed: nu
   if (expected.isClosed) assert.ok(isClosed, `not closed: ${about}`)
 }
 
-/** Sends all of it, in these portions, and waits for as many responses as there must be. */
+/** Sends the text in portions, and waits for the expected number of responses. */
 async function send(
   port: number,
   text: string,
@@ -159,7 +159,7 @@ async function send(
     await Promise.race([more, done.promise])
     if (received.length === before) break
   }
-  // The last response of a connection that closes is followed by its end.
+  // The connection ends after the last response of a connection that closes.
   if (expected.isClosed || /\r\nconnection: close\r\n/.test(received)) await done.promise
   clearTimeout(timer)
   socket.destroy()
@@ -167,7 +167,7 @@ async function send(
   return { statuses: statusesIn(received), isClosed }
 }
 
-/** Those of final responses; bodies of the gateway's own have no such line. */
+/** Status codes of final responses. The gateway's own response bodies contain no status line. */
 function statusesIn(received: string): readonly number[] {
   const all = [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
   return all.filter((status) => status >= 200)

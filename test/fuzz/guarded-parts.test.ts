@@ -1,5 +1,6 @@
-// One mistake anywhere in a configuration that is applied part by part: whoever was denied stays
-// denied, over real sockets, and a gateway that was edited does what one does that starts with it.
+// One error anywhere in a configuration that is applied part by part. Clients that were denied stay
+// denied, over real sockets, and a gateway that was edited behaves like one that starts with that
+// configuration.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -24,7 +25,7 @@ import { fuzz } from './runs.ts'
 
 type Path = readonly (string | number)[]
 
-/** What stands instead of a value. */
+/** Replacements for a value. */
 const WRONG: readonly Json[] = [null, {}, [1], 'a b((', '', -1, 'nobody', 99_999_999_999]
 
 function* pathsIn(value: Json, path: Path = []): Generator<Path> {
@@ -36,7 +37,7 @@ function* pathsIn(value: Json, path: Path = []): Generator<Path> {
   }
 }
 
-/** One mistake: a value that is none, a key that nobody knows, a thing that is there twice. */
+/** Adds one error: a wrong value, an unknown key or a duplicate item. */
 function spoil(config: Json, path: Path, random: Random): void {
   const last = path.at(-1) as string
   const outer = path.slice(0, -1).reduce((own, key) => (own as never)[key], config) as never
@@ -52,7 +53,7 @@ function spoil(config: Json, path: Path, random: Random): void {
   } else fields['zzz'] = {}
 }
 
-/** A gateway and its file, which is edited. */
+/** A gateway and its configuration file, which the test edits. */
 class Side {
   readonly #file: string
   readonly #known = new KnownItems()
@@ -63,7 +64,7 @@ class Side {
     this.#file = file
   }
 
-  /** What is wrong with it; undefined: it is rejected as a whole. */
+  /** Returns the errors, or undefined if the configuration is rejected as a whole. */
   async apply(text: string): Promise<readonly Diagnostic[] | undefined> {
     writeFileSync(this.#file, text)
     const options = { before: this.#model, isStrict: false, known: this.#known }
@@ -88,7 +89,7 @@ class Side {
   }
 }
 
-describe('one mistake in a configuration', { skip: WITHOUT_OPENSSL }, () => {
+describe('one error in a configuration', { skip: WITHOUT_OPENSSL }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'guarded-'))
   const { numRuns, seed } = fuzz(0.03, 10)
   const edited = new Side(join(folder, 'edited.yaml'))
@@ -119,7 +120,7 @@ describe('one mistake in a configuration', { skip: WITHOUT_OPENSSL }, () => {
   const configOf = (own: Ports) => guardedConfiguration(own, `127.0.0.1:${backend.port}`)
   const probe = (own: Ports) => Promise.all(PROBES.map(({ send }) => send(own)))
 
-  it('serves nobody who was denied, whether the gateway was edited or started with it', async () => {
+  it('serves no client that was denied, whether the gateway was edited or started with it', async () => {
     const [mine, others] = ports
     const paths = [...pathsIn(configOf(mine))].filter(([section]) => section !== 'config')
     let applied = 0
@@ -141,14 +142,14 @@ describe('one mistake in a configuration', { skip: WITHOUT_OPENSSL }, () => {
       }) as [string, string]
       const what = `seed ${seed + run}, ${path.join('.')}`
       const errors = await edited.apply(text)
-      // Also what is in order may open something.
+      // A configuration without errors may admit more clients.
       if (errors === undefined || errors.length === 0) continue
       applied++
       for (const { origin } of errors) assert.equal(origin.kind, 'file', what)
       const now = await probe(mine)
       const isEmptied = errors.some(({ code }) => code === 'PC0305' || code === 'PC0307')
       const opened = PROBES.filter((own, n) => !own.isServed && now[n]?.includes(SERVED))
-      // A listener that was emptied has no hostname left to close.
+      // A listener that was emptied has no hostname left to protect.
       if (!isEmptied)
         assert.deepEqual(
           opened.map(({ name }) => name),

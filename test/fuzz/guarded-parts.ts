@@ -1,4 +1,4 @@
-// A configuration in which something guards every part, and clients that lack what it asks for.
+// A configuration in which a policy guards every part, and clients that lack what it requires.
 
 import { connect as connectTls } from 'node:tls'
 
@@ -18,7 +18,7 @@ const rules = (header: string): Fields => ({
 const at = (path: string): Json => [{ path: { pathPrefix: path } }]
 const tlsOf = (name: string): Json => ({ cert: `${name}.pem`, key: `${name}.key` })
 
-/** `host`: where all is served from. */
+/** `host`: the address of the backend. */
 export function guardedConfiguration(ports: Ports, host: string): Fields {
   const up: Json = [{ backend: 'up' }]
   const route = (name: string, policies: Fields, backends = up): Json => {
@@ -106,7 +106,7 @@ export function guardedConfiguration(ports: Ports, host: string): Fields {
   }
 }
 
-/** What a client sends, and whether it is served where all is in order. */
+/** A client's request, and whether it is served if the configuration is valid. */
 export interface Probe {
   readonly name: string
   readonly isServed: boolean
@@ -147,7 +147,7 @@ export const PROBES: readonly Probe[] = [
 
 const LAYERED = { 'x-gateway': '1', 'x-any': '1' }
 
-/** Without anything, without each of them, and with all. */
+/** Probes without any header, without each header, and with all headers. */
 function both(path: string, headers: readonly string[], given: Record<string, string> = {}) {
   return lacking(headers, given).map(({ name, isServed, has }) => ({
     name: `${path} ${name}`,
@@ -238,10 +238,10 @@ function https(port: number, name: string, headers: Record<string, string>): Pro
   })
 }
 
-/** The status, and whether it is the backend's. */
+/** The status, and whether the response is the backend's. */
 function found(status: number | undefined, text: string): string {
   return `${status}${text.includes(SERVED) ? ` ${SERVED}` : ''}`
 }
 
-/** In each response of the backend. */
+/** Contained in each response of the backend. */
 export const SERVED = 'SERVED'

@@ -5,7 +5,10 @@ export type Field = readonly [name: string, value: string]
 
 type MayResize = (isFirst: boolean, fieldsBefore: number, fieldsInTable: number) => boolean
 
-/** RFC 7541 as it is written: lists of strings, bits as text, an exception for what is no block. */
+/**
+ * A literal implementation of RFC 7541: lists of strings, bits as strings, and an exception for
+ * invalid blocks.
+ */
 export class PlainDecoder {
   #table: Field[] = []
   #limit = 4_096
@@ -13,15 +16,16 @@ export class PlainDecoder {
   readonly #mayResize: MayResize
 
   /**
-   * `maxInteger`: bytes of a number after the first; longer ones, which nobody needs, are rejected.
-   * `mayResize`: whether the size of the table may change; §4.2: before any field.
+   * `maxInteger`: the maximum number of bytes of an integer after the first; longer integers, which
+   * no field needs, are rejected. `mayResize`: whether the table size may change; §4.2: before any
+   * field.
    */
   constructor(maxInteger = 3, mayResize: MayResize = (_, fields) => fields === 0) {
     this.#maxInteger = maxInteger
     this.#mayResize = mayResize
   }
 
-  /** The fields, or undefined where it is no block. */
+  /** Returns the fields, or undefined if the block is invalid. */
   read(bytes: Buffer): readonly Field[] | undefined {
     try {
       return this.#read([...bytes])
@@ -99,10 +103,10 @@ function text(bytes: number[], maxInteger: number): string {
   return isCoded ? decoded(own) : own.map((byte) => String.fromCharCode(byte)).join('')
 }
 
-/** Each character by its bits. */
+/** Maps the Huffman code of each character, as a string of bits, to the character. */
 const CODES = new Map<string, string>()
 for (let byte = 0; byte < 256; byte++) {
-  // Eight times the same character ends with a whole byte: an eighth of it is its code.
+  // Eight equal characters end on a byte boundary, so an eighth of the result is the code.
   const eight = String.fromCharCode(byte).repeat(8)
   const code = Buffer.alloc(huffmanLength(eight))
   encodeHuffman(eight, code, 0)

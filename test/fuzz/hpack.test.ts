@@ -24,7 +24,9 @@ function read(decoder: HpackDecoder, bytes: Buffer): readonly Field[] | undefine
   ])
 }
 
-/** Blocks of a connection, until one is none: nothing can be read behind it. */
+/**
+ * Compares the blocks of a connection up to the first invalid one, after which nothing can be read.
+ */
 function compare(blocks: readonly Buffer[]): void {
   const [own, plain] = [new HpackDecoder(1_000_000), new PlainDecoder()]
   for (const bytes of blocks) {
@@ -54,7 +56,7 @@ function encoded(list: readonly (readonly [number | null, readonly Field[]])[]):
 }
 
 describe('header blocks', () => {
-  it('what the encoder writes is read by the plain decoder, and as it was', () => {
+  it('the reference decoder reads what the encoder writes, unchanged', () => {
     fc.assert(
       fc.property(messages, (list) => {
         const plain = new PlainDecoder()
@@ -65,7 +67,7 @@ describe('header blocks', () => {
     )
   })
 
-  it('mutated blocks are read as the plain decoder reads them, or rejected as there', () => {
+  it('mutated blocks are read or rejected as by the reference decoder', () => {
     const change = fc.tuple(fc.nat(11), fc.nat(2_000), fc.nat(255))
     fc.assert(
       fc.property(messages, fc.array(change, { maxLength: 4 }), (list, changes) => {
@@ -80,7 +82,7 @@ describe('header blocks', () => {
     )
   })
 
-  it('any bytes are read as the plain decoder reads them, or rejected as there', () => {
+  it('arbitrary bytes are read or rejected as by the reference decoder', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 6 }), (blocks) =>
         compare(blocks.map((bytes) => Buffer.from(bytes))),

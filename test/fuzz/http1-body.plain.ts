@@ -3,15 +3,15 @@ import type { RejectionWord } from '../../src/wire/http1/rejections.ts'
 import { Cursor, fail, type PlainField, plainFields, Verdict } from './http1-head.plain.ts'
 
 /*
- * src/wire/http1/body.ts and chunked.ts in plain words: the whole body at once, as one string. What
- * was read up to the verdict is kept with it.
+ * The reference implementation of src/wire/http1/body.ts and chunked.ts: takes the whole body at
+ * once, as one string. Keeps what was read before the verdict.
  */
 
 export interface PlainBody {
   verdict: RejectionWord | 'more' | 'done'
   consumed: number
   data: string
-  /** The chunks as they may be sent on: as written, without extensions and trailers. */
+  /** The chunks as they may be forwarded: as written, without extensions and trailers. */
   wire: string
   trailers: PlainField[] | undefined
 }
@@ -77,7 +77,7 @@ const QUOTED =
 const WHOLE = `(?:;${TOKEN}(?:=(?:${TOKEN}|"${QUOTED}"))?)*`
 const BEGUN = new RegExp(`^${WHOLE}(?:;(?:${TOKEN}(?:=(?:"${QUOTED}\\\\?)?)?)?)?$`)
 
-/** As many bytes as can begin an extension. */
+/** Takes as many bytes as can start an extension. */
 function takeExtension(cursor: Cursor): string {
   let taken = ''
   while (cursor.at < cursor.text.length && BEGUN.test(`;${taken}${cursor.peek()}`)) {

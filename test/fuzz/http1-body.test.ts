@@ -37,7 +37,7 @@ function chunked(): fc.Arbitrary<string> {
   })
 }
 
-describe('bodies and their plain twins', () => {
+describe('bodies, compared with the reference implementation', () => {
   const runs = fuzz(0.5)
   const body = new BodyReader()
   const limits = fc.constantFrom(ROOMY, ROOMY, TIGHT)
@@ -56,7 +56,7 @@ describe('bodies and their plain twins', () => {
       const { data: _, ...plain } = plainChunks(text, limit)
       const { ranges, ...ours } = feed(body, 'chunked', -1, true, text, cut, limit)
       assert.equal(ours.verdict, plain.verdict)
-      // How much was sent on before a rejection is for the segments to say.
+      // How much is forwarded before a rejection depends on the segments.
       if (ours.verdict !== 'done' && ours.verdict !== 'more') return
       assert.deepEqual({ ...ours, wire: ranges }, plain)
       if (ours.verdict === 'more') return
@@ -70,7 +70,7 @@ describe('bodies and their plain twins', () => {
     fc.assert(property, runs)
   })
 
-  it('bodies of a known length', () => {
+  it('bodies with a known length', () => {
     const property = fc.property(fc.string(), fc.nat(20), portions(), (text, length, cut) => {
       const framing = length === 0 ? 'none' : 'length'
       const { ranges, ...ours } = feed(body, framing, length, false, text, cut, ROOMY)
@@ -81,7 +81,7 @@ describe('bodies and their plain twins', () => {
     fc.assert(property, fuzz(0.1))
   })
 
-  it('bodies that end with their connection', () => {
+  it('bodies that end when the connection closes', () => {
     const property = fc.property(fc.string(), portions(), (text, cut) => {
       const { ranges, verdict } = feed(body, 'close', -1, false, text, cut, ROOMY)
       assert.equal(ranges, text)
@@ -92,7 +92,7 @@ describe('bodies and their plain twins', () => {
   })
 })
 
-/** Offsets at a rejection are of no use to anyone. */
+/** Offsets have no meaning after a rejection. */
 function comparable<T extends Pick<PlainBody, 'verdict' | 'consumed' | 'trailers'>>(plain: T): T {
   const isRejected = plain.verdict !== 'done' && plain.verdict !== 'more'
   return isRejected ? { ...plain, consumed: 0, trailers: undefined } : plain

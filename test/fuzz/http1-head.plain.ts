@@ -1,8 +1,8 @@
 import type { RejectionWord } from '../../src/wire/http1/rejections.ts'
 
 /*
- * src/wire/http1/head.ts in plain words: strings and patterns, no state, no reuse. A field is
- * [name, value, is hidden].
+ * The reference implementation of src/wire/http1/head.ts: strings and patterns, no state, no reuse.
+ * A field is [name, value, is hidden].
  */
 
 export type PlainField = [name: string, value: string, isHidden: boolean]
@@ -13,7 +13,7 @@ export interface PlainLimits {
   readonly fields: number
 }
 
-/** Thrown, since a plain reader may: what is rejected, or that more is needed. */
+/** Thrown by the reference reader: the reason for a rejection, or `more` if it needs more bytes. */
 export class Verdict extends Error {
   readonly word: RejectionWord | 'more'
   constructor(word: RejectionWord | 'more') {
@@ -26,7 +26,7 @@ export function fail(word: RejectionWord | 'more'): never {
   throw new Verdict(word)
 }
 
-/** A cursor that takes what fits, and complains of what comes instead. */
+/** A cursor that takes matching characters and reports an error for anything else. */
 export class Cursor {
   at = 0
   readonly text: string
@@ -43,7 +43,7 @@ export class Cursor {
     this.at += found.length
     return found
   }
-  /** One character that fits, or what its absence is called. */
+  /** Takes one matching character, or fails with the given word. */
   one(pattern: RegExp, otherwise: RejectionWord): string {
     const next = this.peek()
     if (!pattern.test(next)) fail(next === '\0' ? 'nul' : next === '\n' ? 'bare-lf' : otherwise)
@@ -80,7 +80,7 @@ const RESERVED =
   `host connection content-length transfer-encoding expect upgrade te keep-alive proxy-connection
    proxy-authenticate proxy-authorization http2-settings date trailer`.split(/\s+/)
 
-/** `content_length` */
+/** Names such as `content_length`. */
 function isLookalike(name: string): boolean {
   return name.includes('_') && RESERVED.includes(name.toLowerCase().replaceAll('_', '-'))
 }
@@ -111,7 +111,7 @@ export function plainFraming(fields: readonly PlainField[], minor: number, accep
   return { framing: length === 0 ? 'none' : 'length', length }
 }
 
-/** Protocols that may be gone over to: neither HTTP nor TLS once more. */
+/** Protocols that a client may upgrade to: neither HTTP nor TLS again. */
 function protocolsOf(values: readonly string[]): string {
   const one = new RegExp(`^${TOKEN.source}(/${TOKEN.source})?$`)
   return values

@@ -18,11 +18,11 @@ const TIGHT: HeadLimits = { head: 90, target: 12, fields: 3 }
 
 const limits = fc.constantFrom(ROOMY, ROOMY, ROOMY, TIGHT)
 
-describe('heads and their plain twins', () => {
+describe('heads, compared with the reference implementation', () => {
   const runs = fuzz(1)
   const fewer = fuzz(0.5)
 
-  // One object for all of them: nothing of one message may show in the next.
+  // One object for all messages: nothing of a message may show up in the next one.
   const request = new RequestHead()
   it(`${runs.numRuns} requests, cut anywhere`, () => {
     const property = fc.property(mutatedRequest(), portions(), limits, (text, cut, limit) => {
@@ -82,8 +82,8 @@ function listed(fields: Fields): PlainField[] {
 }
 
 /**
- * Gives the reader more and more of the text, each time in another buffer and at another place
- * with other bytes around, and returns the offset behind the head, or the word against it.
+ * Passes more and more of the text to the reader, each time in another buffer and at another offset
+ * with other bytes around it. Returns the offset after the head, or the word of the rejection.
  */
 function feed(
   text: string,
@@ -98,7 +98,7 @@ function feed(
     if (at > 0) return at - start
     if (at < 0) return rejectionOf(at).word
   }
-  // The reader waits: begin another, as a connection does that is closed.
+  // The reader waits for more. Start another message, as when a connection closes.
   const rest = Buffer.from(text, 'latin1')
   assert.equal(read(rest, 0, rest.length), 0)
   read(Buffer.concat([rest, Buffer.alloc(8192)]), 0, rest.length + 8192)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Field lines of all kinds that mean something to a gateway, and of the kinds that should not be. */
+/** Field lines that have a meaning for a gateway, both valid and invalid. */
 const LINES = [
   'Host: example.com',
   'host: EXAMPLE.com:8080',
@@ -96,7 +96,7 @@ const STATUS_LINES = [
   'ICY 200 OK',
 ]
 
-/** What is put where it does not belong. */
+/** Fragments to insert where they do not belong. */
 const SHARDS = [
   ...['\r', '\n', '\r\n', '\n\r', '\0', ' ', '\t', ':', ',', ';', '?', '#', '/', '\x7f', '\x01'],
   ...['\xff', '\x80', '\x0b', '\x85', '\xa0', '_', '-', '0', 'chunked', 'HTTP/1.1', '\r\n\r\n'],
@@ -120,7 +120,7 @@ function messages(firstLines: readonly string[]): fc.Arbitrary<string> {
   })
 }
 
-/** Half of them as they are: what is well-formed reaches deeper. */
+/** Leaves half of the messages unchanged, since valid messages are parsed further. */
 export function mutated(arbitrary: fc.Arbitrary<string>): fc.Arbitrary<string> {
   const bytes = fc.string({
     unit: fc.nat(255).map((code) => String.fromCharCode(code)),
@@ -137,12 +137,12 @@ export function mutated(arbitrary: fc.Arbitrary<string>): fc.Arbitrary<string> {
   )
 }
 
-/** Anywhere in a text alike: numbers of fast-check are mostly small ones. */
+/** A uniformly distributed position in a text; fast-check prefers small numbers. */
 function place(): fc.Arbitrary<number> {
   return fc.noBias(fc.nat(9_999)).map((share) => share / 10_000)
 }
 
-/** Where a text is cut: nowhere, everywhere, or in a few places. */
+/** Where a text is split: nowhere, everywhere, or in a few places. */
 export function portions(): fc.Arbitrary<(length: number) => number[]> {
   const places = fc.array(place(), {
     minLength: 1,

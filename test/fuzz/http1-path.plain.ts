@@ -1,6 +1,8 @@
 import type { RejectionWord } from '../../src/wire/http1/rejections.ts'
 
-/** src/wire/http1/path.ts in plain words: token by token, then segment by segment. */
+/**
+ * The reference implementation of src/wire/http1/path.ts: token by token, then segment by segment.
+ */
 export function plainPath(
   path: string,
   keepsSlashes = false,
@@ -29,7 +31,7 @@ export function plainPath(
   }, [])
   const endsInside = /^\.\.?$/.test(segments.at(-1) ?? '')
   const all = [...resolved, ...(endsInside ? [''] : [])]
-  // An empty segment is what stands between two slashes; only the last one may be empty.
+  // Two consecutive slashes enclose an empty segment; only the last segment may be empty.
   const kept = keepsSlashes ? all : all.filter((one, at) => one !== '' || at === all.length - 1)
   return `/${kept.join('/')}`
 }

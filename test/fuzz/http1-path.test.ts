@@ -19,7 +19,7 @@ const paths = fc.oneof(
   fc.array(anyText({ maxLength: 4 }), { maxLength: 3 }),
 )
 
-describe('paths and their plain twin', () => {
+describe('paths, compared with the reference implementation', () => {
   const runs = fuzz(0.5)
   it(`${runs.numRuns} of them: the same path or the same word, and it stays as it is`, () => {
     const property = fc.property(paths, ([...pieces]) => {

@@ -12,7 +12,10 @@ import {
   valuesOf,
 } from './http1-head.plain.ts'
 
-/** A whole request head from the beginning of the text: what it says, or the word against it. */
+/**
+ * Parses a complete request head at the start of the text. Returns its content or the word of the
+ * rejection.
+ */
 export function plainRequest(text: string, limits: PlainLimits) {
   const cursor = new Cursor(text.slice(0, limits.head))
   try {

@@ -9,7 +9,10 @@ import {
   Verdict,
 } from './http1-head.plain.ts'
 
-/** A whole response head from the beginning of the text: what it says, or the word against it. */
+/**
+ * Parses a complete response head at the start of the text. Returns its content or the word of the
+ * rejection.
+ */
 export function plainResponse(text: string, method: string, limits: PlainLimits) {
   const cursor = new Cursor(text.slice(0, limits.head))
   try {

@@ -4,7 +4,7 @@ import type { RequestHead } from '../../src/wire/http1/head.ts'
 import type { ResponseHead } from '../../src/wire/http1/response-head.ts'
 import type { OutgoingRequest, OutgoingResponse } from '../../src/wire/http1/write.ts'
 
-/* src/wire/http1/write.ts in plain words: line by line. */
+/* The reference implementation of src/wire/http1/write.ts: line by line. */
 
 const NEVER_COPIED =
   `connection content-length transfer-encoding expect upgrade te keep-alive proxy-connection
@@ -58,7 +58,7 @@ function allNames(fields: Fields): string[] {
   return Array.from({ length: fields.count }, (_, i) => fieldName(fields, i).toLowerCase())
 }
 
-/** Lower-case names and lines of what goes along. */
+/** Lower-case names and lines of the fields that are copied. */
 function copied(fields: Fields, out: OutgoingRequest | OutgoingResponse): [string, string][] {
   const dropped = new Set(out.dropped.names)
   const lines = allNames(fields).map((name, i): [string, string] => {

@@ -22,7 +22,7 @@ const body = fc.constantFrom<{ framing: Framing; length: number }>(
 )
 const shared = fc.record({ lines, upgrade, dropped: names.map(nameSet), body })
 
-describe('heads that are written, and their plain twins', () => {
+describe('written heads, compared with the reference implementation', () => {
   const runs = fuzz(0.5)
   const head = new RequestHead()
   const again = new RequestHead()
@@ -92,7 +92,7 @@ describe('heads that are written, and their plain twins', () => {
 function read(head: RequestHead, text: string): number {
   const bytes = Buffer.from(text, 'latin1')
   const at = readRequestHead(bytes, 0, bytes.length, HEAD_LIMITS, head)
-  // One that waits is given up.
+  // Discard a head that waits for more.
   if (at === 0) Object.assign(head, new RequestHead())
   return at
 }

@@ -9,16 +9,16 @@ import {
 } from '../proxy/http2-gateway.ts'
 import { type FaultPlace, setting, word } from './http2-scripts.ts'
 
-/** What a server does about a mistake: an error of the connection, of the stream, or nothing. */
+/** The reaction of a server to a fault: a connection error, a stream error, or none. */
 export type Reaction = `connection ${number}` | `stream ${number}` | 'none'
 
-/** A mistake that a client can make. */
+/** A protocol error that a client can make. */
 export interface Fault {
   readonly name: string
-  /** Where RFC 9113 (or another one) says what becomes of it. */
+  /** The section of RFC 9113 (or another RFC) that specifies the reaction. */
   readonly section: string
   readonly frames: (place: FaultPlace) => readonly Buffer[]
-  /** Ours first; others are as good by the RFC. */
+  /** Our reaction first; the others also conform to the RFC. */
   readonly reactions: readonly [Reaction, ...Reaction[]]
 }
 
@@ -43,7 +43,7 @@ const headers = (id: number, flags: number, fields: Fields = HEAD) =>
 const without = (name: string) => HEAD.filter(([own]) => own !== name)
 const data = (id: number, flags: number, text: string) => frame(DATA, flags, id, Buffer.from(text))
 
-/** The frames are the mistake whatever came before. */
+/** The frames are a fault whatever precedes them. */
 const connection = (
   name: string,
   section: string,
@@ -51,7 +51,7 @@ const connection = (
   frames: Fault['frames'],
 ): Fault => ({ name, section, frames, reactions: [`connection ${code}`] })
 
-/** A head that is none. */
+/** A malformed head. */
 const malformed = (name: string, section: string, fields: Fields): Fault => ({
   name,
   section,
@@ -164,7 +164,9 @@ const FRAMES: readonly Fault[] = [
   ]),
 ]
 
-/** RFC 9113 §5.1: of the stream where its response is under way, else of the connection. */
+/**
+ * RFC 9113 §5.1: a stream error while the response is in progress, otherwise a connection error.
+ */
 const AFTER_END: Pick<Fault, 'section' | 'reactions'> = {
   section: '5.1',
   reactions: [`connection ${CLOSED}`, `stream ${CLOSED}`],
@@ -210,7 +212,7 @@ const STREAMS: readonly Fault[] = [
   {
     name: 'WINDOW_UPDATE of a stream beyond 2^31-1',
     section: '6.9.1',
-    // Twice, since the window may be one of no bytes.
+    // Sent twice, since the window may be zero bytes.
     frames: ({ id }) => [
       headers(id, END_HEADERS),
       frame(WINDOW_UPDATE, 0, id, word(0x7fffffff)),

@@ -6,8 +6,8 @@ import { fuzz } from './runs.ts'
 
 const requests = fc.array(asked, { maxLength: 6 })
 
-describe('connections of HTTP/2', () => {
-  it('whole connections are seen as node:http2 sees them', async () => {
+describe('HTTP/2 connections', () => {
+  it('complete connections are seen as node:http2 sees them', async () => {
     await fc.assert(
       fc.asyncProperty(requests, async (list) => {
         const pieces = [Buffer.concat(connectionOf(list))]
@@ -21,12 +21,12 @@ describe('connections of HTTP/2', () => {
     )
   })
 
-  it('split anywhere they are the same', async () => {
+  it('they are the same wherever they are split', async () => {
     await fc.assert(
       fc.asyncProperty(requests, fc.integer({ min: 1, max: 40 }), async (list, length) => {
         const whole = Buffer.concat(connectionOf(list))
         const parts: Buffer[] = []
-        // Of every second one each byte comes by itself.
+        // Every second connection is sent byte by byte.
         const step = length % 2 === 0 ? length : 1
         for (let at = 0; at < whole.length; at += step)
           parts.push(Buffer.from(whole.subarray(at, at + step)))
@@ -38,7 +38,7 @@ describe('connections of HTTP/2', () => {
     )
   })
 
-  it('whatever is done to them, the connection ends and nothing throws', async () => {
+  it('the connection ends and nothing throws, however it is mutated', async () => {
     const change = fc.record({
       at: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
       byte: fc.integer({ min: 0, max: 255 }),

@@ -50,7 +50,7 @@ export const asked: fc.Arbitrary<Asked> = fc.record({
   before: fc.constantFrom('nothing', 'ping', 'priority', 'unknown', 'window', 'settings'),
 })
 
-/** All that a client sends on one connection, frame by frame. */
+/** Everything that a client sends on one connection, frame by frame. */
 export function connectionOf(requests: readonly Asked[]): readonly Buffer[] {
   const frames = [PREFACE, frame(SETTINGS, 0, 0, Buffer.from([0, 3, 0, 0, 0, 100]))]
   for (const [i, own] of requests.entries()) {
@@ -118,7 +118,7 @@ export function dataOf(id: number, { padding }: Asked, bytes: Buffer, ends: bool
   return frame(DATA, flags | PADDED, id, payload)
 }
 
-/** Literals, in the table or not; a field that is the same as the one before is its index. */
+/** Literals with or without indexing; a field that equals the previous one is sent as its index. */
 export function blockOf(fields: readonly (readonly string[])[], isIndexed: boolean): Buffer {
   let before = ''
   const parts = fields.map(([name = '', value = '']) => {
@@ -136,16 +136,16 @@ function textOf(text: string): Buffer {
 }
 
 export interface Outcome {
-  /** What requests were seen, in the order of their ends. */
+  /** The requests that were seen, sorted. */
   readonly seen: readonly string[]
-  /** All that was sent. */
+  /** Everything that was sent. */
   readonly served: Served
   readonly isClosed: boolean
-  /** Whatever threw. */
+  /** All errors that were thrown. */
   readonly broken: readonly unknown[]
 }
 
-/** What our own server makes of these pieces. */
+/** Feeds the pieces to our own server. */
 export async function seenByUs(pieces: readonly Buffer[]): Promise<Outcome> {
   const seen: string[] = []
   const broken: unknown[] = []
@@ -167,7 +167,8 @@ export async function seenByUs(pieces: readonly Buffer[]): Promise<Outcome> {
   client.on('error', () => {})
   client.resume()
   const write = server.write.bind(server)
-  // A socket has its bytes when `write` returns, and their buffer is used again; this one has not.
+  // A socket has copied the bytes when `write` returns, and the session reuses their buffer. This
+  // stream has not.
   server.write = (bytes: Buffer) => {
     sent.push(Buffer.from(bytes))
     return write(bytes)
@@ -175,17 +176,17 @@ export async function seenByUs(pieces: readonly Buffer[]): Promise<Outcome> {
   const deadlines = new Deadlines(10_000)
   const session = new ServerSession(server as Socket, HTTP2_LIMITS, deadlines, events)
   await feed(client, pieces)
-  // Whatever it has to say it says before the client is gone.
+  // The server sends everything before the client disconnects.
   for (let i = 0; i < 8; i++) await turn()
   client.end()
-  // It ends by itself: as soon as it has read all, there is nobody to speak with.
+  // The session closes by itself once it has read everything, since the client is gone.
   for (let i = 0; i < 50 && !isClosed; i++) await turn()
   if (!isClosed) session.destroy()
   const served = readServed(Buffer.concat(sent))
   return { seen: seen.toSorted(), served, isClosed, broken }
 }
 
-/** Scripts say in the path how many bytes a response is to have. */
+/** The path of a scripted request contains the size of the response. */
 function responseTo(path: string): Buffer {
   const [, size = '0'] = /^\/\d+\/(\d{1,4})\//.exec(path) ?? []
   return Buffer.alloc(Number(size), 'z')
@@ -218,7 +219,7 @@ function readWhole(downstream: Downstream, seen: string[]): void {
   downstream.readBody(sink, false)
 }
 
-/** What node:http2 makes of them; `count` requests are waited for. */
+/** Feeds the pieces to node:http2 and waits for `count` requests. */
 export async function seenByNode(
   pieces: readonly Buffer[],
   count: number,
@@ -227,7 +228,7 @@ export async function seenByNode(
   return seen
 }
 
-/** The same with all that it sends, once it is `enough`. */
+/** The same with everything that node:http2 sends, until `isEnough` returns true. */
 export async function servedByNode(
   pieces: readonly Buffer[],
   isEnough: (seen: readonly string[], served: Served) => boolean,
@@ -272,7 +273,7 @@ export async function servedByNode(
   return { seen: seen.toSorted(), served: served() }
 }
 
-/** Cookies are one field, and trailers are only known where the length of the body is not. */
+/** Cookies are one field, and trailers are known only if the length of the body is not. */
 export function shown(
   method: string,
   path: string,

@@ -1,13 +1,16 @@
 import type { Reaction } from './http2-client-faults.ts'
 
-/** Mistakes of which others make something else than the RFC says, and what; it is no reason for us to. */
+/**
+ * Faults that other implementations treat differently from the RFC, and how they do. They are no
+ * reason for us to deviate.
+ */
 export interface Difference {
   readonly why: string
   readonly reactions: readonly Reaction[]
   readonly faults: readonly string[]
 }
 
-/** Fields that are no fields, as clients and servers can send them. */
+/** Invalid fields that both clients and servers can send. */
 const NO_FIELDS = [
   'a name with a space',
   'an empty name',
@@ -18,7 +21,7 @@ const NO_FIELDS = [
   'a value that ends with a tab',
 ]
 
-/** nghttp2 makes errors of the connection of these, which RFC 9113 §5.4.2 would leave to the stream. */
+/** nghttp2 treats these as connection errors; RFC 9113 §5.4.2 makes them stream errors. */
 const WIDER: readonly Difference[] = [
   {
     why: 'a window that cannot be is an error of the connection',
@@ -47,7 +50,7 @@ const WIDER: readonly Difference[] = [
   },
 ]
 
-/** node:http2 resets a stream whose message is none, and ends the connection a moment later. */
+/** node:http2 resets a stream with a malformed message, and ends the connection a moment later. */
 const AND_CONNECTION: readonly Reaction[] = ['stream 1', 'connection 1', 'connection 2']
 
 export const NODE_SERVER: readonly Difference[] = [
@@ -127,7 +130,7 @@ export const GO_SERVER: readonly Difference[] = [
   },
 ]
 
-/** Responses that Go's client takes for whole. */
+/** Responses that Go's client accepts as complete. */
 export const GO_CLIENT: readonly Difference[] = [
   {
     why: 'the head may reach whoever waits for it before the reset does',
@@ -156,7 +159,7 @@ export const GO_CLIENT: readonly Difference[] = [
   },
 ]
 
-/** What the other one may make of a mistake. */
+/** All allowed reactions of the other implementation to a fault. */
 export function reactionsTo(
   { name, reactions }: { readonly name: string; readonly reactions: readonly Reaction[] },
   differences: readonly Difference[],
@@ -165,7 +168,7 @@ export function reactionsTo(
   return known === undefined ? reactions : known.reactions
 }
 
-/** The same of node:http2, which may end the connection of a stream that it reset. */
+/** The same for node:http2, which may end the connection of a stream that it reset. */
 export function reactionsOfNode(
   fault: { readonly name: string; readonly reactions: readonly Reaction[] },
   differences: readonly Difference[],

@@ -19,7 +19,7 @@ const asked = fc.record({
   method: fc.constantFrom('GET', 'POST', 'PUT', 'DELETE'),
   path: fc.constantFrom('/', '/a', '/svc.Echo/Say', '/a?b=c', '/a?b=d', `/${'long'.repeat(300)}`),
   fields: fc.uniqueArray(field, { maxLength: 5, selector: ([name]) => name }),
-  /** Lengths of the pieces that it is written in; none: no body. */
+  /** Lengths of the pieces in which the body is written; none: no body. */
   body: fc.array(fc.oneof(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 60_000 })), {
     maxLength: 4,
   }),
@@ -27,7 +27,7 @@ const asked = fc.record({
   trailer: fc.constantFrom('', '', 'x-late'),
 })
 
-/** What a server may wish of us. */
+/** Settings that a server may send. */
 const wishes = fc.record({
   headerTableSize: fc.constantFrom(0, 64, 200, 4_096, 65_536),
   initialWindowSize: fc.constantFrom(0x7fffffff, 65_535, 1_000, 1),
@@ -45,7 +45,7 @@ function shown(own: Asked): string {
   return JSON.stringify([own.method, own.path, 'x.test', fields, lengthOf(own), trailer])
 }
 
-/** What a server of node:http2 sees of what our client sends, in the order of the streams. */
+/** Returns our client's requests as a node:http2 server sees them, in the order of the streams. */
 async function seenByNode(list: readonly Asked[], settings: Wishes): Promise<readonly string[]> {
   const [ours, theirs] = duplexPair()
   const server = performServerHandshake(theirs as Socket, { settings })
@@ -121,11 +121,11 @@ function headOf(own: Asked): string {
   return `${own.method} ${own.path} HTTP/1.1\r\nhost: x.test\r\n${lines}${framing}\r\n`
 }
 
-describe('requests to upstreams of HTTP/2', () => {
-  it('are seen as they were by node:http2, whatever it wishes', async () => {
+describe('requests to HTTP/2 upstreams', () => {
+  it('reach node:http2 unchanged, whatever its settings', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(asked, { maxLength: 8 }), wishes, async (list, settings) => {
-        // A window of one byte is a turn for each.
+        // With a window of one byte, each byte takes a turn.
         const isSlow = settings.initialWindowSize < 2_000
         const own = isSlow ? list.map((one) => ({ ...one, body: one.body.slice(0, 1) })) : list
         const few = isSlow

@@ -15,10 +15,13 @@ import type { Served } from './http2-served.ts'
 import { SERVER_FAULTS } from './http2-server-faults.ts'
 import { fuzz } from './runs.ts'
 
-/** Requests that mistakes are made on. */
+/** Additional requests, into which faults are injected. */
 const BESIDES = 2
 
-/** A response is told as it is, or its failure is told: never a part of it as if it were all. */
+/**
+ * A response is reported as sent, or reported as failed. A partial response is never reported as
+ * complete.
+ */
 function checkTold(told: string, { text, isWhole }: Expected, who: string): void {
   if (isWhole) assert.equal(told, text, who)
   else assert.match(told, /(^|\|)failed/, who)
@@ -27,18 +30,21 @@ function checkTold(told: string, { text, isWhole }: Expected, who: string): void
 const reactionOf = ({ error, resets }: Served, id: number): Reaction => {
   const code = resets.get(id)
   if (error !== undefined) return `connection ${error}`
-  // Whoever is stopped in the middle of it says so without an error.
+  // An endpoint that is stopped in the middle resets the stream without an error.
   return code === undefined || code === 0 ? 'none' : `stream ${code}`
 }
 
-/** An acknowledgement of no PING ends connections of node:http2; RFC 9113 §6.7 says nothing of it. */
+/**
+ * node:http2 closes connections on a PING acknowledgement without a PING; RFC 9113 §6.7 does not
+ * mention this case.
+ */
 const withoutPongs = (own: ResponseScript): ResponseScript => ({
   ...own,
   extras: own.extras.filter(({ what }) => what !== 'pong'),
 })
 
-describe('whole connections to upstreams of HTTP/2, by script', () => {
-  it('without a mistake: every response is told, by node:http2 too', async () => {
+describe('complete connections to HTTP/2 upstreams, by script', () => {
+  it('without a fault: every response is reported, by node:http2 too', async () => {
     await fc.assert(
       fc.asyncProperty(
         responseScript,
@@ -70,7 +76,7 @@ describe('whole connections to upstreams of HTTP/2, by script', () => {
     })
 })
 
-/** What node:http2 tells of other responses is not compared: those under way just end there. */
+/** The other responses of node:http2 are not compared, since those in progress simply end. */
 async function compare(fault: Fault, rendered: RenderedResponses, length: number): Promise<void> {
   const { bytes, expected, faultId } = rendered
   const count = expected.length + BESIDES

@@ -7,7 +7,7 @@ const [PRIORITY, SETTINGS, PING, GOAWAY, WINDOW_UPDATE] = [2, 4, 6, 7, 8]
 const NEVER = 2_002
 const PLACES = 12
 
-/** What a server may say between any two frames. */
+/** Frames that a server may send between any two frames. */
 const extra = fc.record({
   what: fc.constantFrom(
     'ping',
@@ -43,17 +43,17 @@ type Extra = ResponseScript['extras'][number]
 
 export interface Expected {
   readonly response: ScriptedResponse
-  /** What is told of it where it is whole. */
+  /** The result that is reported if the response is complete. */
   readonly text: string
   readonly isWhole: boolean
-  /** Before the mistake. */
+  /** Whether the response was complete before the fault. */
   readonly wasWhole: boolean
 }
 
 export interface RenderedResponses {
   readonly bytes: Buffer
   readonly expected: readonly Expected[]
-  /** The first of two streams that mistakes are made on. */
+  /** The first of two streams into which faults are injected. */
   readonly faultId: number
 }
 
@@ -77,7 +77,7 @@ class Writer {
     const bytes = pieces[part]
     if (bytes === undefined || this.states[index] === 'over') return
     this.frames.push(bytes)
-    // First what comes before, then interim responses, then the head.
+    // The frames before the response come first, then interim responses, then the head.
     if (part === own.interim.length + 1) this.states[index] = 'open'
     if (part === pieces.length - 1) this.states[index] = 'whole'
   }
@@ -107,7 +107,9 @@ class Writer {
     }
   }
 
-  /** RFC 9113 §6.8: what is behind the last stream was not looked at, so nothing comes of it. */
+  /**
+   * RFC 9113 §6.8: requests after the last stream ID were not processed, so they get no response.
+   */
   #goAway(last: number, state: string | undefined): void {
     if (this.#hasLeft || state === undefined) return
     this.#hasLeft = true
@@ -124,7 +126,7 @@ export function renderResponses(
   { responses, extras, faultAt }: ResponseScript,
   fault?: (place: FaultPlace) => readonly Buffer[],
 ): RenderedResponses {
-  // With a mistake there is a stream behind those that GOAWAY would name.
+  // With a fault, there is a stream after those that GOAWAY would name.
   const quiet = fault === undefined ? extras : extras.filter(({ what }) => what !== 'goaway')
   const writer = new Writer(responses)
   const steps: { place: number; run: () => void }[] = []

@@ -6,8 +6,8 @@ import { fuzz } from './runs.ts'
 
 const responses = fc.array(scriptedResponse, { maxLength: 6 })
 
-describe('connections to upstreams of HTTP/2', () => {
-  it('whole responses are told as node:http2 tells them', async () => {
+describe('connections to HTTP/2 upstreams', () => {
+  it('complete responses are reported as by node:http2', async () => {
     await fc.assert(
       fc.asyncProperty(responses, async (list) => {
         const bytes = Buffer.concat(framesOf(list))
@@ -18,11 +18,11 @@ describe('connections to upstreams of HTTP/2', () => {
     )
   })
 
-  it('split anywhere they are the same', async () => {
+  it('they are the same wherever they are split', async () => {
     await fc.assert(
       fc.asyncProperty(responses, fc.integer({ min: 1, max: 40 }), async (list, length) => {
         const bytes = Buffer.concat(framesOf(list))
-        // Of every second one each byte comes by itself.
+        // Every second connection is sent byte by byte.
         const step = length % 2 === 0 ? length : 1
         const one = await toldByUs(bytes, list.length)
         assert.deepEqual(await toldByUs(bytes, list.length, step), one)
@@ -31,7 +31,7 @@ describe('connections to upstreams of HTTP/2', () => {
     )
   })
 
-  it('whatever is done to them, every request ends, once', async () => {
+  it('every request ends exactly once, however the responses are mutated', async () => {
     const change = fc.record({
       at: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
       byte: fc.integer({ min: 0, max: 255 }),

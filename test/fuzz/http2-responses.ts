@@ -28,7 +28,7 @@ export interface ScriptedResponse {
   /** Bytes of the block in the HEADERS frame; the rest is in CONTINUATION frames. */
   readonly firstPart: number
   readonly before: 'nothing' | 'ping' | 'priority' | 'unknown' | 'window' | 'settings'
-  /** Where in the order of all responses its next frame comes. */
+  /** The position of each frame in the order of all responses. */
   readonly turns: readonly number[]
 }
 
@@ -56,7 +56,7 @@ export const scriptedResponse: fc.Arbitrary<ScriptedResponse> = fc.record({
   turns: fc.array(fc.nat(1_000), { minLength: 12, maxLength: 12 }),
 })
 
-/** All that an upstream sends on one connection, frame by frame; streams take turns. */
+/** Everything that an upstream sends on one connection, frame by frame; streams take turns. */
 export function framesOf(responses: readonly ScriptedResponse[]): readonly Buffer[] {
   const placed = responses.flatMap((own, i) => {
     let place = 0
@@ -68,7 +68,7 @@ export function framesOf(responses: readonly ScriptedResponse[]): readonly Buffe
   return placed.toSorted((a, b) => a.place - b.place).map(({ bytes }) => bytes)
 }
 
-/** A head with its CONTINUATION frames is one piece: nothing may come between them. */
+/** A head and its CONTINUATION frames are one piece, since no other frame may come between them. */
 export function responseOf(id: number, own: ScriptedResponse): readonly Buffer[] {
   const isBodiless = own.status === 204 || own.status === 304
   const body = isBodiless ? [] : own.body
@@ -129,18 +129,18 @@ function dataOf(id: number, { padding }: ScriptedResponse, bytes: Buffer, ends: 
 }
 
 export interface Outcome {
-  /** What was told of each response, in the order of the requests. */
+  /** The events reported for each response, in the order of the requests. */
   readonly told: readonly string[]
-  /** Requests of which the end was never told. */
+  /** The number of requests whose end was never reported. */
   readonly open: number
 }
 
-/** The same with all that the client said. */
+/** The same with everything that the client sent. */
 export interface Heard extends Outcome {
   readonly served: Served
 }
 
-/** What our own client makes of these bytes, in pieces of `length`. */
+/** Feeds the bytes to our own client in pieces of `length` bytes. */
 export async function toldByUs(bytes: Buffer, count: number, length?: number): Promise<Outcome> {
   const { told, open } = await heardByUs(bytes, count, length)
   return { told, open }
@@ -152,7 +152,7 @@ export async function heardByUs(bytes: Buffer, count: number, length?: number): 
   const asked = Array.from({ length: count }, () => upstream.ask())
   await turn()
   await upstream.say(bytes, length)
-  // What the upstream does not end ends with its connection.
+  // Requests that the upstream does not end are ended by the close of its connection.
   upstream.close()
   for (let i = 0; i < 5; i++) await turn()
   const told = asked.map(({ reported }) => reported.join('|'))
@@ -160,13 +160,13 @@ export async function heardByUs(bytes: Buffer, count: number, length?: number): 
   return { told, open: told.filter((own) => !isOver(own)).length, served: upstream.served }
 }
 
-/** What node:http2 makes of them. */
+/** Feeds the bytes to node:http2. */
 export async function toldByNode(bytes: Buffer, count: number): Promise<readonly string[]> {
   const { told } = await heardByNode(bytes, count, () => false)
   return told
 }
 
-/** `isEnough`: what is not over yet will not be. */
+/** `isEnough`: returns true if no more requests will end. */
 export async function heardByNode(
   bytes: Buffer,
   count: number,
@@ -176,7 +176,7 @@ export async function heardByNode(
   const sent: Buffer[] = []
   theirs.on('error', () => {})
   theirs.on('data', (own: Buffer) => void sent.push(own))
-  // What it says begins with the preface.
+  // The client's bytes begin with the preface.
   const served = () => readServed(Buffer.concat(sent).subarray(24))
   const session = connect('http://x', { createConnection: () => ours as Socket })
   session.on('error', () => {})
@@ -196,7 +196,7 @@ export async function heardByNode(
       over++
     }
     stream.on('error', () => end('failed'))
-    // A reset without an error, in the middle of a response.
+    // A reset without an error in the middle of a response.
     stream.on('aborted', () => end('failed'))
     stream.on('headers', (headers) => void own.push(`interim ${headers[':status']}`))
     stream.on('response', (_headers, _flags, raw) => own.push(shown(raw as never)))

@@ -22,7 +22,7 @@ function cut(frames: readonly Buffer[], length: number): readonly Buffer[] {
   return pieces
 }
 
-/** RFC 9113 §5.4.2: who resets a stream may or may not have been heard in time. */
+/** RFC 9113 §5.4.2: a server may or may not have seen a request before its stream was reset. */
 function checkSeen(seen: readonly string[], { whole, dropped }: Rendered, who: string): void {
   const own = seen.filter(isOfScript)
   const missing = whole.filter((one) => !own.includes(one) && !dropped.has(one))
@@ -41,11 +41,14 @@ function checkSent({ sent, resets }: Served, { responses }: Rendered, who: strin
 function reactionOf({ error, resets }: Served, { faultId }: Rendered): Reaction {
   const code = resets.get(faultId)
   if (error !== undefined) return `connection ${error}`
-  // Whoever is stopped in the middle of it says so without an error.
+  // An endpoint that is stopped in the middle resets the stream without an error.
   return code === undefined || code === 0 ? 'none' : `stream ${code}`
 }
 
-/** An acknowledgement of no PING ends connections of node:http2; RFC 9113 §6.7 says nothing of it. */
+/**
+ * node:http2 closes connections on a PING acknowledgement without a PING; RFC 9113 §6.7 does not
+ * mention this case.
+ */
 const withoutPongs = (own: Script): Script => ({
   ...own,
   extras: own.extras.filter(({ what }) => what !== 'pong'),
@@ -53,8 +56,8 @@ const withoutPongs = (own: Script): Script => ({
 
 const scripts = fc.tuple(script, fc.constantFrom(1, 7, 100_000))
 
-describe('whole connections of HTTP/2, by script', () => {
-  it('without a mistake: every request is seen, by node:http2 too', async () => {
+describe('complete HTTP/2 connections, by script', () => {
+  it('without a fault: every request is seen, by node:http2 too', async () => {
     await fc.assert(
       fc.asyncProperty(script, fc.constantFrom(1, 2, 9, 100, 100_000), async (own, length) => {
         const rendered = render(own)
@@ -102,7 +105,7 @@ async function compare(fault: Fault, rendered: Rendered, length: number): Promis
   const theirs = await servedByNode([Buffer.concat(rendered.frames)], isEnough)
   const reaction = reactionOf(theirs.served, rendered)
   assert.ok(allowed.includes(reaction), `node:http2: ${reaction}`)
-  // §6.8: of an error of the connection, who had finished what before is not the same everywhere.
+  // §6.8: implementations differ in which requests they complete before a connection error.
   if (theirs.served.error === undefined) checkSeen(theirs.seen, rendered, 'node:http2')
   for (const own of theirs.seen.filter(isOfScript)) assert.ok(rendered.whole.includes(own))
 }

@@ -18,15 +18,18 @@ export const word = (value: number): Buffer => {
 export const setting = (id: number, value: number): Buffer =>
   Buffer.concat([Buffer.from([id >> 8, id & 0xff]), word(value)])
 
-/** A request of a script, and how much its response has. */
+/** A request of a script, and the size of its response. */
 const request = fc.record({
   asked,
   size: fc.constantFrom(0, 0, 1, 200, 5_000, 9_000),
-  /** Where each of its frames comes among those of the others. */
+  /** The positions of its frames among those of the other requests. */
   places: fc.array(fc.nat(1_000), { minLength: 8, maxLength: 8 }),
 })
 
-/** What may come between any two frames, and changes no request but the one that it resets. */
+/**
+ * Frames that may come between any two frames, and that change no request except the one they
+ * reset.
+ */
 const extra = fc.record({
   what: fc.constantFrom(
     'ping',
@@ -46,7 +49,7 @@ const extra = fc.record({
     'empty',
     'reset',
   ),
-  /** The request that it is about. */
+  /** The request that the frame refers to. */
   which: fc.nat(5),
   amount: fc.constantFrom(0, 1, 100, 4_096, 70_000),
   place: fc.nat(1_000),
@@ -55,7 +58,7 @@ const extra = fc.record({
 export const script = fc.record({
   requests: fc.array(request, { minLength: 1, maxLength: 5 }),
   extras: fc.array(extra, { maxLength: 10 }),
-  /** Where the mistake comes, if there is one. */
+  /** The position of the fault, if the script has one. */
   faultAt: fc.nat(1_000),
 })
 
@@ -63,34 +66,34 @@ export type Script = typeof script extends fc.Arbitrary<infer Own> ? Own : never
 type Extra = Script['extras'][number]
 type Request = Script['requests'][number]
 
-/** What a mistake of a client is made of. */
+/** The context in which a client's fault is built. */
 export interface FaultPlace {
-  /** A stream that nobody has opened; `id + 2` and so on are free, too. */
+  /** An unopened stream; `id + 2` and higher are also free. */
   readonly id: number
 }
 
 export interface Rendered {
   readonly frames: readonly Buffer[]
-  /** What a server sees, of requests that are whole before a mistake and behind it. */
+  /** The complete requests that a server sees, before and after a fault. */
   readonly whole: readonly string[]
   readonly wholeBefore: readonly string[]
-  /** Of those the ones that were reset after that: a server may have dropped them. */
+  /** Those of the complete requests that were reset later; a server may have dropped them. */
   readonly dropped: ReadonlySet<string>
-  /** Bytes of each response that have to come, and that may come at most. */
+  /** The minimum and maximum number of bytes of each response. */
   readonly responses: ReadonlyMap<number, { readonly min: number; readonly max: number }>
-  /** The stream that the mistake was told about. */
+  /** The stream passed to the fault. */
   readonly faultId: number
 }
 
-/** One request on its way. */
+/** A request in progress. */
 class Open {
   readonly id: number
   readonly own: Request
   readonly path: string
   state: 'open' | 'whole' | 'reset' = 'open'
-  /** A request that says that it has no body is seen before it ends. */
+  /** A request that declares an empty body is seen before it ends. */
   isSeen = false
-  /** What was granted to its response beyond the initial window. */
+  /** Bytes granted to its response in addition to the initial window. */
   granted = 0
   most: number
 
@@ -116,7 +119,7 @@ class Writer {
     this.frames.push(frame(type, flags, id, payload))
   }
 
-  /** The `part`th frame of a request; the head with what continues it counts as one. */
+  /** Sends the `part`th frame of a request; a head with its CONTINUATION frames counts as one. */
   request(index: number, own: Request, part: number): void {
     const { asked } = own
     if (part === 0) {
@@ -178,7 +181,9 @@ class Writer {
     else if (about.state === 'open') this.send(DATA, 0, id, Buffer.alloc(0))
   }
 
-  /** A second one acknowledges nothing, for which Go closes connections. */
+  /**
+   * A second acknowledgement has no SETTINGS frame to acknowledge, and Go closes the connection.
+   */
   #acknowledge(): void {
     if (!this.#hasAcknowledged) this.send(SETTINGS, 1, 0, Buffer.alloc(0))
     this.#hasAcknowledged = true
@@ -207,7 +212,7 @@ class Writer {
 
 const hasBody = ({ asked }: Request) => asked.body.length > 0 || asked.trailers.length > 0
 
-/** Whether it is told is drawn with the priority, of which it is independent otherwise. */
+/** Whether the length is declared depends on `hasPriority`, which is unrelated otherwise. */
 function toldLength({ asked }: Request): number | undefined {
   const isTold = asked.body.length > 0 && asked.hasPriority
   return isTold ? asked.body.join('').length : undefined
@@ -235,7 +240,10 @@ function seenOf(open: Open): string {
   return shown(asked.method, open.path, 'x.test', fields, asked.body.join(''), late)
 }
 
-/** All that the client of a script sends, and what follows from it by the words of RFC 9113 alone. */
+/**
+ * Renders everything that the client of a script sends, and what follows from it according to RFC
+ * 9113 alone.
+ */
 export function render(
   { requests, extras, faultAt }: Script,
   fault?: (place: FaultPlace) => readonly Buffer[],
@@ -256,7 +264,7 @@ export function render(
       place: faultAt,
       run: () => {
         faultId = writer.next
-        // It may open two.
+        // A fault may open two streams.
         writer.next += 4
         writer.wholeBefore = [...writer.whole]
         writer.frames.push(...fault({ id: faultId }))
@@ -273,7 +281,10 @@ export function render(
   }
 }
 
-/** RFC 9113 §6.9: as much as the window allows at the end, and never more than it ever allowed. */
+/**
+ * RFC 9113 §6.9: at least as much as the window allows at the end, and at most as much as it ever
+ * allowed.
+ */
 function bounds({ state, granted, most, own }: Open, { window }: Writer) {
   const isServed = state === 'whole'
   const min = isServed ? Math.min(own.size, Math.max(0, window + granted)) : 0

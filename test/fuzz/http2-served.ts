@@ -4,23 +4,23 @@ const GOAWAY = 7
 const CONTINUATION = 9
 const END_STREAM = 1
 const PADDED = 8
-/** The smallest that a peer may ask for; no body of these tests needs more. */
+/** The lowest limit that a peer may set; no body in these tests needs a larger frame. */
 const MAX_FRAME = 16_384
 
-/** What one side of a connection said, as far as it is about requests and their ends. */
+/** The frames that one side of a connection sent, limited to requests and their ends. */
 export interface Served {
   /** The code of the first RST_STREAM of each stream. */
   readonly resets: ReadonlyMap<number, number>
-  /** The code of GOAWAY, where there was one that names an error. */
+  /** The code of the GOAWAY that reports an error, if there was one. */
   readonly error: number | undefined
   /** Bytes of bodies. */
   readonly sent: ReadonlyMap<number, number>
   readonly ended: ReadonlySet<number>
-  /** What nobody may send (RFC 9113 §5.1, §6.1, §6.10). */
+  /** Frames that no endpoint may send (RFC 9113 §5.1, §6.1, §6.10). */
   readonly illegal: readonly string[]
 }
 
-/** Reads frames as a peer would that looks closely. */
+/** Reads frames as a strict peer would. */
 export function readServed(bytes: Buffer): Served {
   const resets = new Map<number, number>()
   const sent = new Map<number, number>()

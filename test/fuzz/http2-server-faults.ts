@@ -24,7 +24,7 @@ const HEAD: Fields = [[':status', '200']]
 const headers = (id: number, flags: number, fields: Fields = HEAD) =>
   frame(HEADERS, flags, id, fieldBlock(fields))
 const data = (id: number, flags: number, text: string) => frame(DATA, flags, id, Buffer.from(text))
-/** No request has this number. */
+/** The ID of a stream that no request uses. */
 const idle = (id: number) => id + 4
 
 const connection = (
@@ -167,7 +167,7 @@ const STREAMS: readonly Fault[] = [
     frame(WINDOW_UPDATE, 0, id, word(0)),
   ]),
   stream('WINDOW_UPDATE of a stream beyond 2^31-1', '6.9.1', FLOW_CONTROL, ({ id }) => [
-    // Twice, since the window may be one of no bytes.
+    // Sent twice, since the window may be zero bytes.
     frame(WINDOW_UPDATE, 0, id, word(0x7fffffff)),
     frame(WINDOW_UPDATE, 0, id, word(0x7fffffff)),
   ]),

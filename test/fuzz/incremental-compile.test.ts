@@ -1,4 +1,4 @@
-// A Program that took over what did not change does the same as one that was made from scratch.
+// A Program that reuses unchanged parts behaves like one compiled from scratch.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -28,7 +28,7 @@ import { BROKEN, editedConfigurations } from './edited-configurations.ts'
 import { exchangeOf } from './exchanges.ts'
 import { fuzz } from './runs.ts'
 
-/** Says which clusters are open, and which were asked: by name and content. */
+/** Records which clusters are open and which were called, by name and content. */
 class Watching implements CompileDeps {
   readonly open = new Set<string>()
   readonly asked: string[] = []
@@ -65,22 +65,23 @@ describe('a Program after many small changes', () => {
   const folder = mkdtempSync(join(tmpdir(), 'incremental-'))
   new Credentials().writeFiles(folder)
   after(() => rmSync(folder, { recursive: true }))
-  // A file has no expressions with errors but in policies that are invalid; other sources may.
+  // In a file, only invalid policies contain expressions with errors; other sources may have them
+  // elsewhere.
   const read = (text: string, known?: KnownItems) =>
     loadText(text, join(folder, 'x.yaml'), { environment: {}, known }).result.value as Model
   const load = (text: string) =>
     JSON.parse(JSON.stringify(read(text)).replaceAll(BROKEN, 'request.nothing')) as Model
   const { numRuns, seed } = fuzz(0.03)
 
-  it('does what one does that was made from scratch', async ({ mock }) => {
-    // Requests say when they began.
+  it('behaves like one compiled from scratch', async ({ mock }) => {
+    // Requests record when they began.
     mock.timers.enable({ apis: ['Date'] })
     const seen = { taken: 0, routes: 0, diagnostics: 0, compiledFresh: 0, compiled: 0, moved: 0 }
     for (let run = 0; run < numRuns; run++) {
       const random = new Random(seed + run)
       const texts = editedConfigurations(random)
       const services = new Watching()
-      // As a file is read again, and as whatever else a Model may come from.
+      // Covers both a file that is read again and a Model from another source.
       const known = run % 2 === 0 ? undefined : new KnownItems()
       const loadAnew = known === undefined ? load : (text: string) => read(text)
       let program: Program | undefined
@@ -123,7 +124,7 @@ describe('a Program after many small changes', () => {
         services.compiled = 0
       }
     }
-    // Else nothing was shown.
+    // Otherwise the test proves nothing.
     assert.ok(seen.taken > seen.routes * 0.4, JSON.stringify(seen))
     assert.ok(seen.moved > seen.routes, JSON.stringify(seen))
     assert.ok(seen.diagnostics > numRuns, JSON.stringify(seen))
@@ -131,7 +132,7 @@ describe('a Program after many small changes', () => {
   })
 })
 
-/** How many routes at listeners are those of before. */
+/** Counts the routes at listeners that were reused from before. */
 function taken(before: Program, now: Program): number {
   let count = 0
   for (const [key, { routes }] of now.parts?.listeners ?? []) {
@@ -182,7 +183,7 @@ function outline({ clusters, state, headersRead, listeners }: Program) {
   }
 }
 
-/** What a request meets: its route, what the steps do that neither count nor know a token. */
+/** The effects on a request: its route, and the steps that neither count nor read a token. */
 async function observed(
   { program, services }: Side,
   at: number,

@@ -1,4 +1,4 @@
-// Tables of routes that go on from those before match as tables do that are made from scratch.
+// Route tables that are derived from earlier tables match like tables built from scratch.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -62,10 +62,10 @@ function look(hosts: Hosts<string>, random: Random): string {
   return `${matcherOf(hosts, OPTIONS)(exchange)} ${exchange.matchedPrefix}`
 }
 
-describe('tables of routes after small changes', () => {
+describe('route tables after small changes', () => {
   const { numRuns, seed } = fuzz(0.4)
 
-  it('match as those that are made from scratch, and leave those before as they were', () => {
+  it('match like tables built from scratch, and leave the earlier tables unchanged', () => {
     let shared = 0
     for (let run = 0; run < numRuns; run++) {
       const random = new Random(seed + run)
@@ -89,7 +89,7 @@ describe('tables of routes after small changes', () => {
         if (hosts.any.patterns === before.hosts.any.patterns) shared++
       }
     }
-    // Else nothing was shown.
+    // Otherwise the test proves nothing.
     assert.ok(shared > numRuns * 2, `${shared} tables went on`)
   })
 })

@@ -17,10 +17,12 @@ import { fuzz } from './runs.ts'
 const CASES = join(import.meta.dirname, '../../src/controller/translate/cases')
 const CONTROLLER = 'portcullis.dev/controller'
 
-/** Every object of every case; those with the same key are variants of each other. */
+/** Every object of every case; objects with the same key are variants of each other. */
 const universe = Map.groupBy(corpus(), ({ kind, metadata }) => `${kind} ${keyOf(metadata)}`)
 const ids = [...universe.keys()].sort()
-/** What one of them may say instead of its own: what another of its kind says. */
+/**
+ * Objects by kind: an edit may replace the content of an object with that of another of its kind.
+ */
 const byKind = Map.groupBy(corpus(), ({ kind }) => kind)
 
 function corpus(): readonly KubeObject[] {
@@ -61,7 +63,7 @@ function at<T>(list: readonly T[], pick: number): T {
   return list[pick % list.length] as T
 }
 
-/** What the object is after the edit; undefined: it is gone. */
+/** Returns the object after the edit, or undefined if it was deleted. */
 function edited(id: string, before: KubeObject | undefined, { what, pick }: Edit) {
   const variant = at(universe.get(id) ?? [], pick)
   const base = before ?? variant
@@ -96,7 +98,7 @@ function titleOf({ kind, namespace, name }: ObjectStatus): string {
   return `${kind} ${namespace}/${name}`
 }
 
-describe('translation of one Snapshot after the other', () => {
+describe('translation of successive Snapshots', () => {
   for (const selectors of [false, true]) {
     it(`comes to what it would be from scratch${selectors ? ', with selected namespaces' : ''}`, () => {
       const options: TranslateOptions = {
@@ -138,7 +140,8 @@ describe('translation of one Snapshot after the other', () => {
             assert.deepEqual(plain(made.models), plain(expected.models))
             assert.deepEqual(made.statuses(), expected.statuses)
             assert.deepEqual(sorted(translator.diagnostics()), sorted(expected.diagnostics))
-            // What is not different is the same object, and what is, is said to be.
+            // Equal parts must be the same objects, and different parts must be reported as
+            // different.
             for (const [key, model] of made.models) {
               const before = models.get(key)
               if (canonicalJson(before) === canonicalJson(model)) assert.equal(before, model)

@@ -14,8 +14,8 @@ import { claimValues } from './claim-values.ts'
 import { fuzz } from './runs.ts'
 
 /**
- * What `prove` says of all requests is so for random ones: the configuration decides about each,
- * and the condition is evaluated by itself, not as a rule.
+ * Conclusions of `prove` about all requests hold for random requests: the configuration decides
+ * each request, and the condition is evaluated separately, not as a rule.
  */
 
 const ATOMS = [
@@ -107,7 +107,7 @@ const request: fc.Arbitrary<HypotheticalRequest> = fc
     identity: jwt === undefined ? {} : { jwt: { iss: TOKEN.issuer, ...jwt } as JsonObject },
   }))
 
-/** Evaluated by itself; a route without authentication has no token to read. */
+/** Evaluates the condition separately. A route without authentication has no token to read. */
 function isTrue(text: string, hypothetical: HypotheticalRequest, hasToken: boolean): boolean {
   const { expression } = compile(text, STAGES.traffic, { expect: BOOL })
   assert.ok(expression)
@@ -129,7 +129,7 @@ function open(model: Model) {
 }
 
 describe('invariants', () => {
-  it('what is proven is never broken, and what refutes it is admitted and breaks it', () => {
+  it('a proven invariant is never broken, and a counterexample is admitted and breaks it', () => {
     const counts = { proven: 0, refuted: 0, 'not known': 0 }
     const property = fc.property(
       written,

@@ -1,8 +1,8 @@
-/** What generated source is made of: enough of JavaScript's grammar to find what is foreign to it. */
+/** The tokens of generated source: enough of JavaScript's grammar to find foreign tokens. */
 export interface JavaScriptTokens {
   /** Identifiers and keywords that are not members. */
   readonly names: ReadonlySet<string>
-  /** Names behind a dot. */
+  /** Names after a dot. */
   readonly members: ReadonlySet<string>
   /** String literals, as written. */
   readonly strings: ReadonlySet<string>
@@ -16,7 +16,7 @@ const STRING = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/y
 // No comment, template or regular expression begins with any of these.
 const PUNCTUATION = /=>|\?\.|===|!==|&&|\|\||\+\+|--|<=|>=|[(){}[\];,<>?:=!.+-]/y
 
-/** Throws at the first character that is none of these. */
+/** Throws at the first character that starts none of these tokens. */
 export function readJavaScript(source: string): JavaScriptTokens {
   const names = new Set<string>()
   const members = new Set<string>()

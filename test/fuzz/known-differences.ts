@@ -1,12 +1,12 @@
-/** Where another engine is known to say otherwise, and why that is no fault here. */
+/** A known difference from another engine, and why it is not an error here. */
 export interface Difference {
   readonly name: string
-  /** Expressions that it can show in. */
+  /** Expressions that may show the difference. */
   readonly where: RegExp
   readonly reason: string
 }
 
-/** In all of these cel-go sides with us: test/oracle compares the same expressions with it. */
+/** For all of these, cel-go agrees with us: test/oracle compares the same expressions with it. */
 export const BUFBUILD: readonly Difference[] = [
   {
     name: 'string functions count UTF-16 units',
@@ -88,7 +88,7 @@ export const CEL_GO: readonly Difference[] = [
   },
 ]
 
-/** The difference that may explain this one; undefined: nothing does. */
+/** Returns a difference that may explain the result, or undefined if there is none. */
 export function knownDifference(of: readonly Difference[], text: string): Difference | undefined {
   return of.find(({ where }) => where.test(text))
 }

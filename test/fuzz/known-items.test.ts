@@ -1,4 +1,4 @@
-// A file that is read again, with what is known of it, comes to what it does when it is read anew.
+// Reading a file again with its known items has the same result as reading it from scratch.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { loadText } from '../../src/sources/file/load.ts'
 import { Random } from '../truth/random.ts'
 import { fuzz } from './runs.ts'
 
-/** Each as the lines of one item, with names, errors, files, variables and comments. */
+/** Each is the lines of one item, with names, errors, files, variables and comments. */
 function route(random: Random, name: string): string {
   const lines = [
     random.pick([`- name: ${name}`, `- name: ${name}`, `- ruleName: ${name}`, '- matches: []']),
@@ -84,7 +84,7 @@ function edited(random: Random, { head, routes, backends, tail }: Written, n: nu
       break
     }
     case 4:
-      // The same once more: of one name, or without one.
+      // Duplicates the item, with the same name or without a name.
       if (at < next.length) next.splice(random.int(next.length), 0, next[at] as string)
       break
     case 5:
@@ -113,7 +113,7 @@ function textOf({ head, routes, backends, tail }: Written): string {
   return `${head}${list('routes', routes)}${list('backends', backends)}${tail}`
 }
 
-describe('a file that is read again', () => {
+describe('a file that is reloaded', () => {
   const { numRuns, seed } = fuzz(0.15)
   const folder = mkdtempSync(join(tmpdir(), 'known-items-'))
   after(() => rmSync(folder, { recursive: true }))
@@ -122,7 +122,7 @@ describe('a file that is read again', () => {
   const load = (text: string, known?: KnownItems) =>
     loadText(text, file, { environment: { WORD: word }, known })
 
-  it('is what it is when it is read anew, with the things of before that are the same', () => {
+  it('has the same result as when read from scratch, and reuses the unchanged items', () => {
     const seen = { kept: 0, routes: 0, errors: 0, moved: 0 }
     for (let run = 0; run < numRuns; run++) {
       const random = new Random(seed + run)
@@ -157,7 +157,7 @@ describe('a file that is read again', () => {
         written = edited(random, written, step)
       }
     }
-    // Else nothing was shown.
+    // Otherwise the test proves nothing.
     assert.ok(seen.kept > seen.routes * 0.6, JSON.stringify(seen))
     assert.ok(seen.moved > seen.routes / 2, JSON.stringify(seen))
     assert.ok(seen.errors > numRuns, JSON.stringify(seen))

@@ -12,15 +12,15 @@ import { type Expected, Receiver } from './lent-receiver.ts'
 import { fuzz } from './runs.ts'
 
 /**
- * Buffers that are used again are never touched while somebody needs them. Whoever receives here
- * keeps what it is given as it is, without a copy, and looks at it when it is said to be written,
- * which may be long after the response, while the connection already serves others.
+ * Reused buffers are not overwritten while a receiver needs them. The receiver here keeps the bytes
+ * that it is given without a copy, and compares them when they are reported as written. This may be
+ * long after the response, while the connection already serves other requests.
  */
 
 interface Written extends Expected {
   readonly length: number
   readonly isChunked: boolean
-  /** Into pieces of these lengths, over and over. */
+  /** Repeats these piece lengths until the end. */
   readonly pieces: readonly number[]
 }
 
@@ -57,7 +57,7 @@ function messageOf({ seed, length, isChunked }: Written, isLast: boolean): Buffe
 
 const CRLF = Buffer.from('\r\n')
 
-describe('buffers that are used again', () => {
+describe('reused buffers', () => {
   let serve: (socket: Socket) => Promise<void> = async () => {}
   const server = createServer({ noDelay: true }, (socket) => {
     socket.on('error', () => {})
@@ -72,7 +72,7 @@ describe('buffers that are used again', () => {
   })
   after(() => server.close())
 
-  it('are never touched while somebody needs them', async () => {
+  it('are not overwritten while a receiver needs them', async () => {
     const property = fc.asyncProperty(
       fc.array(written, { minLength: 1, maxLength: 4 }),
       async (responses) => {
@@ -81,7 +81,7 @@ describe('buffers that are used again', () => {
             const bytes = messageOf(one, one === responses.at(-1))
             for (let at = 0, i = 0; at < bytes.length; i++) {
               const size = one.pieces[i % one.pieces.length] as number
-              // Of very small ones only some, so that it comes to an end.
+              // Limits the number of very small pieces, so that the test finishes.
               const end = i > 40 ? bytes.length : at + size
               socket.write(bytes.subarray(at, end))
               at = end

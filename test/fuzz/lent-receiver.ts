@@ -1,16 +1,16 @@
 import type { ResponseEvents } from '../../src/wire/upstream-connection.ts'
 import { fill } from '../faults/patterns.ts'
 
-/** What a receiver is to get, and how it takes it. */
+/** The data that a receiver expects, and how it accepts the data. */
 export interface Expected {
   readonly seed: number
-  /** After so many pieces that were received it is written; -1: only at the very end. */
+  /** Each piece is written at once after this many pieces; -1: only at the very end. */
   readonly writesAfter: number
-  /** Takes no more after this many bytes, until some turns later. */
+  /** Stops accepting data after this many bytes, for some turns. */
   readonly pausesAt: number
 }
 
-/** Keeps what it gets until it is written, and compares it only then. */
+/** Keeps the bytes that it receives until they are written, and compares them only then. */
 export class Receiver implements ResponseEvents {
   readonly #expected: Expected
   readonly #from: { resume(): void }

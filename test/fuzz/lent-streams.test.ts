@@ -14,13 +14,13 @@ import { type Expected, Receiver } from './lent-receiver.ts'
 import { fuzz } from './runs.ts'
 
 /**
- * The same as in lent-reads.test.ts where many responses come on one connection at once: each has
- * parts of the same buffers, and each writes them when it likes.
+ * Like lent-reads.test.ts, with many concurrent responses on one connection. Each response has
+ * parts of the same buffers, and writes them at any time.
  */
 
 interface Written extends Expected {
   readonly length: number
-  /** The server writes so much at a time. */
+  /** Bytes that the server writes at a time. */
   readonly piece: number
 }
 
@@ -32,7 +32,7 @@ const written: fc.Arbitrary<Written> = fc.record({
   pausesAt: fc.constantFrom(0, 100, 50_000),
 })
 
-describe('buffers that many streams share', () => {
+describe('buffers shared by many streams', () => {
   let responses: readonly Written[] = []
   let server: Http2Server
   let port = 0
@@ -42,7 +42,7 @@ describe('buffers that many streams share', () => {
     stream.on('error', () => {})
     stream.respond({ ':status': 200 })
     for (let at = 0, i = 0; at < own.length && !stream.destroyed; i++) {
-      // Of very small ones only some, so that it comes to an end.
+      // Limits the number of very small pieces, so that the test finishes.
       const size = i > 40 ? own.length - at : Math.min(own.piece, own.length - at)
       stream.write(fill(own.seed, at, size))
       at += size
@@ -62,7 +62,7 @@ describe('buffers that many streams share', () => {
   })
   after(() => server.close())
 
-  it('are never touched while one of them needs them', async () => {
+  it('are not overwritten while a stream needs them', async () => {
     const property = fc.asyncProperty(
       fc.array(written, { minLength: 1, maxLength: 8 }),
       async (list) => {

@@ -16,14 +16,14 @@ import { fuzz } from './runs.ts'
 import { Keeper, type KeptUpload } from './upload-keeper.ts'
 
 /**
- * Uploads of many streams of one connection, which share the buffers that it reads into, in the
- * clear and over TLS, where records gather. Each sink keeps what it is given without a copy, and
- * compares it only when it says that it has written it.
+ * Uploads of many streams on one connection, which share its read buffers, in cleartext and over
+ * TLS, where records accumulate. Each sink keeps the bytes that it is given without a copy, and
+ * compares them only when it reports them as written.
  */
 
 interface Upload extends KeptUpload {
   readonly length: number
-  /** The client writes so much at a time. */
+  /** Bytes that the client writes at a time. */
   readonly piece: number
 }
 
@@ -83,7 +83,7 @@ for (const isTls of [false, true]) {
       server.close()
     })
 
-    it('are never touched while a stream needs them', async () => {
+    it('are not overwritten while a stream needs them', async () => {
       const property = fc.asyncProperty(
         fc.array(upload, { minLength: 1, maxLength: 8 }),
         async (some) => {
@@ -94,7 +94,7 @@ for (const isTls of [false, true]) {
             const keeper = keepers[at]
             keeper?.compare()
             assert.equal(keeper?.fault, undefined, `upload ${at}`)
-            // What comes after an early response need not be read by anybody.
+            // The body after an early response need not be read.
             if (repliesAt < 0) assert.equal(keeper?.compared, length)
           }
         },
@@ -104,14 +104,14 @@ for (const isTls of [false, true]) {
   })
 }
 
-/** Resolves when the response has come. */
+/** Resolves when the response has arrived. */
 async function send(client: ClientHttp2Session, { seed, length, piece }: Upload, at: number) {
   const stream = client.request({ ':method': 'POST', ':path': `/${at}`, 'content-length': length })
   stream.on('error', () => {})
   const closed = once(stream, 'close')
   stream.resume()
   for (let from = 0, i = 0; from < length && !stream.destroyed; i++) {
-    // Of very small ones only some, so that it comes to an end.
+    // Limits the number of very small pieces, so that the test finishes.
     const size = i > 40 ? length - from : Math.min(piece, length - from)
     stream.write(fill(seed, from, size))
     from += size

@@ -14,15 +14,15 @@ import { fuzz } from './runs.ts'
 import { Keeper, type KeptUpload } from './upload-keeper.ts'
 
 /**
- * Uploads on several connections at once, which share buffers. Whoever receives a body keeps what it
- * is given as it is, without a copy, and compares it when it is said to be written, which may be long
- * after the response, while the connection already reads others.
+ * Concurrent uploads on several connections, which share buffers. The receiver of a body keeps the
+ * bytes that it is given without a copy, and compares them when they are reported as written. This
+ * may be long after the response, while the connection already reads other requests.
  */
 
 interface Upload extends KeptUpload {
   readonly length: number
   readonly isChunked: boolean
-  /** Into pieces of these lengths, over and over. */
+  /** Repeats these piece lengths until the end. */
   readonly pieces: readonly number[]
 }
 
@@ -41,7 +41,7 @@ const upload: fc.Arbitrary<Upload> = fc.record({
 })
 
 interface Client {
-  /** Sends all of them without waiting for responses. */
+  /** Sends all uploads without waiting for responses. */
   readonly isPipelined: boolean
   /** The first bytes are read and put back before the connection is served. */
   readonly hasPrelude: boolean
@@ -54,7 +54,10 @@ const client: fc.Arbitrary<Client> = fc.record({
   uploads: fc.array(upload, { minLength: 1, maxLength: 4 }),
 })
 
-/** Bytes of one upload are needed until the end of all; the next ones come alone, or close behind. */
+/**
+ * The bytes of one upload are needed until the end of all uploads; the next uploads follow
+ * separately or immediately.
+ */
 const NEEDED_LONG: [Client[]][] = [false, true].map((isPipelined) => {
   const one = { isChunked: false, saysWritten: true, pausesAt: 0, repliesAt: -1 }
   const kept = { ...one, seed: 1, length: 300_000, pieces: [400_000], writesAfter: -1 }
@@ -88,7 +91,7 @@ const LIMITS = {
   lowersNames: false,
 }
 
-describe('buffers of uploads', () => {
+describe('upload buffers', () => {
   const deadlines = new Deadlines(50)
   let clients: readonly Client[] = []
   let keepers: Keeper[][] = []
@@ -97,7 +100,8 @@ describe('buffers of uploads', () => {
     socket.once('data', (bytes: Buffer) => {
       socket.pause()
       const hasPrelude = /^POST \/\d+\/\d+\/prelude /.test(bytes.toString('latin1', 0, 40))
-      // Put back in parts: what comes by events comes before what is read to a buffer of ours.
+      // Put back in parts: bytes that arrive by events come before bytes that are read into our
+      // buffer.
       if (hasPrelude) {
         socket.unshift(bytes.subarray(Math.min(7, bytes.length)))
         socket.unshift(bytes.subarray(0, 7))
@@ -140,7 +144,7 @@ describe('buffers of uploads', () => {
     assert.equal(await accepted, true)
   })
 
-  it('are never touched while somebody needs them', async () => {
+  it('are not overwritten while a sink needs them', async () => {
     const property = fc.asyncProperty(
       fc.array(client, { minLength: 1, maxLength: 3 }),
       async (some) => {
@@ -152,7 +156,7 @@ describe('buffers of uploads', () => {
             const keeper = keepers[at]?.[number]
             keeper?.compare()
             assert.equal(keeper?.fault, undefined, `connection ${at}, upload ${number}`)
-            // What comes after an early response need not be read by anybody.
+            // The body after an early response need not be read.
             if (repliesAt < 0) assert.equal(keeper?.compared, length)
           }
         }
@@ -184,7 +188,7 @@ async function send(port: number, { isPipelined, hasPrelude, uploads }: Client, 
 async function writePieces(socket: Socket, bytes: Buffer, pieces: readonly number[]) {
   for (let at = 0, i = 0; at < bytes.length; i++) {
     const size = pieces[i % pieces.length] as number
-    // Of very small ones only some, so that it comes to an end.
+    // Limits the number of very small pieces, so that the test finishes.
     const end = i > 40 ? bytes.length : at + size
     socket.write(bytes.subarray(at, end))
     at = end

@@ -65,8 +65,8 @@ const REQUESTS: readonly HypotheticalRequest[] = ['GET', 'PUT'].flatMap((method)
   ),
 )
 
-describe('what lint mends', () => {
-  it('decides every request as before', () => {
+describe('configurations fixed by lint', () => {
+  it('decide every request as before', () => {
     let fixed = 0
     const property = fc.property(level, level, (gateway, route) => {
       const text = config(gateway, route)

@@ -11,7 +11,9 @@ import { modelOf, outcome, programOf, TestServices } from '../program/models.ts'
 import type { Asked } from './exchanges.ts'
 import { fuzz } from './runs.ts'
 
-/** What errors of lint say is so for every request: asked of the program that would serve them. */
+/**
+ * Lint errors are true for every request: the program that would serve the requests decides them.
+ */
 
 const ATOMS = [
   "request.method == 'GET'",
@@ -52,10 +54,10 @@ async function admits(written: Record<string, string>, asked: Asked): Promise<bo
   return (await outcome(program, asked)) === 'up'
 }
 
-/** Whether the rule alone is definitely true: a Deny rule then rejects. */
+/** Whether the rule alone is definitely true: a Deny rule then denies the request. */
 const matches = async (text: string, asked: Asked) => !(await admits({ deny: text }, asked))
 
-describe('errors of lint are true', () => {
+describe('lint errors are true', () => {
   it('for random rules and requests', async () => {
     const seen = new Set<string>()
     const property = fc.asyncProperty(
@@ -78,7 +80,7 @@ describe('errors of lint are true', () => {
     assert.deepEqual([...seen].sort(), ['AZ001', 'AZ002', 'AZ004', 'AZ010', 'AZ022'])
   })
 
-  it('nothing that comes over the wire is called impossible', () => {
+  it('no value that can arrive over the wire is reported as impossible', () => {
     const piece = fc.constantFrom(
       '/',
       'a',

@@ -28,7 +28,7 @@ const odd = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
 )
 
-/** A place in an object, by steps that are taken modulo what there is. */
+/** A place in an object, given by steps modulo the number of available members. */
 const edit = fc.record({
   object: fc.nat({ max: 1000 }),
   steps: fc.array(fc.nat({ max: 1000 }), { minLength: 1, maxLength: 9 }),
@@ -36,8 +36,8 @@ const edit = fc.record({
   isRemoved: fc.boolean(),
 })
 
-describe('manifests with mistakes', () => {
-  it('are translated all the same, into a Model that compiles', () => {
+describe('manifests with errors', () => {
+  it('are still translated, into a Model that compiles', () => {
     fc.assert(
       fc.property(
         fc.nat({ max: CASES.length - 1 }),
@@ -69,7 +69,7 @@ interface Edit {
   readonly isRemoved: boolean
 }
 
-/** Metadata stays: without a name an API server takes nothing, and neither do manifests. */
+/** Keeps the metadata: an API server accepts no object without a name, and neither do manifests. */
 function apply(objects: readonly KubeObject[], { object, steps, value, isRemoved }: Edit): void {
   const chosen = objects[object % objects.length] as unknown as Record<string, unknown>
   let place: Record<string, unknown> = chosen

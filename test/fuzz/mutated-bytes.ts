@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Bytes that are as they were, or with a few of them changed, dropped, doubled or added. */
+/** Bytes that are unchanged, or with a few of them changed, dropped, duplicated or added. */
 export function mutated(bytes: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> {
   const change = fc.tuple(
     fc.constantFrom('set', 'drop', 'insert', 'double', 'cut'),
@@ -27,7 +27,7 @@ function apply(bytes: Buffer, [what, where, byte]: Change): Buffer {
   return Buffer.concat([before, Buffer.from([byte]), after.subarray(1)])
 }
 
-/** How far the bytes have come, each time that some come; all of them at last. */
+/** The number of bytes received so far, after each portion; at the end, all bytes. */
 export function portionsOf(): fc.Arbitrary<(length: number) => readonly number[]> {
   const sizes = fc.oneof(
     fc.constant([Number.MAX_SAFE_INTEGER]),

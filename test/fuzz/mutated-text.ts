@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import type { Json } from '../conformance/simple-test.ts'
 import { anyText } from './any-text.ts'
 
-/** Every expression of cel-spec and of cel-go's own tests, the broken ones included. */
+/** Every expression of cel-spec and of cel-go's own tests, including invalid ones. */
 export const SEEDS: readonly string[] = [
   ...new Set(
     [conformance, parsing, checking, comprehension].flatMap((suite) => texts(suite as Json)),
@@ -18,7 +18,7 @@ function texts(suite: Json): string[] {
   return [...own, ...(suite.suites ?? []).flatMap(texts)]
 }
 
-/** What a text is made of, and what it should not be: each has broken some parser. */
+/** Valid and invalid parts of an expression; each has broken a parser. */
 const FRAGMENTS = [
   ...`( ) [ ] { } . , ? : ! - + * / % < <= > >= == != && || in .? [? \` ' " ''' """ r' b' br" // \\`.split(
     ' ',
@@ -46,7 +46,7 @@ const FRAGMENTS = [
   '\u202e',
 ]
 
-/** Repeated, these are deep or long. */
+/** Deep or long when repeated. */
 const REPEATED: readonly (readonly [open: string, close: string])[] = [
   ['(', ')'],
   ['[', ']'],
@@ -79,7 +79,9 @@ const REPEATED: readonly (readonly [open: string, close: string])[] = [
   ['((', ')'],
 ]
 
-/** A text that is shown cut where it is long, lest one failure fill the log. */
+/**
+ * A string that is truncated in output if it is long, so that one failure does not fill the log.
+ */
 export class HostileText {
   readonly text: string
 
@@ -140,7 +142,7 @@ function replaced([at, length]: readonly [number, number], by: (cut: string) => 
   }
 }
 
-/** Whole expressions put together, most of which parse, so that what comes later is reached too. */
+/** Combines whole expressions, most of which parse, so that later stages are reached too. */
 function combined(): fc.Arbitrary<string> {
   const name = fc.constantFrom('x', 'y', 'm', 'jwt')
   const operator = fc.constantFrom(...'+ - * / % == != < >= && || in'.split(' '))
@@ -156,7 +158,7 @@ function combined(): fc.Arbitrary<string> {
   )
 }
 
-/** `text` with one of its words replaced by another expression. */
+/** Replaces one word of `text` with another expression. */
 function substituted(text: string, by: string, at: number): string {
   const words = [...text.matchAll(/[A-Za-z_]\w*|\d+|'[^']*'/g)]
   const word = words[at % Math.max(1, words.length)]

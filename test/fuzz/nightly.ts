@@ -4,10 +4,10 @@ import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * The wide tier again and again with other seeds, until FUZZ_RUNS (1,000,000) texts are through.
- * Each round has a process of its own: code once generated stays in memory for as long as one runs.
- * Names on the command line choose among the tests: `nightly.ts gateway-sockets http1`. Of the
- * pairs of files that `truth` serves there is one for each ten texts: 100,000 in a night.
+ * Repeats the wide tier with other seeds until FUZZ_RUNS (1,000,000) inputs have been tested. Each
+ * round has its own process, since generated code stays in memory as long as the process runs.
+ * Names on the command line select tests: `nightly.ts gateway-sockets http1`. `truth` serves one
+ * pair of files for every ten inputs: 100,000 in a night.
  */
 const ROUND = 20_000
 
@@ -28,7 +28,7 @@ const files = globSync([
 ]).filter((file) => chosen.length === 0 || chosen.some((name) => basename(file).startsWith(name)))
 if (files.length === 0) throw new RangeError(`no test begins with ${chosen.join(' or ')}`)
 
-// First of all, so that a night that is cut short can be repeated, too.
+// Printed first, so that a run that is cut short can be repeated too.
 console.log(`seed ${first}: ${rounds} rounds of ${files.length} files, ${inAll} texts in all`)
 const failed: number[] = []
 for (let round = 0; round < rounds; round++) {
@@ -41,7 +41,7 @@ for (let round = 0; round < rounds; round++) {
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
   })
-  // How much was left untold is of interest even where all is well.
+  // The share of unknown results is reported even if all tests pass.
   for (const [line] of stdout.matchAll(/^ *not known: .*$/gm)) console.log(`seed ${seed}:${line}`)
   if (status === 0) continue
   failed.push(seed)

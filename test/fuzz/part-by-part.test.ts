@@ -1,5 +1,6 @@
-// A configuration with k broken parts, applied part by part, against the same one without them,
-// applied as a whole: both serve the same, but for what the broken parts guard, which is denied.
+// A configuration with k broken parts, applied part by part, compared with the same configuration
+// without them, applied as a whole. Both serve the same requests, except those that the broken
+// parts guard, which are denied.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -34,7 +35,7 @@ const GATEWAYS = ['one', 'two'] as const
 type GatewayName = (typeof GATEWAYS)[number]
 type Ports = Readonly<Record<GatewayName, number>>
 
-/** What a broken part guards. */
+/** The routes and gateways that a broken part guards. */
 interface Guarded {
   readonly routes: Set<string>
   readonly gateways: Set<string>
@@ -70,7 +71,7 @@ const BREAKS: readonly Break[] = [
     route['backends'] = [random.pick([{ backend: 'down' }, { host: 'a b' }, { hots: 'x:1' }])]
   },
   (random, config, guarded) => {
-    // The later one is the one that is invalid.
+    // The later of the two routes is invalid.
     const name = String(config.routes[random.int(ROUTES)]?.['name'])
     const path = `/twin-${config.routes.length}`
     guarded.routes.add(path.slice(1))
@@ -96,7 +97,7 @@ const BREAKS: readonly Break[] = [
     ;(gateways[name] as Fields)[random.pick(['tsl', 'polices'])] = {}
   },
   (random, { gateways }) => {
-    // A port of another gateway, which goes on.
+    // The port of another gateway, which keeps serving.
     const { port } = gateways[random.pick(GATEWAYS)] as Fields
     gateways[`other-${Object.keys(gateways).length}`] = { port }
   },
@@ -128,7 +129,7 @@ function configuration(random: Random, ports: Ports, backend: number): Config {
   }
 }
 
-/** What a client gets: the status, and whether anything was served. */
+/** Returns the status, and whether a response was served. */
 function send(port: number, path: string, headers: Record<string, string>): Promise<string> {
   return new Promise((resolve) => {
     const sent = request({ port, path, headers, host: '127.0.0.1', agent: false }, (response) => {
@@ -175,7 +176,7 @@ describe('a configuration with broken parts', () => {
     loadText(JSON.stringify(config), join(folder, 'gateway.yaml'), { environment: {} })
   const read = (config: Config) => confine(load(config).result)
 
-  it('serves what one without them serves, and denies what they guard', async () => {
+  it('serves the same as one without them, and denies the requests they guard', async () => {
     const [broken, whole] = sides as [(typeof sides)[number], (typeof sides)[number]]
     let denied = 0
     let compared = 0
@@ -215,7 +216,9 @@ describe('a configuration with broken parts', () => {
   })
 })
 
-/** A route that is not attached to a gateway guards nothing there: the rest does. */
+/**
+ * A route that is not attached to a gateway guards nothing there; the `rest` route serves the path.
+ */
 function isServedAt({ routes }: Config, path: string, gateway: string): boolean {
   const own = routes.find(({ matches }) => JSON.stringify(matches)?.includes(`"${path}"`))
   return (own?.['gateways'] as readonly string[] | undefined)?.includes(gateway) === true

@@ -25,7 +25,7 @@ import type { Bindings } from './cel-values.ts'
 
 const env = celEnv({ funcs: strings })
 
-/** The result of `@bufbuild/cel` in the words of `canonical`. */
+/** Returns the result of `@bufbuild/cel` in the format of `canonical`. */
 export function runPeer(text: string, bindings: Bindings): string {
   const given: Record<string, CelInput> = {}
   for (const [name, value] of Object.entries(bindings)) given[name] = toPeer(value)
@@ -33,7 +33,7 @@ export function runPeer(text: string, bindings: Bindings): string {
     const result = plan(env, parse(text))(given)
     return isCelError(result) ? 'error' : canonical(fromPeer(result))
   } catch {
-    // It throws where a function of the host's throws: an error like any other.
+    // It throws if a host function throws: an error like any other.
     return 'error'
   }
 }

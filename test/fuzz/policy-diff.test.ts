@@ -10,7 +10,10 @@ import type { HypotheticalRequest } from '../../src/program/explain.ts'
 import { modelOf } from '../program/models.ts'
 import { fuzz } from './runs.ts'
 
-/** What the semantic diff says of all requests is so for random ones, asked of both programs. */
+/**
+ * Conclusions of the semantic diff about all requests hold for random requests, which both programs
+ * decide.
+ */
 
 const ATOMS = [
   "request.method == 'GET'",
@@ -31,7 +34,7 @@ const ATOMS = [
   'size(request.path) > 3',
   "request.path.endsWith('b')",
 ]
-/** Conditions that are not looked into. */
+/** Conditions that the analysis does not cover. */
 const OPAQUE = /size|endsWith/
 const atom = fc.constantFrom(...ATOMS)
 const expression = fc.oneof(
@@ -109,7 +112,8 @@ describe('the semantic diff is true', () => {
           now: (one) => is.decide(hypotheticalOf(one)),
         })
         const isExact = !OPAQUE.test(JSON.stringify([before, after]))
-        // Bad tokens, of which there are none among these requests, pass where nobody looks at them.
+        // A request with an invalid token passes where no policy checks it; these requests have
+        // none.
         const byRules = found.untold.filter(({ why }) => !why.includes('jwtAuthentication'))
         if (isExact) assert.deepEqual(byRules, [])
         for (const one of requests) {

@@ -17,8 +17,8 @@ import { mutated } from './mutated-bytes.ts'
 import { fuzz } from './runs.ts'
 
 /*
- * protobufjs writes messages, of which bytes are changed: `decode` never throws, and what it takes
- * for a message says to protobufjs the same as what was read.
+ * protobufjs writes messages, and their bytes are mutated. `decode` never throws, and the messages
+ * that it accepts have the same content for protobufjs.
  */
 const SCHEMAS: readonly DescMessage[] = [
   CheckRequestSchema,
@@ -40,7 +40,8 @@ describe('protobuf', () => {
       fc.assert(property, fuzz(1))
     })
 
-    // Numbers that its enum does not have are unknown fields of proto2, which protobufjs is unaware of.
+    // Values that are missing from an enum are unknown fields in proto2, which protobufjs does not
+    // support.
     if (schema === MetricFamilySchema) continue
 
     it(`${typeName}: changed bytes are rejected, or read as another implementation does`, () => {
@@ -49,7 +50,7 @@ describe('protobuf', () => {
         try {
           assert.deepEqual(readBack(schema, bytes), readByPeer(schema, bytes))
         } catch (error) {
-          // protobufjs stumbles over entries of maps that have no value.
+          // protobufjs fails on map entries without a value.
           if (!(error instanceof TypeError)) throw error
         }
       })
@@ -58,7 +59,7 @@ describe('protobuf', () => {
   }
 })
 
-/** Read here, written here, read by the peer; undefined where it is rejected. */
+/** Reads and writes the message here and reads it with the peer; undefined if it is rejected. */
 function readBack(schema: DescMessage, bytes: Buffer): unknown {
   const message = decode(schema, bytes)
   return message && readByPeer(schema, Buffer.from(toBinary(schema, message)))
@@ -68,7 +69,7 @@ function readByPeer({ typeName }: DescMessage, bytes: Buffer): unknown {
   return withoutNulls(decodeByPeer(typeName, bytes, true))
 }
 
-/** A google.protobuf.Value of no kind is null. */
+/** A google.protobuf.Value without a kind is null. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls)
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value
@@ -78,7 +79,7 @@ function withoutNulls(value: unknown): unknown {
 
 function anyMessage(schema: DescMessage, depth: number): fc.Arbitrary<object> {
   const parts = schema.members.map((member): fc.Arbitrary<object> => {
-    // One of a oneof at most.
+    // At most one field of a oneof.
     const fields = member.kind === 'oneof' ? member.fields : [member]
     const set = fields.map((field) => fc.record({ [field.localName]: anyField(field, depth) }))
     return fc.oneof(fc.constant({}), ...set)
@@ -89,7 +90,7 @@ function anyMessage(schema: DescMessage, depth: number): fc.Arbitrary<object> {
 function anyField(field: DescField, depth: number): fc.Arbitrary<unknown> {
   if (field.fieldKind === 'list') return fc.array(anyElement(field, depth), { maxLength: 3 })
   if (field.fieldKind !== 'map') return anyElement(field, depth)
-  // protobufjs has no entry of this name.
+  // protobufjs drops entries with this name.
   const key = fc.string().filter((name) => name !== '__proto__')
   return fc.dictionary(key, anyElement(field, depth), { maxKeys: 3 })
 }

@@ -3,7 +3,7 @@ import type { ProxyOutcome, ProxyVersions } from '../../src/wire/proxy-protocol/
 
 const SIGNATURE = '\r\n\r\n\0\r\nQUIT\n'
 
-/** The plain twin of readProxyHeader, on text and with regular expressions. */
+/** The reference implementation of readProxyHeader, which uses strings and regular expressions. */
 export function plainProxyHeader(bytes: Buffer, versions: ProxyVersions): ProxyOutcome {
   const text = bytes.toString('latin1')
   const begins = (start: string) => text.startsWith(start.slice(0, text.length))

@@ -42,7 +42,7 @@ const header = fc.oneof(
   fc.uint8Array({ maxLength: 20 }).map((own) => Buffer.from(own)),
 )
 
-describe('PROXY headers and their plain twin', () => {
+describe('PROXY headers, compared with the reference implementation', () => {
   const runs = fuzz(1)
 
   it(`${runs.numRuns} headers, cut anywhere`, () => {

@@ -5,7 +5,7 @@ import { readQuickHead } from '../../src/sources/file/sections/quick-head.ts'
 import { attachedHead } from '../../src/sources/file/sections/routes.ts'
 import { fuzz } from './runs.ts'
 
-/** Parts of names, hosts and paths, and now and then what may not be in them. */
+/** Parts of names, hosts and paths, and sometimes parts that are not allowed in them. */
 const PARTS = ['a', 'B', '0', 'api', 'x1', '.', '-', '/', '*', '*.', '_', ' ', '?', '#', '%2f', 'é']
 const plain = fc.array(fc.constantFrom(...PARTS.slice(0, 5)), { minLength: 1, maxLength: 4 })
 const odd = fc.array(fc.constantFrom(...PARTS), { maxLength: 6 })
@@ -41,8 +41,8 @@ const head = fc.oneof(
     .map(([own, key, value]) => ({ ...own, [key]: value })),
 )
 
-describe('the head of a route, read quickly', () => {
-  it('is what the schema makes of it', () => {
+describe('the quick reader of route heads', () => {
+  it('returns what the schema returns', () => {
     let quick = 0
     fc.assert(
       fc.property(head, (value) => {
@@ -58,7 +58,7 @@ describe('the head of a route, read quickly', () => {
     assert.ok(quick > 20, `only ${quick} were read quickly`)
   })
 
-  it('is nearly every head that is written', () => {
+  it('reads a typical route head', () => {
     const written = {
       name: 'checkout/v2',
       hostnames: ['shop.example.com', '*.shop.example.com'],

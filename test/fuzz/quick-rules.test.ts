@@ -33,8 +33,8 @@ const policy = fc.oneof(
   rules,
 )
 
-describe('rules of a policy, read quickly', () => {
-  it('are what the schema makes of them', () => {
+describe('the quick reader of policy rules', () => {
+  it('returns what the schema returns', () => {
     let quick = 0
     fc.assert(
       fc.property(policy, (value) => {
@@ -43,7 +43,7 @@ describe('rules of a policy, read quickly', () => {
         quick++
         const { success, data } = authorization.safeParse(value)
         assert.ok(success, JSON.stringify(value))
-        // Written as text, too: a Model has its keys in this order.
+        // Also compared as JSON, since the keys of a Model have this order.
         assert.equal(JSON.stringify(own.data), JSON.stringify(data))
         assert.deepEqual(own.data, data)
         assert.deepEqual(own.found, findAnnotated(authorization, value))
@@ -53,7 +53,7 @@ describe('rules of a policy, read quickly', () => {
     assert.ok(quick > 20, `only ${quick} were read quickly`)
   })
 
-  it('are nearly all that are written', () => {
+  it('reads typical rules', () => {
     const written = { rules: [{ allow: "jwt.sub == 'alice'" }, { require: 'true' }, { deny: 'a' }] }
     assert.deepEqual(readQuickRules(written)?.data, authorization.parse(written))
   })

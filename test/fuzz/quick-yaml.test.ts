@@ -10,7 +10,9 @@ import { RepeatedBlocks } from '../../src/sources/file/repeated-blocks.ts'
 import { readYaml } from '../../src/sources/file/yaml-tree.ts'
 import { fuzz } from './runs.ts'
 
-/** Read piece by piece, it is the same tree; undefined if any piece cannot be read. */
+/**
+ * Reads the text piece by piece, which gives the same tree; undefined if any piece cannot be read.
+ */
 function inPieces(text: string): Node | undefined {
   const outline = readOutline(text)
   if (outline === undefined || outline.root.kind !== 'mapping') return outline?.root
@@ -27,7 +29,7 @@ function inPieces(text: string): Node | undefined {
   return isRead ? { ...outline.root, entries } : undefined
 }
 
-/** What the quick reader takes, the whole one takes as well, and understands in the same way. */
+/** The full reader accepts whatever the quick reader accepts, and returns the same tree. */
 function compare(text: string): boolean {
   const quick = readQuickly(text)
   const pieces = inPieces(text)
@@ -40,7 +42,7 @@ function compare(text: string): boolean {
   return true
 }
 
-/** All but where large things end, which nothing looks at. */
+/** Everything except the end offsets of collections and block scalars, which no code reads. */
 function shown(node: Node, by = 0): unknown {
   const start = node.start + by
   if (node.kind === 'list') return { start, items: node.items.map((item) => shown(item, by)) }
@@ -86,7 +88,7 @@ const TOKENS = [
   ...['a: ', 'b: ', '"c": ', "'d': ", 'a: 1\n', '- a: 1\n', '- b\n', '"x"', "'y'", '{a: b}', '[c]'],
 ]
 
-/** What may stand behind a key of an item, and below it. */
+/** Text that may follow the key of an item, on the same line and below it. */
 const LINES = [
   ...['\n', ' # why\n', '\n\n', '\n    # here\n', '\n# there\n', ' v\n', ' |\n', ' "q"\n'],
   ...['      k: 1\n', '      - 1\n', '      - k: 2\n', '        l: 3\n', '        - 4\n'],
@@ -101,13 +103,13 @@ const LINES = [
   ...['  - name: y\n', '      # deep\n', '      k:\n', '      l: $A\n', '      m: {n: [o]}\n'],
 ]
 
-describe('the quick reader of YAML', () => {
-  it('takes most of the files that people write', () => {
+describe('the quick YAML reader', () => {
+  it('accepts most files that users write', () => {
     const taken = FILES.filter((_, index) => compare(SEEDS[index] as string))
     assert.ok(taken.length > FILES.length / 2, `${taken.length} of ${FILES.length}`)
   })
 
-  it('agrees with the whole one on any tokens', () => {
+  it('agrees with the full reader on any tokens', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...TOKENS), { maxLength: 16 }), (tokens) => {
         compare(tokens.join(''))
@@ -116,7 +118,7 @@ describe('the quick reader of YAML', () => {
     )
   })
 
-  it('agrees with the whole one on any value, however it is written', () => {
+  it('agrees with the full reader on any value in any style', () => {
     const style = fc.constantFrom('PLAIN', 'QUOTE_SINGLE', 'QUOTE_DOUBLE', 'BLOCK_LITERAL')
     const value = fc.jsonValue({ maxDepth: 4, stringUnit: 'grapheme-ascii' })
     fc.assert(
@@ -128,14 +130,14 @@ describe('the quick reader of YAML', () => {
     )
   })
 
-  it('tells apart what only begins alike', () => {
+  it('distinguishes items that only begin alike', () => {
     const item = (rest: string) => `  - n: 1\n    a:${rest}`
     const blocks = ['\n', '\n    - 5\n', '\n      - 5\n', ' # x\n      k: 1\n', '\n      k: 1\n\n']
     const all = [...blocks, ...blocks, '\n      k: |\n        t\n\n', '\n      k: |\n        t\n']
     assert.ok(compare(`list:\n${[...all, ...all].map(item).join('')}`))
   })
 
-  it('agrees with the whole one on items that are alike', () => {
+  it('agrees with the full reader on similar items', () => {
     const line = fc.constantFrom(...LINES)
     const block = fc.array(line, { maxLength: 4 }).map((lines) => lines.join(''))
     const blocks = fc.uniqueArray(block, { minLength: 1, maxLength: 3 })
@@ -157,7 +159,7 @@ describe('the quick reader of YAML', () => {
     assert.ok(taken > 0)
   })
 
-  it('agrees with the whole one on mutated files', () => {
+  it('agrees with the full reader on mutated files', () => {
     const place = fc.double({ min: 0, max: 1, noNaN: true })
     const edits = fc.array(fc.tuple(place, fc.nat(6), fc.constantFrom(...TOKENS)), { maxLength: 3 })
     let taken = 0

@@ -25,8 +25,8 @@ import { fuzz } from './runs.ts'
 
 const KEY = 'a-key-of-the-test-run-0123456789'
 
-/** Requests are served by a gateway with the old file and by one with the new file. */
-describe('replay says of recorded requests what a gateway does with them', () => {
+/** Sends the same requests to a gateway with the old file and to a gateway with the new file. */
+describe('replay of recorded requests predicts how a gateway decides them', () => {
   const tokens = new TokenMaker()
   const SHOWN = [[], ['jwt', 'request', 'apiKey', 'source'], ['jwt.sub', 'jwt.n']]
   const tally = { same: 0, changed: 0, unknown: 0 }
@@ -72,7 +72,10 @@ describe('replay says of recorded requests what a gateway does with them', () =>
     assert.ok(isApplied, JSON.stringify(diagnostics))
   }
 
-  /** Status and port of the client; 0 where the connection is closed without a response. */
+  /**
+   * Returns the status and the client's port; the status is 0 if the connection closes without a
+   * response.
+   */
   function send(port: number, own: DrawnRequest): Promise<readonly [status: number, from: number]> {
     const { line, claims, token, key } = own
     const headers = [...own.headers, 'connection: close']
@@ -95,7 +98,7 @@ describe('replay says of recorded requests what a gateway does with them', () =>
     })
   }
 
-  it('in whatever way the two files differ', async () => {
+  it('for any differences between the two files', async () => {
     const property = fc.asyncProperty(
       pair,
       fc.array(request, { minLength: 4, maxLength: 8 }),
@@ -143,14 +146,14 @@ describe('replay says of recorded requests what a gateway does with them', () =>
     )
     await fc.assert(property, { ...fuzz(0.02, 40), endOnFailure: true })
     const { same, changed, unknown } = tally
-    // Not worth anything if nothing were judged.
+    // Proves nothing if no request was judged.
     assert.ok(changed > 10, `only ${changed} changes were told`)
     assert.ok(same + changed > unknown, `${unknown} of ${same + changed + unknown} were not known`)
   })
 
   function check(found: Replay, was: boolean, is: boolean, context: () => string): void {
     assert.equal(found.requests, 1)
-    // It is the file that the records were made with.
+    // The records were made with this file.
     assert.equal(found.disagreeing, 0, context())
     const [change] = found.changed
     if (found.unknown.length > 0) tally.unknown++

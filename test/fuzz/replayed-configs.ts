@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** A configuration, as far as it can differ between the two of a comparison. */
+/** The parts of a configuration that can differ between the two sides of a comparison. */
 export interface Drawn {
   readonly listeners: readonly { readonly hostname?: string; readonly rules: readonly Rule[] }[]
   readonly network: readonly Rule[]
@@ -99,7 +99,7 @@ function rulesOf(texts: readonly string[], max: number): fc.Arbitrary<readonly R
   return fc.array(rule, { maxLength: max })
 }
 
-/** Empty four times out of five, so that what comes after it is reached. */
+/** Empty four times out of five, so that later steps are reached. */
 const seldom = <T>(empty: T, other: fc.Arbitrary<T>): fc.Arbitrary<T> =>
   fc.oneof({ weight: 4, arbitrary: fc.constant(empty) }, { weight: 1, arbitrary: other })
 
@@ -165,7 +165,7 @@ const KEYS = [
   ...(['key', 'routes', 'backend', 'hops'] as const),
 ]
 
-/** Rules that are about the same more often than chance would have it. */
+/** Rules about the same attributes occur together more often than by chance. */
 const about = (...names: readonly string[]) =>
   OF_IDENTITIES.filter((text) => names.some((name) => text.includes(name)))
 
@@ -178,7 +178,7 @@ const TOPICS = [
   OF_REQUESTS.filter((text) => text.includes('headers')),
 ]
 
-/** Two that have much in common. */
+/** Two configurations that have much in common. */
 export const pair: fc.Arbitrary<readonly [Drawn, Drawn]> = fc
   .constantFrom(...TOPICS)
   .chain((texts) => fc.tuple(drawnFrom(texts), drawnFrom(texts), fc.subarray(KEYS)))
@@ -187,7 +187,7 @@ export const pair: fc.Arbitrary<readonly [Drawn, Drawn]> = fc
     return [old, { ...other, ...same } as Drawn]
   })
 
-/** As a file: JSON is YAML. */
+/** The configuration file; JSON is valid YAML. */
 export function configText(
   own: Drawn,
   at: {
@@ -242,7 +242,7 @@ export function configText(
   })
 }
 
-/** A request in bytes but for its token, which is signed for the run. */
+/** The bytes of a request, except for its token, which is signed for each run. */
 export interface DrawnRequest {
   readonly line: string
   readonly headers: readonly string[]

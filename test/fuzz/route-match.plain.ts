@@ -4,8 +4,8 @@ import type { Match, ValueMatch } from '../../src/model/route.ts'
 import type { MatchEntry } from '../../src/program/match.ts'
 
 /**
- * The rules of the Gateway API, said once more: take all that match, sort by what is more
- * specific, the first one wins. Nothing is known here of tables and hashes.
+ * A second implementation of the Gateway API's rules: takes all matching routes, sorts them by
+ * specificity, and returns the first. Uses no tables or hashes.
  */
 export function plainMatch<T>(
   entries: readonly MatchEntry<T>[],
@@ -31,7 +31,7 @@ function covers(name: string, host: string): boolean {
     : host === name
 }
 
-/** A preflight is for the method that it names, if a policy responds to it. */
+/** A preflight request is matched by the method that it names, if a policy responds to it. */
 function methodsOf(request: RequestAttributes, takesPreflights: boolean): readonly string[] {
   const asked = request.headers.get('access-control-request-method')
   const isPreflight = request.method === 'OPTIONS' && request.headers.get('origin') !== undefined
@@ -71,7 +71,7 @@ function isWhole(pattern: string, text: string): boolean {
   return compilePattern(`^(?:${pattern})$`)?.matches(text) === true
 }
 
-/** Of entries with one name, the first. */
+/** Keeps the first of several entries with the same name. */
 function firsts(values: readonly ValueMatch[]): readonly ValueMatch[] {
   return values.filter(({ name }, at) => values.findIndex((other) => other.name === name) === at)
 }

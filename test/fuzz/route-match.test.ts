@@ -7,7 +7,7 @@ import { type Asked, exchangeOf } from './exchanges.ts'
 import { plainMatch } from './route-match.plain.ts'
 import { fuzz } from './runs.ts'
 
-// Few pieces, so that hosts, paths and values meet often.
+// Uses few parts, so that hosts, paths and values often coincide.
 const labels = fc.constantFrom('a', 'b', 'ab', 'example', 'com')
 const hosts = fc.array(labels, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('.'))
 const hostnames = fc.oneof(
@@ -91,7 +91,7 @@ const requests: fc.Arbitrary<Asked> = fc
   })
   .map(({ headers, preflight, ...rest }) => ({ ...rest, headers: { ...headers, ...preflight } }))
 
-describe('the route matcher and its plain twin', () => {
+describe('the route matcher, compared with the reference implementation', () => {
   const runs = fuzz(1)
   it(`${runs.numRuns} sets of routes: the same route, by the same prefix`, () => {
     const property = fc.property(

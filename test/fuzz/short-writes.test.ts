@@ -8,17 +8,18 @@ import { ShortWrites } from '../../src/wire/short-writes.ts'
 import { fuzz } from './runs.ts'
 
 /*
- * Connections take turns in writing, each by its own script: to the handle, to the stream, corked,
- * against a peer that stops reading. What a peer receives is compared with what a plain list of the
- * writes says. All share one request object for writes that are over at once, and each writes from a
- * buffer that it fills anew as soon as it is told that all is written.
+ * Connections take turns in writing, each with its own script: to the handle, to the stream,
+ * corked, and to a peer that stops reading. The test compares the bytes that a peer receives with a
+ * plain list of the writes. All connections share one request object for writes that finish at
+ * once. Each connection writes from a buffer that it refills once everything is reported as
+ * written.
  */
 
 type Act =
   | { readonly kind: 'text' | 'bytes' | 'stream'; readonly length: number }
   | { readonly kind: 'cork' | 'uncork' | 'pause' | 'resume' | 'turn' }
 
-/** More than the kernel has room for. */
+/** More than the kernel can buffer. */
 const MAX_LENGTH = 4_000_000
 const LENGTHS = fc.oneof(fc.nat(300), fc.constantFrom(0, 1, 8_192, 65_536, MAX_LENGTH))
 const ACT: fc.Arbitrary<Act> = fc.oneof(
@@ -38,7 +39,7 @@ function acting(kind: 'text' | 'bytes' | 'stream'): fc.Arbitrary<Act> {
   return LENGTHS.map((length) => ({ kind, length }))
 }
 
-/** `reset`: after so many acts its peer is gone. */
+/** `reset`: the peer disconnects after this many acts. */
 const SCRIPT = fc.record({
   isPaused: fc.boolean(),
   acts: fc.array(ACT, { minLength: 1, maxLength: 25 }),
@@ -58,7 +59,7 @@ class Peers {
   readonly #peer: Socket
   readonly #expected: Buffer[] = []
   readonly #received: Buffer[] = []
-  /** Written from, and filled anew when it is free. */
+  /** The source buffer, refilled when it is free. */
   readonly #lent = Buffer.alloc(MAX_LENGTH)
   #letter = 0
   #isReset = false
@@ -121,7 +122,7 @@ class Peers {
 }
 
 describe('short writes', () => {
-  it('arrive whole and in their order, whatever else is written and whoever is gone', async () => {
+  it('arrive complete and in order, despite other writes and disconnected peers', async () => {
     const scripts = fc.array(SCRIPT, { minLength: 1, maxLength: 4 })
     const property = fc.asyncProperty(scripts, async (all) => {
       const own: Peers[] = []

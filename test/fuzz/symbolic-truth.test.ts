@@ -14,10 +14,10 @@ import { claimValues, nearText } from './claim-values.ts'
 import { fuzz } from './runs.ts'
 
 /**
- * What the symbolic engine calls impossible is never observed: conditions with random constants
- * about claims of all types and about the request, evaluated by the gateway's own compiled
- * functions over values at, beside and between these constants. The conditions are drawn from what
- * people write, not from what the engine knows.
+ * A result that the symbolic engine calls impossible never occurs. Conditions with random
+ * constants, about claims of all types and about the request, are evaluated by the gateway's own
+ * compiled functions over values at, next to and between these constants. The conditions are drawn
+ * from what users write, not from what the engine supports.
  */
 
 const ATTRIBUTES = ['jwt.a', 'jwt.a.b', 'jwt.o', 'jwt.o.x', 'jwt.o.x.y', "jwt['o']['zz']"]
@@ -63,7 +63,7 @@ const pattern = fc.constantFrom(
 )
 const call = fc.constantFrom('startsWith', 'endsWith', 'contains')
 
-/** What is in a list or an object as a whole, and how much. */
+/** Conditions on all elements of a list or an object, and on their number. */
 function ofContents(whole: fc.Arbitrary<string>): fc.Arbitrary<string> {
   const macro = fc.constantFrom('all', 'all', 'exists')
   const sign = fc.constantFrom('==', '!=')
@@ -175,7 +175,9 @@ function worldsFor(texts: readonly string[]): fc.Arbitrary<JsonObject> {
     })
 }
 
-/** Lists with duplicates and elements of all types, objects of the same names, and the rest. */
+/**
+ * Lists with duplicates and elements of all types, objects with the same names, and other values.
+ */
 function listsFor(texts: readonly string[]): fc.Arbitrary<Value> {
   const written = texts.flatMap((one) => [...one.matchAll(/'([^']*)'/g)].map(([, own = '']) => own))
   const any = claimValues(texts)
@@ -211,7 +213,7 @@ function ask(wanted: readonly (readonly [Condition, number])[]) {
   return { ...solve([...formulas, ...space.axioms]), isExact }
 }
 
-/** What every request has, where nothing was asked of it. */
+/** Adds the attributes that every request has, unless the world sets them. */
 function complete(world: JsonObject): JsonObject {
   const { request, source, ...rest } = world as Readonly<Record<string, JsonObject>>
   const defaults = { method: 'GET', path: '/', host: 'a.test', headers: {}, query: '' }
@@ -219,8 +221,8 @@ function complete(world: JsonObject): JsonObject {
   return { ...rest, request: { ...defaults, ...request }, source: { ...from, ...source } }
 }
 
-describe('what the symbolic engine says of conditions', () => {
-  it('impossible is never observed, and what it finds is so', () => {
+describe('conclusions of the symbolic engine about conditions', () => {
+  it('what is impossible never occurs, and every example it finds is correct', () => {
     let [impossible, exact, all] = [0, 0, 0]
     const pair = fc.tuple(expression, expression).filter((texts) => texts.every(compiled))
     const property = fc.property(
@@ -260,7 +262,7 @@ describe('what the symbolic engine says of conditions', () => {
     assert.ok(impossible > all / 100 && exact > all / 8, `${impossible}, ${exact} of ${all}`)
   })
 
-  it('and so of all that is in one claim', () => {
+  it('the same holds for everything in a single claim', () => {
     const own = ofContents(fc.constant('jwt.a'))
     const few = fc.array(own, { minLength: 1, maxLength: 4 }).filter((all) => all.every(compiled))
     const cases = few.chain((texts) =>

@@ -2,32 +2,32 @@ import { createGzip, gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { type BodyFlow, type BodyTransformer, inPieces } from '../../src/exchange/body-part.ts'
 
-/** A transformer, and what it comes to for a body that is there as a whole. */
+/** A transformer, and its result for a whole body. */
 export interface Twin {
   readonly name: string
   readonly plain: (body: Buffer) => Buffer
   readonly open: (flow: BodyFlow) => BodyTransformer
-  /** What was made of a body, read back; where the bytes themselves may be any. */
+  /** Reads the transformed body back if its bytes may vary. */
   readonly read?: (body: Buffer) => Buffer
 }
 
 const flip = (bytes: Uint8Array) => Buffer.from(bytes).map((byte) => byte ^ 0x5a)
 
-/** Each piece by itself, at once. */
+/** Each piece separately, at once. */
 const flipping: Twin = {
   name: 'flip',
   plain: (body) => Buffer.from(flip(body)),
   open: (flow) => inPieces(flow, flip),
 }
 
-/** Twice as much as came. */
+/** Doubles the length of the body. */
 const doubling: Twin = {
   name: 'double',
   plain: (body) => Buffer.from([...body].flatMap((byte) => [byte, byte])),
   open: (flow) => inPieces(flow, (bytes) => Buffer.from([...bytes].flatMap((one) => [one, one]))),
 }
 
-/** Something before and behind it, also of an empty one. */
+/** Adds bytes before and after the body, even if it is empty. */
 const framing: Twin = {
   name: 'frame',
   plain: (body) => Buffer.concat([Buffer.from('<'), body, Buffer.from('>')]),
@@ -46,7 +46,7 @@ const framing: Twin = {
   },
 }
 
-/** Nothing until the end, then all of it backwards. */
+/** Sends nothing until the end, then everything in reverse order. */
 const reversing: Twin = {
   name: 'reverse',
   plain: (body) => Buffer.from(body).reverse(),
@@ -64,7 +64,7 @@ const reversing: Twin = {
   },
 }
 
-/** One piece at a time, each some turns later; takes no more meanwhile. */
+/** Processes one piece at a time, each some turns later, and accepts no more in the meantime. */
 function delaying(turns: number): Twin {
   return {
     name: `delay by ${turns}`,
@@ -117,7 +117,7 @@ function later(turns: number, work: () => void): void {
   else setImmediate(() => later(turns - 1, work))
 }
 
-/** A stream of Node's, with buffers of its own. */
+/** A Node stream with its own buffers. */
 const zipping: Twin = {
   name: 'gzip',
   plain: (body) => body,
@@ -149,12 +149,15 @@ export const twin: fc.Arbitrary<Twin> = fc.constantFrom(
   delaying(3),
 )
 
-/** Up to three, of which only the last compresses: what follows would have to know how. */
+/**
+ * Up to three transformers, of which only the last compresses, since a later one would have to
+ * decode its output.
+ */
 export const twins: fc.Arbitrary<readonly Twin[]> = fc
   .tuple(fc.array(twin, { maxLength: 3 }), fc.constantFrom(undefined, undefined, zipping))
   .map(([some, last]) => (last === undefined ? some : [...some, last]))
 
-/** What comes out, read back where it is compressed. */
+/** The expected output, decompressed if it is compressed. */
 export function plainly(own: readonly Twin[], body: Buffer): Buffer {
   return own.reduce((bytes, { plain }) => plain(bytes), body)
 }
@@ -163,7 +166,7 @@ export function readBack(own: readonly Twin[], body: Buffer): Buffer {
   return own.reduceRight((bytes, { read }) => (read === undefined ? bytes : read(bytes)), body)
 }
 
-/** The body in pieces of these lengths, over and over. */
+/** Splits the body into pieces and repeats these lengths until the end. */
 export function inPiecesOf(body: Buffer, lengths: readonly number[]): readonly Buffer[] {
   const pieces: Buffer[] = []
   for (let at = 0, i = 0; at < body.length; i++) {

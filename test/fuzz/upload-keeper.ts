@@ -3,20 +3,22 @@ import { NO_LINES } from '../../src/wire/http1/field-lines.ts'
 import type { BodySink } from '../../src/wire/streams.ts'
 import { fill } from '../faults/patterns.ts'
 
-/** What a sink does with the bytes of an upload. */
+/** How a sink handles the bytes of an upload. */
 export interface KeptUpload {
   readonly seed: number
-  /** After so many pieces that were received it is written; -1: only at the very end. */
+  /** Each piece is written at once after this many pieces; -1: only at the very end. */
   readonly writesAfter: number
-  /** Whether the sink says when it has written; one that does not may keep its bytes for ever. */
+  /**
+   * Whether the sink reports when it has written; a sink that does not may keep its bytes forever.
+   */
   readonly saysWritten: boolean
-  /** Takes no more after this many bytes, until some turns later. */
+  /** Stops accepting data after this many bytes, for some turns. */
   readonly pausesAt: number
-  /** The response comes after this many bytes; -1: after all of them. */
+  /** The response is sent after this many bytes; -1: after all of them. */
   readonly repliesAt: number
 }
 
-/** Keeps what it gets until it is written, and compares it only then. */
+/** Keeps the bytes that it receives until they are written, and compares them only then. */
 export class Keeper implements BodySink {
   readonly #expected: KeptUpload
   readonly #downstream: Downstream
@@ -31,7 +33,7 @@ export class Keeper implements BodySink {
   isWhole = false
   fault: string | undefined = undefined
 
-  /** `mayAbort`: once the response is sent, what still comes may be broken off. */
+  /** `mayAbort`: the rest of the body may be aborted once the response is sent. */
   constructor(expected: KeptUpload, downstream: Downstream, mayAbort: boolean) {
     this.#expected = expected
     this.#mayAbort = mayAbort

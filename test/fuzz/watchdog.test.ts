@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 
 const MODULE = JSON.stringify(new URL('watchdog.ts', import.meta.url).href)
 
-/** Ends by a signal where the watchdog struck. */
+/** The process ends by a signal if the watchdog kills it. */
 function run(body: string) {
   const script = `import { startWatchdog } from ${MODULE}
     const dog = startWatchdog(200)
@@ -16,7 +16,7 @@ function run(body: string) {
 }
 
 describe('the watchdog', () => {
-  it('names a text that hangs, and ends the process', () => {
+  it('names a text that hangs, and kills the process', () => {
     const { signal, stderr } = run(`dog.watch('x ? "y"', () => { for (;;); })`)
     assert.equal(signal, 'SIGKILL')
     assert.match(stderr, /a text that hangs: "x \? \\"y\\""/)

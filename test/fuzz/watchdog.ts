@@ -1,17 +1,18 @@
 import { Worker } from 'node:worker_threads'
 
-/** Longest text that the watchdog can name, in bytes. */
+/** Maximum number of bytes of a text that the watchdog can report. */
 const ROOM = 1 << 18
-/** Milliseconds of CPU that one text may take in all modes together, compiling included. */
+/** Maximum CPU time in milliseconds for one text in all modes together, including compilation. */
 const LIMIT = 3_000
 /** Milliseconds after which a text counts as a hang. */
 const HANG = 30_000
-/** In the place of a text's length: none is being watched. */
+/** Replaces the length of the text when no text is being watched. */
 const IDLE = -1
 
 /**
- * Watches one text at a time. A slow one is an assertion of the caller's; one that never ends
- * cannot be interrupted from its own thread, so another names it on stderr and kills the process.
+ * Watches one text at a time. The caller asserts that a text is not slow. A text that never ends
+ * cannot be interrupted from its own thread, so another thread names it on stderr and kills the
+ * process.
  */
 export function startWatchdog(hang = HANG) {
   const shared = new SharedArrayBuffer(8 + ROOM)
@@ -21,13 +22,13 @@ export function startWatchdog(hang = HANG) {
   const worker = new Worker(GUARD, { eval: true, execArgv: [], workerData: { shared, hang } })
   worker.unref()
   return {
-    /** Runs `body`; returns a complaint where it took longer than it may. */
+    /** Runs `body`; returns an error message if it exceeded the limit. */
     watch(text: string, body: () => void): string | undefined {
       const encoded = new TextEncoder().encode(text).subarray(0, ROOM)
       bytes.set(encoded)
       Atomics.store(state, 1, encoded.length)
       Atomics.add(state, 0, 1)
-      // The least of three: a collection of garbage is not the text's fault.
+      // The minimum of three attempts, since garbage collection is not the fault of the text.
       let min = Number.POSITIVE_INFINITY
       try {
         for (let attempt = 0; attempt < 3 && min > LIMIT; attempt++) {

@@ -3,19 +3,20 @@ import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import { connect, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { brotliDecompressSync, gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib'
+import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { free } from '../proxy/accepting.ts'
 import { type RawUpstream, startUpstream } from '../proxy/harness.ts'
 import { newBody, piece, type Service, says, startProcessor } from '../proxy/processor.ts'
 import { startWhole, type WholeGateway } from '../proxy/whole-gateway.ts'
 import { fuzz } from './runs.ts'
+import { decoded, mayHaveBody, type Read, readResponse } from './strict-responses.ts'
 
 /**
- * Policies on the way back, as a file has them, between a backend that frames, codes and breaks off
- * its responses in every way and a client that reads bytes. The next response on the connection must
- * be the next response, a body must be what the policies make of it, and what is cut off must never
- * look whole.
+ * Response policies, as configured in a file, between a backend that frames, encodes and aborts its
+ * responses in every way and a client that reads bytes. The next response on the connection must be
+ * the next response, a body must be the result of the policies, and a truncated response must never
+ * look complete.
  */
 
 const BODY = `transformations: { response: { body: "'<' + string(response.body) + '>'", remove: [x-gone] } }`
@@ -23,7 +24,7 @@ const BUFFER = 'buffer: { response: { maxBytes: 9000 } }'
 const COMPRESSION = 'compression: { minBytes: 1 }'
 const STATUS = `transformations: { response: { set: { ':status': "int(request.headers['x-status'])" } } }`
 
-/** Of a service that puts braces around a whole body, and writes `A` for `a` in pieces. */
+/** A service that puts braces around a whole body, and replaces `a` with `A` in streamed pieces. */
 const processor = (mode: string) =>
   `extProc: { host: '127.0.0.1:PORT_OF_${mode}', processingOptions: { requestBodyMode: none, responseBodyMode: ${mode} } }`
 
@@ -82,15 +83,12 @@ const anyScripts: fc.Arbitrary<Script> = fc.record({
   piece: fc.constantFrom(1, 7, 100, 1 << 20),
 })
 
-/** A service is sent the bytes as they are, and this one only understands text. */
+/** The service receives the bytes as they are, and this one only supports plain text. */
 const scripts = anyScripts.map((script) =>
   script.route.startsWith('processed') ? { ...script, isCoded: false } : script,
 )
 
-const mayHaveBody = (status: number, method: string) =>
-  method !== 'HEAD' && status !== 204 && status !== 304
-
-/** What the backend writes; `undefined` at the end: it closes. */
+/** The bytes that the backend writes, and whether it closes the connection after them. */
 function written(script: Script): { text: string; closes: boolean } {
   const { method, status, framing, isCoded, isCut, trailers, early } = script
   const content = isCoded ? gzipSync(script.body).toString('latin1') : script.body
@@ -112,7 +110,7 @@ function written(script: Script): { text: string; closes: boolean } {
   return { text: cut, closes: isCut || framing === 'close' }
 }
 
-/** Whether something of the body is missing, and the client could know. */
+/** Whether part of the body is missing in a way that the client can detect. */
 function isBroken({ isCut, framing, method, status, body, isCoded }: Script): boolean {
   if (!isCut || framing === 'close' || !mayHaveBody(status, method)) return false
   return framing === 'chunked' || body !== '' || isCoded
@@ -120,7 +118,7 @@ function isBroken({ isCut, framing, method, status, body, isCoded }: Script): bo
 
 interface Expected {
   readonly status: number
-  /** Decoded; undefined: it must not look whole. */
+  /** The decoded body; undefined: the response must not look complete. */
   readonly body: string | undefined
 }
 
@@ -132,7 +130,7 @@ function expected(script: Script): Expected {
   const isWhole = isBody || isProcessed || route.startsWith('buffer')
   const changed = route.endsWith('status') ? becomes : isBody && status === 206 ? 200 : status
   if (isBroken(script) && isWhole) {
-    // The gateway's own, which meets the policies, too.
+    // The gateway's own response, which the policies also apply to.
     const own = route.endsWith('status') ? becomes : 502
     return { status: own, body: mayHaveBody(own, method) && own !== 205 ? 'Bad Gateway' : '' }
   }
@@ -144,72 +142,7 @@ function expected(script: Script): Expected {
   return { status: changed, body: isProcessed && body !== '' ? `{${body}}` : body }
 }
 
-interface Read {
-  readonly status: number
-  readonly fields: ReadonlyMap<string, string>
-  readonly body: Buffer
-  readonly trailers: string
-  readonly rest: Buffer
-}
-
-/** RFC 9112 §6, strictly; undefined: it is not whole. `isEnded`: the connection was closed well. */
-function readResponse(bytes: Buffer, method: string, isEnded: boolean): Read | undefined {
-  const end = bytes.indexOf('\r\n\r\n')
-  if (end < 0) return undefined
-  const [line = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n')
-  assert.match(line, /^HTTP\/1\.1 [1-5]\d\d [ -~]*$/)
-  const status = Number(line.slice(9, 12))
-  const fields = new Map(lines.map((one) => one.split(': ', 2) as [string, string]))
-  const after = bytes.subarray(end + 4)
-  const none = { status, fields, trailers: '' }
-  if (status < 200 || !mayHaveBody(status, method))
-    return { ...none, body: Buffer.alloc(0), rest: after }
-  if (fields.get('transfer-encoding') === 'chunked') {
-    assert.ok(!fields.has('content-length'))
-    const pieces: Buffer[] = []
-    for (let at = 0; ; ) {
-      const lineEnd = after.indexOf('\r\n', at)
-      if (lineEnd < 0) return undefined
-      const size = after.toString('latin1', at, lineEnd)
-      assert.match(size, /^[0-9a-f]+$/)
-      const length = Number.parseInt(size, 16)
-      at = lineEnd + 2
-      if (length === 0) {
-        const tail = after.toString('latin1', at - 2)
-        const stop = tail.indexOf('\r\n\r\n')
-        if (stop < 0) return undefined
-        const trailers = tail.slice(2, stop)
-        const rest = after.subarray(at + stop + 2)
-        return { ...none, trailers, body: Buffer.concat(pieces), rest }
-      }
-      if (after.length < at + length + 2) return undefined
-      assert.equal(after.toString('latin1', at + length, at + length + 2), '\r\n')
-      pieces.push(after.subarray(at, at + length))
-      at += length + 2
-    }
-  }
-  const length = fields.get('content-length')
-  if (length === undefined)
-    return isEnded ? { ...none, body: after, rest: Buffer.alloc(0) } : undefined
-  if (after.length < Number(length)) return undefined
-  return { ...none, body: after.subarray(0, Number(length)), rest: after.subarray(Number(length)) }
-}
-
-function decoded({ body, fields }: Read): string {
-  switch (fields.get('content-encoding')) {
-    case 'gzip':
-      return gunzipSync(body).toString('latin1')
-    case 'br':
-      return brotliDecompressSync(body).toString('latin1')
-    case 'zstd':
-      return zstdDecompressSync(body).toString('latin1')
-    default:
-      assert.equal(fields.get('content-encoding'), undefined)
-      return body.toString('latin1')
-  }
-}
-
-describe('policies on the way back', () => {
+describe('response policies', () => {
   let upstream: RawUpstream
   let gateway: WholeGateway
   let whole: Service
@@ -268,7 +201,10 @@ describe('policies on the way back', () => {
     upstream.close()
   })
 
-  /** The request and one behind it on the same connection; `isEnded`: not by a reset. */
+  /**
+   * Sends the request and another one after it on the same connection. `isEnded`: the connection
+   * was not reset.
+   */
   const ask = ({ route, version, method, accept, becomes, ...rest }: Script) =>
     new Promise<{ bytes: Buffer; isEnded: boolean }>((resolve) => {
       const socket = connect({ port, host: '127.0.0.1' })
@@ -291,7 +227,7 @@ describe('policies on the way back', () => {
       )
     })
 
-  /** The same over HTTP/2; undefined: the stream ended as an error. */
+  /** The same over HTTP/2; `own` is undefined if the stream ended with an error. */
   const askHttp2 = (session: ClientHttp2Session, script: Script) =>
     new Promise<{ own: Read | undefined; early: ReadonlyMap<string, string>[] }>((resolve) => {
       const { route, method, accept, becomes } = script
@@ -339,7 +275,7 @@ describe('policies on the way back', () => {
   const check = (script: Script, own: Read | undefined) => {
     const { status, body } = expected(script)
     if (body === undefined) {
-      // As long as the service has said nothing of the body, there is still time for an error.
+      // Until the service has responded to the body, the gateway can still send an error.
       const isEarly = script.route.startsWith('processed') && own?.status === 502
       if (isEarly) assert.match(decoded(own as Read), /^<?Bad Gateway\n/)
       else assert.equal(own, undefined, 'it looks whole')
@@ -357,7 +293,7 @@ describe('policies on the way back', () => {
     return true
   }
 
-  it('send what they make of a response, and the next one behind it', async () => {
+  it('produce the expected response, and the next response after it', async () => {
     await fc.assert(
       fc.asyncProperty(scripts, async (script) => {
         const { bytes, isEnded } = await ask(script)
@@ -369,7 +305,7 @@ describe('policies on the way back', () => {
         }
         if (!check(script, own) || own === undefined) return
         if (own.rest.length === 0) {
-          // Only where the end of the connection is the end of the body.
+          // Only if the end of the connection is the end of the body.
           assert.ok(own.fields.get('connection') === 'close', 'the next response is missing')
           return
         }
@@ -381,7 +317,7 @@ describe('policies on the way back', () => {
     )
   })
 
-  it('send the same over HTTP/2', async () => {
+  it('produce the same over HTTP/2', async () => {
     const session = connectHttp2(`http://127.0.0.1:${port}`)
     try {
       await fc.assert(

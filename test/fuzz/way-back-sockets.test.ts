@@ -12,9 +12,9 @@ import { fuzz } from './runs.ts'
 import { inPiecesOf, plainly, readBack, type Twin, twin, twins } from './transformers.ts'
 
 /**
- * Bodies both ways through transformers, over real sockets and both versions of HTTP at both ends,
- * against what the same transformers come to for a whole body. Faults are planted in them: what
- * fails must never look whole.
+ * Bodies in both directions through transformers, over real sockets and with both HTTP versions on
+ * both sides, compared with the result of the same transformers for a whole body. With injected
+ * faults, a failed body must never look complete.
  */
 
 const VERSIONS: readonly (readonly [Version, Version])[] = [
@@ -32,7 +32,7 @@ interface Case {
   readonly hasTrailers: boolean
   readonly up: readonly Twin[]
   readonly down: readonly Twin[]
-  /** As the first part of either way, that waits for all of it. */
+  /** An optional first part in each direction, which waits for the whole body or its beginning. */
   readonly holds: 'nothing' | 'whole' | 'beginning'
 }
 
@@ -65,7 +65,10 @@ function partsOf(own: readonly Twin[], holds: Case['holds']): readonly PlacedPar
   return [...held[holds], ...streams].map(placed)
 }
 
-/** Fails at this byte of what passes: by a throw, by saying so, or some turns later. */
+/**
+ * Fails at this byte of the body: by an exception, by `flow.fail`, or by `flow.fail` some turns
+ * later.
+ */
 interface Fault {
   readonly at: number
   readonly by: 'throw' | 'fail' | 'later'
@@ -79,7 +82,7 @@ function failing({ at, by }: Fault): (flow: BodyFlow) => BodyTransformer {
     const check = (bytes: number) => {
       seen += bytes
       if (seen < at) return true
-      // What it waits to say is not to be overtaken by the rest, or by an end.
+      // No later bytes and no end may overtake a failure that is reported later.
       if (isGone) return false
       isGone = true
       if (by === 'throw') throw failure()
@@ -105,7 +108,7 @@ for (const [front, back] of VERSIONS) {
     let peer: Peer
     let gateway: Http2Gateway
     let client: Client
-    /** What the backend is to send, and what it got. */
+    /** The data that the backend sends, and the body that it received. */
     let current: Case
     let received: Buffer | 'broken'
     const route = { requestBodies: undefined, responseParts: undefined } as {
@@ -137,7 +140,7 @@ for (const [front, back] of VERSIONS) {
         if (current.hasTrailers && !current.hasLength) response.addTrailers({ 'x-sum': '7' })
         response.end()
       })
-      // Parts are asked for anew with each request.
+      // The gateway reads the parts anew for each request.
       gateway = await startHttp2Gateway({
         upstream: peer.port,
         speaks: back,
@@ -155,7 +158,7 @@ for (const [front, back] of VERSIONS) {
       peer.close()
     })
 
-    /** What does not come to its end is none, too. */
+    /** A body that does not reach its end counts as none, too. */
     const ask: Client['ask'] = (own) =>
       new Promise((resolve, reject) => {
         const timer = setTimeout(() => reject(new Error('it hangs')), 20_000)
@@ -169,7 +172,7 @@ for (const [front, back] of VERSIONS) {
       return 'broken'
     }
 
-    it('are what those come to for the whole of them', async () => {
+    it('have the same result as for the whole bodies', async () => {
       await fc.assert(
         fc.asyncProperty(cases, async (own) => {
           current = own

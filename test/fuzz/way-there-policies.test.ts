@@ -12,9 +12,10 @@ import { startWhole, type WholeGateway } from '../proxy/whole-gateway.ts'
 import { fuzz } from './runs.ts'
 
 /**
- * Policies that act on request bodies, as a file has them, between a client that frames, codes and
- * breaks off its requests in every way, and another HTTP server behind. What arrives must be what the
- * policies make of the body, and what is cut off must never arrive as if it were whole.
+ * Policies on request bodies, as configured in a file, between a client that frames, encodes and
+ * aborts its requests in every way and another HTTP server as the backend. The body that arrives
+ * must be the result of the policies, and a truncated body must never arrive as if it were
+ * complete.
  */
 
 const MAX = 9_000
@@ -23,7 +24,7 @@ const BUFFER = `buffer: { request: { maxBytes: ${MAX} } }`
 const OPEN = `buffer: { request: { maxBytes: ${MAX}, failureMode: FailOpen } }`
 const RULE = `authorization: { rules: [{ deny: "string(request.body).contains('evil')" }] }`
 const RETRY = 'retry: { attempts: 2, codes: [503] }'
-/** Of a service that puts braces around a whole body, and writes `A` for `a` in pieces. */
+/** A service that puts braces around a whole body, and replaces `a` with `A` in streamed pieces. */
 const processor = (mode: string) =>
   `extProc: { host: '127.0.0.1:PORT_OF_${mode}', processingOptions: { requestBodyMode: ${mode}, responseBodyMode: none } }`
 
@@ -77,7 +78,7 @@ const anyScripts: fc.Arbitrary<Script> = fc.record({
   piece: fc.constantFrom(1, 7, 100, 1 << 20),
 })
 
-/** HTTP/1.0 has no chunks, and the service only understands text. */
+/** HTTP/1.0 has no chunked coding, and the service only supports plain text. */
 const scripts = anyScripts.map((script): Script => {
   const framing = script.version === '1.0' ? 'length' : script.framing
   const coding = script.route.startsWith('processed') ? 'none' : script.coding
@@ -93,7 +94,7 @@ function contentOf({ body, coding }: Script): Buffer {
   return coding === 'gzip' ? coded : Buffer.concat([Buffer.from('no'), coded])
 }
 
-/** All that the client writes, in two parts: the second one may have to wait for 100. */
+/** All bytes that the client writes, in two parts: the second may have to wait for 100. */
 function written(script: Script, id: number): readonly [head: string, rest: Buffer] {
   const { route, version, framing, coding, isCut, trailers, expects, fails } = script
   const content = contentOf(script)
@@ -120,9 +121,9 @@ function written(script: Script, id: number): readonly [head: string, rest: Buff
 }
 
 interface Expected {
-  /** 0: none, as the request never became whole. */
+  /** 0: no status, since the request was never complete. */
   readonly status: number
-  /** Undefined: nothing arrives as if it were whole. */
+  /** Undefined: no body arrives as if it were complete. */
   readonly body: string | undefined
 }
 
@@ -136,7 +137,7 @@ function expected(script: Script): Expected {
   if (script.framing === 'length' && content.length > MAX && isRead)
     return { status: 413, body: undefined }
   if (isBroken) {
-    // What is too long is known before it would have been whole.
+    // The gateway detects a body that is too long before it would have been complete.
     const isLong = content.length > (isRead ? MAX : max) + 1
     return { status: isLong ? 413 : 0, body: undefined }
   }
@@ -151,7 +152,7 @@ function expected(script: Script): Expected {
     arrives = has(script, 'PORT_OF_full') ? body.replaceAll('a', 'A') : `{${body}}`
   if (!has(script, 'transformations') && has(script, 'request.body') && coding !== 'none')
     arrives = content.toString('latin1')
-  // A request that announces none has no `request.body`, so that the expression fails.
+  // A request that declares no body has no `request.body`, so the expression fails.
   const isThere = script.framing === 'chunked' || content.length > 0
   if (has(script, 'transformations')) arrives = isThere ? `<${arrives}>` : ''
   if (arrives.length > max) return { status: 413, body: undefined }
@@ -164,7 +165,7 @@ interface Arrived {
   readonly trailers: NodeJS.Dict<string>
 }
 
-describe('policies on the way to a backend', () => {
+describe('request body policies', () => {
   let backend: Server
   let gateway: WholeGateway
   let whole: Service
@@ -224,7 +225,7 @@ describe('policies on the way to a backend', () => {
     backend.close()
   })
 
-  /** The request and, where it is whole, one behind it on the same connection. */
+  /** Sends the request and, if it is complete, another one after it on the same connection. */
   const ask = (script: Script, id: number) =>
     new Promise<string>((resolve) => {
       const socket = connect({ port, host: '127.0.0.1' })
@@ -262,7 +263,7 @@ describe('policies on the way to a backend', () => {
       setTimeout(() => socket.destroy(), 3_000).unref()
     })
 
-  /** The same over HTTP/2, written as HTTP/1.1 says it; what is cut off loses its connection. */
+  /** The same over HTTP/2, with the response as HTTP/1.1; a truncated request loses its connection. */
   const askHttp2 = (script: Script, id: number) =>
     new Promise<string>((resolve) => {
       const { route, framing, coding, isCut, trailers, expects, fails } = script
@@ -303,7 +304,7 @@ describe('policies on the way to a backend', () => {
           if (isLong) break
           await turn()
         }
-        // To close the stream would end it first, if it can still be written.
+        // Closing the stream would end it first if it is still writable.
         if (isCut) setTimeout(() => socket.destroy(), 2)
         else stream.end()
       }
@@ -312,7 +313,7 @@ describe('policies on the way to a backend', () => {
       setTimeout(() => stream.close(8), 3_000).unref()
     })
 
-  it('send what they make of a body, whole or not at all', async () => {
+  it('forward the expected body, complete or not at all', async () => {
     await fc.assert(
       fc.asyncProperty(scripts, async (script) => {
         const id = ++ids

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { writeImage } from '../../tools/image/oci.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** The names that manifests of the suite have for one program. */
+/** The names that manifests of the suite use for one program. */
 const ECHO = ['v1.5.1', 'v1.6.0-dev.2', 'v1.6.0-dev.3'].map(
   (tag) => `registry.k8s.io/gateway-api/echo-basic:${tag}`,
 )
-/** It must run for the suite to begin, but serves tests of UDP alone. */
+/** The suite requires it to run, but it serves only UDP tests. */
 const DNS = 'registry.k8s.io/coredns/coredns:v1.12.2'
 
-/** Archives of the images that pods of the suite are started from, written into a folder. */
+/** Writes the archives of the images that the suite's pods use into a folder. */
 export function suiteImages(folder: string): readonly string[] {
   const pause = join(folder, 'pause.tar')
   const program = readFileSync(join(ROOT, '.cache/cluster/bin/echo-basic'))

@@ -4,7 +4,7 @@
 //   node test/gateway-conformance/run.ts --slice         what CI runs; no report
 //   node test/gateway-conformance/run.ts --tests=A,B     these tests; no report
 //
-// With --keep the cluster is left for a look at it; NODE=1 test/cluster/down.sh removes it.
+// With --keep the cluster stays for inspection; NODE=1 test/cluster/down.sh removes it.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { createWriteStream, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -24,8 +24,8 @@ const LOG = join(ROOT, '.cache/gateway-conformance.log')
 const SYSTEM = 'portcullis-system'
 
 /**
- * How long the suite waits for what depends on a pod to start, of which a busy machine has many; it
- * sets no limits to these. That requests get a response in 30 s is one, and stays.
+ * Timeouts of the suite for steps that wait for a pod to start; on a busy machine many pods do, and
+ * the tests do not limit them. The 30 s limit for a response is part of a test and stays.
  */
 const PATIENT = [
   'GatewayMustHaveAddress',
@@ -71,7 +71,7 @@ function call(program: string, args: readonly string[]): void {
   if (status !== 0) throw new Error(`${program} ${args.join(' ')}: ${stderr}`)
 }
 
-/** As a user would, but with proxies that ask for next to nothing: there are dozens at once. */
+/** Installs as a user would, but with minimal resource requests: dozens of proxies run at once. */
 function install(cluster: Cluster): void {
   const own = join(chartFolder('portcullis-crds'), 'templates')
   for (const file of [own, ...gatewayApiDefinitions('experimental')]) {
@@ -93,7 +93,7 @@ function install(cluster: Cluster): void {
   })
 }
 
-/** Its own log tells what it did; a part of the tests makes no report of the whole. */
+/** The suite writes its own log; a partial run makes no report. */
 function runSuite(cluster: Cluster, wanted: Wanted): Promise<void> {
   const chosen = wanted === undefined ? '.*' : `^(${wanted.join('|')})$`
   const balancers = `10.98.${process.env['CLUSTER_NUMBER'] ?? '0'}`
@@ -113,7 +113,7 @@ function runSuite(cluster: Cluster, wanted: Wanted): Promise<void> {
     'conformance-profiles': PROFILES.join(','),
     'all-features': 'true',
     'exempt-features': Object.values(NOT_CLAIMED).flat().join(','),
-    // The cluster goes as a whole.
+    // The whole cluster is deleted.
     'cleanup-base-resources': 'false',
     'usable-address': `${balancers}.250`,
     'unusable-address': '192.0.2.1',
@@ -137,7 +137,7 @@ function ownVersion(): string {
   return JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version
 }
 
-/** What is not claimed is not counted; what was to run and did not has failed. */
+/** Unclaimed features do not count; a test that was to run and did not counts as failed. */
 function tell(log: string, wanted: Wanted): void {
   const named = (result: string) =>
     [...log.matchAll(new RegExp(`^ {4}--- ${result}: TestConformance/(\\S+)`, 'gm'))].map(

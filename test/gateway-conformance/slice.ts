@@ -1,6 +1,7 @@
 /**
- * What CI runs: tests that need no Gateway of their own, so that no more pods start than the suite
- * has anyway, and of those that do, one for each thing that could break on its own.
+ * The slice that CI runs: tests that need no Gateway of their own, so that no more pods start than
+ * the suite has anyway, and, of the tests that do need one, one for each part that can break
+ * independently.
  */
 export const SLICE: readonly string[] = [
   'BackendTLSPolicy',

@@ -10,9 +10,12 @@ import { type Peer, startPeer } from '../proxy/http2-peers.ts'
 import { startWhole, type WholeGateway } from '../proxy/whole-gateway.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
 
-/** Of its version in go/go.mod; fewer were not run. */
+/**
+ * The number of cases in the version pinned in go/go.mod; a lower count means that some did not
+ * run.
+ */
 const CASES = 145
-/** Milliseconds; well within what h2spec waits for a response. */
+/** Milliseconds; well within the time that h2spec waits for a response. */
 const RESPONSE_DELAY = 300
 const built = buildGo(
   new URL('go/', import.meta.url),
@@ -24,7 +27,7 @@ const skip = 'missing' in built ? built.missing : WITHOUT_OPENSSL
 
 interface Report {
   readonly passed: number
-  /** Section and title of each that failed. */
+  /** The section and title of each failed case. */
   readonly failed: readonly string[]
 }
 
@@ -37,8 +40,8 @@ describe('h2spec', { skip }, () => {
   before(async () => {
     peer = await startPeer('h1', (request, response) => {
       request.resume()
-      // Cases about streams that are half closed send a second frame after the request is whole. A
-      // stream whose response was quicker than that frame is closed instead, which is another case.
+      // Cases about half-closed streams send a second frame after the request is complete. If the
+      // response overtakes that frame, the stream is closed, which is a different case.
       setTimeout(() => response.end('hello'), RESPONSE_DELAY)
     })
     const [plain, secured] = await Promise.all([free(), free()])
@@ -61,7 +64,7 @@ routes:
     rmSync(folder, { recursive: true })
   })
 
-  /** It exits with 1 where anything failed; what counts is its report. */
+  /** h2spec exits with 1 if any case failed; only its report counts. */
   async function run(...args: readonly string[]): Promise<Report> {
     const file = join(folder, 'report.xml')
     await new Promise<void>((done) => {

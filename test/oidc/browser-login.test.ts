@@ -78,7 +78,7 @@ describe('sign-in with a real browser', { skip: WITHOUT_BROWSER }, () => {
       body: JSON.parse((await reply?.text()) ?? '{}') as Readonly<Record<string, unknown>>,
     }))
 
-  it('signs in and out, and other pages can do neither in its name', async () => {
+  it('signs in and out, and other pages cannot do so on its behalf', async () => {
     const context = await browser.newContext()
     context.setDefaultTimeout(TIMEOUT_MS)
     const page = await context.newPage()
@@ -90,7 +90,7 @@ describe('sign-in with a real browser', { skip: WITHOUT_BROWSER }, () => {
     assert.ok(own.length > 0)
     for (const { httpOnly, sameSite } of own) assert.deepEqual([httpOnly, sameSite], [true, 'Lax'])
 
-    // Cookies are of the host, and not of the port: a page of another port is sent with them.
+    // Cookies belong to the host, not the port: a page on another port sends them, too.
     const attacker = createServer((_, response) => {
       response.writeHead(200, { 'content-type': 'text/html' })
       response.end(`<form method="post" action="${base}/api/auth/logout"><button>b</button></form>`)
@@ -124,7 +124,7 @@ describe('sign-in with a real browser', { skip: WITHOUT_BROWSER }, () => {
     await context.close()
   })
 
-  it('starts in the Admin UI, and comes back to the page that was asked for', async () => {
+  it('starts in the Admin UI, and returns to the requested page', async () => {
     const context = await browser.newContext()
     context.setDefaultTimeout(2 * TIMEOUT_MS)
     const page = await context.newPage()
@@ -167,7 +167,7 @@ describe('sign-in with a real browser', { skip: WITHOUT_BROWSER }, () => {
     await context.close()
   })
 
-  it('somebody without a role signs in, and may do nothing', async () => {
+  it('a person without a role signs in, and may do nothing', async () => {
     const context = await browser.newContext()
     context.setDefaultTimeout(TIMEOUT_MS)
     const page = await context.newPage()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 
-/** A request as it is given: `fetch` says of each of its own that a script sent it. */
+/** Sends exactly these headers: `fetch` marks each of its requests as sent by a script. */
 export function send(url: string, init: RequestInit = {}): Promise<Response> {
   const { method = 'GET', body } = init
   const form = body instanceof URLSearchParams
@@ -25,11 +25,11 @@ export function send(url: string, init: RequestInit = {}): Promise<Response> {
   })
 }
 
-/** As much of a browser as a login needs: cookies by origin, redirects and forms. */
+/** The browser features that a login needs: cookies by origin, redirects and forms. */
 export class FormBrowser {
   readonly #jars = new Map<string, Map<string, string>>()
 
-  /** The cookies of an origin; a copy, unless they are set. */
+  /** The cookies of an origin: the jar itself, which a test may change. */
   cookies(origin: string): Map<string, string> {
     const known = this.#jars.get(origin)
     if (known !== undefined) return known
@@ -54,7 +54,9 @@ export class FormBrowser {
     return response
   }
 
-  /** Follows redirects until a page comes that is none, or one whose address `until` wants. */
+  /**
+   * Follows redirects until a page that is not a redirect, or until `until` accepts the address.
+   */
   async open(
     url: string,
     until: (url: string) => boolean = () => false,
@@ -73,7 +75,7 @@ export class FormBrowser {
     return assert.fail(`too many redirects: ${at}`)
   }
 
-  /** Signs in at the provider and consents; the address that the browser is then sent to. */
+  /** Signs in at the provider and consents; returns the address of the next redirect. */
   async signIn(loginUrl: string, person: string, end = '/callback'): Promise<string> {
     const isBack = (url: string) => new URL(url).pathname.endsWith(end)
     let page = await this.open(loginUrl, isBack)

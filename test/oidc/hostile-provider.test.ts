@@ -21,20 +21,20 @@ const REDIRECT = 'http://127.0.0.1:1/oauth2/callback'
 const now = () => Math.floor(Date.now() / 1_000)
 
 interface Token {
-  /** Added to the claims that a good token has. */
+  /** Added to the claims of a valid token. */
   readonly claims?: JWTPayload
   readonly signedBy?: 'own' | 'stranger' | 'the client secret' | 'nobody'
   readonly kid?: string
 }
 
-/** A provider that says in its tokens whatever a test wants. */
-describe('ID tokens that are not right', () => {
+/** A provider that puts arbitrary claims in its tokens. */
+describe('invalid ID tokens', () => {
   let server: Server
   let issuer: string
   let token: Token = {}
   let nonce = ''
   let ownKid = 'first'
-  /** What its discovery document says of itself; undefined: the truth. */
+  /** Overrides of its discovery document; undefined: none. */
   let claimed: Readonly<Record<string, string>> = {}
   let own: GenerateKeyPairResult
   let stranger: GenerateKeyPairResult
@@ -140,31 +140,31 @@ describe('ID tokens that are not right', () => {
     ['of a key that is not published', { kid: 'unknown' }, 400],
   ] as const) {
     it(`${what}: ${expected}`, async () => {
-      // Times count from now, and not from when this file was read.
+      // Times are relative to now, not to when this module was loaded.
       const own = typeof wanted === 'function' ? wanted() : wanted
       assert.equal(await login(own as Token), expected)
     })
   }
 
-  it('a key that was published after the last look is found', async () => {
+  it('a key that was published after the last fetch is found', async () => {
     const sessions = opened()
     assert.equal(await login({}, sessions), 303)
     const before = own
     own = await generateKeyPair('RS256', { extractable: true })
     ownKid = 'second'
-    // Keys are looked for again once a second at most.
+    // Keys are fetched again at most once per second.
     let status = 0
     for (const end = Date.now() + 60_000; Date.now() < end && status !== 303; ) {
       status = await login({}, sessions)
     }
     assert.equal(status, 303)
-    // What the one before it signs counts no longer.
+    // Signatures of the previous key are no longer valid.
     stranger = before
     assert.equal(await login({ signedBy: 'stranger', kid: 'first' }, sessions), 400)
     assert.equal(await login({ signedBy: 'stranger', kid: 'second' }, sessions), 400)
   })
 
-  it('a provider that says it is another one is none', async () => {
+  it('a provider with the issuer of another one is rejected', async () => {
     claimed = { issuer: 'https://attacker.example' }
     try {
       const begun = await opened().begin('/', undefined)
@@ -175,8 +175,9 @@ describe('ID tokens that are not right', () => {
     }
   })
 
-  it('of one provider counts for none of the logins of another', async () => {
-    // Both are trusted; the response of this one is taken to the login that the other one has to end.
+  it('tokens of one provider are not valid for logins with another', async () => {
+    // Both providers are trusted; the response of one is sent to a login that the other has to
+    // complete.
     const elsewhere = createServer(({ url = '' }, response) => {
       const own = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`
       response.writeHead(200, { 'content-type': 'application/json' })
@@ -197,7 +198,7 @@ describe('ID tokens that are not right', () => {
     await once(elsewhere, 'listening')
     try {
       const other = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`
-      // Its tokens are those of this provider, by keys of this provider: only the issuer is wrong.
+      // Its tokens and keys are those of this provider: only the issuer is wrong.
       assert.equal(await login({}, opened(other)), 400)
       assert.equal(await login({ claims: { iss: other } }, opened(other), issuer), 400)
       assert.equal(await login({ claims: { iss: other } }, opened(other)), 400, 'without `iss`')

@@ -86,7 +86,7 @@ describe('sign-in to the admin API', { skip: SKIPPED }, () => {
       }),
     })
 
-  it('API clients get 401 and where to sign in, never a redirect', async () => {
+  it('API clients get 401 and the address of the sign-in page, never a redirect', async () => {
     const reply = await fetch(at('/config'), { redirect: 'manual' })
     assert.equal(reply.status, 401)
     assert.equal(((await reply.json()) as { login?: string }).login, '/api/auth/login')
@@ -97,7 +97,7 @@ describe('sign-in to the admin API', { skip: SKIPPED }, () => {
     const browser = await signedIn('ed')
     for (const gateway of [0, 1]) {
       const { [gateway]: base = '' } = bases
-      // Cookies are of the host, whatever the port: the jar of this test is not.
+      // Cookies belong to the host, whatever the port; the jar of this test separates ports.
       for (const [name, value] of browser.cookies(bases[0] as string)) {
         browser.cookies(base).set(name, value)
       }
@@ -118,7 +118,7 @@ describe('sign-in to the admin API', { skip: SKIPPED }, () => {
     assert.equal(location.origin, provider.issuer)
     assert.ok(location.searchParams.has('id_token_hint'))
     assert.equal((await whoIs(browser)).status, 401)
-    // Whoever copied the cookies before has nothing of them.
+    // Cookies that were copied before the logout are useless.
     for (const gateway of [0, 1]) {
       const thief = new FormBrowser()
       for (const [name, value] of kept) thief.cookies(bases[gateway] as string).set(name, value)
@@ -126,7 +126,7 @@ describe('sign-in to the admin API', { skip: SKIPPED }, () => {
     }
   })
 
-  it('roles are what the expressions say of the claims, and an error is no role', async () => {
+  it('the expressions compute roles from the claims, and an error gives no role', async () => {
     const viewer = await signedIn('vi')
     assert.deepEqual((await whoIs(viewer)).body['role'], 'viewer')
     assert.equal((await put(viewer, 'by-viewer')).status, 403)
@@ -151,7 +151,7 @@ describe('sign-in to the admin API', { skip: SKIPPED }, () => {
     await until('the line of the audit', () => audited.test(gateways[0]?.out() ?? ''))
   })
 
-  it('no operation is open to a role that it is not for', async () => {
+  it('no operation is open to a role without permission', async () => {
     const { paths } = (await (
       await (await signedIn('root')).fetch(at('/openapi.json'))
     ).json()) as {
@@ -182,7 +182,7 @@ describe('sign-in to the admin API', { skip: SKIPPED }, () => {
     assert.ok(operations.every(({ role }) => role !== ''))
   })
 
-  it('a session that was planted before sign-in is not the one after it', async () => {
+  it('a session that was planted before sign-in is not the session after it', async () => {
     const attacker = await signedIn('vi')
     const planted = new Map(attacker.cookies(bases[0] as string))
     const victim = new FormBrowser()
@@ -190,12 +190,12 @@ describe('sign-in to the admin API', { skip: SKIPPED }, () => {
     const back = await victim.signIn(at('/auth/login?returnTo=/api/session'), 'ed')
     assert.equal((await victim.fetch(back)).status, 303)
     assert.equal((await whoIs(victim)).body['name'], 'ed')
-    // What the attacker has is what it was: a session of their own.
+    // The attacker still has only their own session.
     assert.equal((await whoIs(attacker)).body['name'], 'vi')
     for (const [name, value] of victim.cookies(bases[0] as string)) {
       assert.notEqual(value, planted.get(name), name)
     }
-    // One that nobody was given is none, whatever it says.
+    // An invented session is invalid, whatever it contains.
     const invented = new FormBrowser()
     for (const [name] of planted) invented.cookies(bases[0] as string).set(name, 'chosen-by-me')
     assert.equal((await whoIs(invented)).status, 401)
@@ -214,7 +214,7 @@ describe('sign-in to the admin API', { skip: SKIPPED }, () => {
     }
   })
 
-  it('sessions of more than 4 KiB are cut into cookies that browsers take', async () => {
+  it('sessions of more than 4 KiB are split into cookies that browsers accept', async () => {
     const browser = await signedIn('many')
     const own = [...browser.cookies(bases[0] as string)].filter(([name]) => /session/.test(name))
     assert.ok(own.length >= 2, `${own.length} cookies`)
@@ -224,7 +224,7 @@ describe('sign-in to the admin API', { skip: SKIPPED }, () => {
     assert.equal((await whoIs(browser)).status, 401, 'one that is incomplete is none')
   })
 
-  it('a session that anybody changed is none', async () => {
+  it('a modified session is rejected', async () => {
     const browser = await signedIn('ed')
     const jar = browser.cookies(bases[0] as string)
     const [name, value] = [...jar].find(([one]) => /session\.0$/.test(one)) ?? ['', '']
@@ -237,7 +237,7 @@ describe('sign-in to the admin API', { skip: SKIPPED }, () => {
     assert.equal((await whoIs(browser)).status, 200)
   })
 
-  it('two tabs sign in beside each other', async () => {
+  it('two tabs sign in independently', async () => {
     const browser = new FormBrowser()
     const first = await browser.fetch(at('/auth/login?returnTo=/a'))
     const second = await browser.fetch(at('/auth/login?returnTo=/b'))
@@ -252,7 +252,7 @@ describe('sign-in to the admin API', { skip: SKIPPED }, () => {
     }
   })
 
-  it('a response of the provider counts once, for its own login, from its own issuer', async () => {
+  it('a response of the provider is valid once, for its own login, from its own issuer', async () => {
     const browser = new FormBrowser()
     const back = await browser.signIn(at('/auth/login'), 'ed')
     const jar = browser.cookies(bases[0] as string)
@@ -285,7 +285,7 @@ describe('sign-in to the admin API', { skip: SKIPPED }, () => {
     assert.ok(before.size > 0)
   })
 
-  it('leads back to its own pages alone', async () => {
+  it('redirects only to its own pages', async () => {
     for (const returnTo of [
       '//attacker.example',
       'https://attacker.example',
@@ -298,7 +298,7 @@ describe('sign-in to the admin API', { skip: SKIPPED }, () => {
     }
   })
 
-  it('goes on after the tokens expire, by a refresh, also when several requests need one', async () => {
+  it('stays signed in after the tokens expire, by a refresh, also when several requests need one', async () => {
     const browser = await signedIn('brief')
     const jar = browser.cookies(bases[0] as string)
     const old = new Map(jar)
@@ -335,7 +335,7 @@ describe('sign-in to the admin API', { skip: SKIPPED }, () => {
       method: 'POST',
       body: new URLSearchParams({ xsrf, logout: 'yes' }),
     })
-    // The tokens are still good for a while: what ends the session is the message of the provider.
+    // The tokens are still valid for a while: the logout message of the provider ends the session.
     await until('the gateway is told', async () => {
       const text = "select 1 from portcullis_revoked_sessions where key like 'sid:%'"
       return (await server.query(text, [], database)).length > 0

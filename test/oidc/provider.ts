@@ -3,14 +3,14 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair } from 'jose'
 
-/** A real OpenID provider of its own, over a socket. */
+/** A real OpenID provider on its own socket. */
 export interface TestProvider {
   readonly issuer: string
-  /** Claims of people by their names; whoever has none signs in as well. */
+  /** Claims of people by their names; people without an entry can sign in, too. */
   readonly people: Map<string, Readonly<Record<string, unknown>>>
-  /** How often a session was refreshed, or was to be. */
+  /** The number of session refreshes, including failed ones. */
   readonly refreshes: () => number
-  /** Tokens that were issued from now on have keys that nobody has seen before. */
+  /** New tokens are signed with a key that no client has seen before. */
   rotateKeys(): Promise<void>
   close(): Promise<void>
 }
@@ -20,11 +20,11 @@ export const CLIENT = { id: 'gateway', secret: 'a-secret-of-the-client' } as con
 export interface ProviderOptions {
   /** Addresses of gateways, without a path. */
   readonly gateways: readonly string[]
-  /** Where logouts are told of. */
+  /** The address that receives back-channel logouts. */
   readonly backChannel?: string
-  /** Where the pages of sign-in are; those of the admin API by default. */
+  /** The folder of the sign-in endpoints; by default that of the admin API. */
   readonly folder?: string
-  /** What browsers are sent back to there. */
+  /** The last path segment of the redirect URI; by default `callback`. */
   readonly page?: string
 }
 
@@ -72,13 +72,13 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
       claims: { openid: ['sub', 'groups'], email: ['email', 'email_verified'] },
       cookies: { keys: ['keys of the provider'] },
       features: { backchannelLogout: { enabled: true }, revocation: { enabled: true } },
-      // A refresh token comes without a scope of its own.
+      // A refresh token is issued without the scope `offline_access`.
       issueRefreshToken: async () => true,
-      // One that was used counts no more, and to use it again ends the grant.
+      // A used refresh token is invalid, and reusing it ends the grant.
       rotateRefreshToken: true,
       pkce: { required: () => true },
       ttl: {
-        // Of one person they are refreshed as soon as a second has passed.
+        // For some people the tokens are so short-lived that they are refreshed after a second.
         AccessToken: (_: unknown, { accountId }: { readonly accountId: string }) =>
           accountId === 'brief' ? 31 : accountId.startsWith('moment') ? 2 : 3_600,
         IdToken: 3_600,
@@ -91,7 +91,8 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
         accountId: id,
         claims: async () => ({ sub: id, ...people.get(id) }),
       }),
-      // Its own rejects to call this machine, and gives up where a gateway of a busy one is slow.
+      // The default fetch rejects loopback addresses, and times out if a gateway on a busy machine
+      // is slow.
       fetch: (url: string, { method, headers, body }: RequestInit) =>
         fetch(url, { method: method ?? 'GET', headers: headers ?? {}, body: body ?? null }),
     })

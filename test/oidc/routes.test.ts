@@ -12,7 +12,7 @@ import { CLIENT, startProvider, type TestProvider } from './provider.ts'
 
 const HTML = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 
-/** What the backend was sent, as it says itself. */
+/** The request that the backend received, as it echoes it. */
 interface Seen {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -52,7 +52,7 @@ describe('sign-in on routes', { skip: SKIPPED }, () => {
           clientSecret: CLIENT.secret,
           redirectUri: `http://127.0.0.1:${port}/oauth2/callback`,
         })
-        // Replicas of one application have one address; those of this test have two ports.
+        // Replicas of one application share one address; those of this test have two ports.
         const at = index === 0 ? oidc : oidc.replace(`:${port}/`, `:${ports[0]}/`)
         return startGateway(database, {
           port,
@@ -90,7 +90,7 @@ describe('sign-in on routes', { skip: SKIPPED }, () => {
   const at = (path: string, gateway = 0) => `${bases[gateway]}${path}`
   const jarOf = (browser: FormBrowser, gateway = 0) => browser.cookies(bases[gateway] as string)
 
-  /** A browser with the same cookies: those of a host are sent to each of its ports. */
+  /** A browser with the same cookies: cookies of a host are sent to each of its ports. */
   function copyOf(cookies: ReadonlyMap<string, string>, gateway = 0): FormBrowser {
     const copy = new FormBrowser()
     for (const [name, value] of cookies) jarOf(copy, gateway).set(name, value)
@@ -114,7 +114,7 @@ describe('sign-in on routes', { skip: SKIPPED }, () => {
     return reply.status === 200 ? JSON.parse(text) : reply.status
   }
 
-  /** On fresh connections, so that each worker is asked. */
+  /** On fresh connections, so that each worker gets a request. */
   async function statuses(cookies: ReadonlyMap<string, string>, gateway: number) {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     return Promise.all(
@@ -157,7 +157,7 @@ describe('sign-in on routes', { skip: SKIPPED }, () => {
     assert.equal(searchParams.get('response_type'), 'code')
   })
 
-  it('the backend gets the request and other cookies, and nothing of the session', async () => {
+  it('the backend gets the request and other cookies, but nothing of the session', async () => {
     const browser = await signedIn('ed')
     jarOf(browser).set('theme', 'dark')
     const got = await seen(browser, '/page?x=1')
@@ -195,7 +195,7 @@ describe('sign-in on routes', { skip: SKIPPED }, () => {
     assert.equal(location.origin, provider.issuer)
     assert.ok(location.searchParams.has('id_token_hint'))
     assert.equal(jarOf(browser).size, 0)
-    // Whoever copied the cookies has nothing of them: at once here, and soon elsewhere.
+    // Copied cookies are useless: immediately on this replica, and soon on the other one.
     assert.deepEqual([...new Set(await statuses(kept, 0))], [401])
     await until('the other replica knows', async () =>
       (await statuses(kept, 1)).every((status) => status === 401),
@@ -229,7 +229,7 @@ describe('sign-in on routes', { skip: SKIPPED }, () => {
     })
   }
 
-  it('a session that anybody changed is none, nor is one of another policy', async () => {
+  it('a modified session is rejected, and so is one of another policy', async () => {
     const browser = await signedIn('ed')
     const jar = jarOf(browser)
     const [name, value] = [...jar].find(([one]) => /session\.0$/.test(one)) ?? ['', '']
@@ -243,7 +243,7 @@ describe('sign-in on routes', { skip: SKIPPED }, () => {
     assert.equal(await seen(browser, '/page'), 401)
   })
 
-  it('sessions of more than 4 KiB are cut into cookies that browsers take', async () => {
+  it('sessions of more than 4 KiB are split into cookies that browsers accept', async () => {
     const browser = await signedIn('many')
     const own = [...jarOf(browser)].filter(([name]) => /session/.test(name))
     assert.ok(own.length >= 2, `${own.length} cookies`)
@@ -253,7 +253,7 @@ describe('sign-in on routes', { skip: SKIPPED }, () => {
     assert.equal(await seen(browser, '/page'), 401)
   })
 
-  it('two tabs sign in beside each other', async () => {
+  it('two tabs sign in independently', async () => {
     const browser = new FormBrowser()
     const begun = ['/a', '/b'].map((path) => browser.fetch(at(path), { headers: HTML }))
     const [one, two] = (await Promise.all(begun)).map((reply) => reply.headers.get('location'))
@@ -267,7 +267,7 @@ describe('sign-in on routes', { skip: SKIPPED }, () => {
     }
   })
 
-  it('a response of the provider counts once, for its own login, from its own issuer', async () => {
+  it('a response of the provider is valid once, for its own login, from its own issuer', async () => {
     const login = at('/oauth2/login')
     const browser = new FormBrowser()
     const back = await browser.signIn(login, 'ed')
@@ -298,7 +298,7 @@ describe('sign-in on routes', { skip: SKIPPED }, () => {
     await rejected(url, copyOf(saved), 'a code that was used')
   })
 
-  it('leads back to its own pages alone', async () => {
+  it('redirects only to its own pages', async () => {
     for (const [returnTo, expected] of [
       ['/fine?x=1', '/fine?x=1'],
       ['//attacker.example', '/'],
@@ -312,14 +312,14 @@ describe('sign-in on routes', { skip: SKIPPED }, () => {
     }
   })
 
-  it('goes on after the tokens expire, by one refresh for all workers', async () => {
+  it('stays signed in after the tokens expire, by one refresh for all workers', async () => {
     const browser = await signedIn('brief')
     const old = new Map(jarOf(browser))
     const before = provider.refreshes()
     let replies: readonly Response[] = []
     await until('a refresh', async () => {
       const cookie = [...old].map(([name, value]) => `${name}=${value}`).join('; ')
-      // A refresh token that is used twice costs the session at most providers.
+      // Using a refresh token twice ends the session at most providers.
       replies = await Promise.all(
         Array.from({ length: 12 }, () => send(at('/page'), { headers: { cookie } })),
       )

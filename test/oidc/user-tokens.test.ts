@@ -22,7 +22,9 @@ import {
   WHOAMI,
 } from './user-tokens.ts'
 
-/** A token of two seconds is renewed after one: on a slow machine it is due again meanwhile. */
+/**
+ * A token of two seconds is renewed after one: on a slow machine more renewals are due meanwhile.
+ */
 async function renewedOnce<T>(provided: ConsentDeps, requests: () => Promise<T>): Promise<T> {
   const seconds = () => Math.floor(Date.now() / 1_000)
   const [before, began] = [provided.upstream.refreshes(), seconds()]
@@ -58,7 +60,7 @@ describe('tokens of users for servers', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** Where a client without elicitation is told to go. */
+  /** The address that a client without elicitation gets. */
   async function linkFor(token: string): Promise<string> {
     const { status, challenge, body } = await say(base, token, 'initialize', INITIALIZE)
     assert.equal(status, 401)
@@ -74,7 +76,7 @@ describe('tokens of users for servers', () => {
     return body?.result?.content?.[0]?.text ?? status
   }
 
-  it('leads a user to consent, and sends the token that came of it, never the own one', async () => {
+  it("leads a user to consent, and sends the resulting token, never the user's own", async () => {
     const token = await provided.token('ann')
     const before = provided.server.seen.length
     const link = await linkFor(token)
@@ -83,7 +85,7 @@ describe('tokens of users for servers', () => {
     const { status, text } = await consent(link, 'ann', 'ann-of-tools')
     assert.deepEqual([status, text], [200, 'You are connected. You can close this window.\n'])
     assert.equal((await say(base, token, 'initialize', INITIALIZE)).status, 200)
-    // By any worker.
+    // On any worker.
     const all = await Promise.all(Array.from({ length: 12 }, () => whoami(token)))
     assert.deepEqual(new Set(all), new Set(['ann-of-tools']))
     const plain = await fetch(`${base}/plain`, { headers: { authorization: `Bearer ${token}` } })
@@ -99,12 +101,12 @@ describe('tokens of users for servers', () => {
     const plain = await fetch(`${base}/plain`, { headers: { authorization: `Bearer ${bob}` } })
     assert.equal(plain.status, 401)
     assert.match(plain.headers.get('www-authenticate') ?? '', /^Consent .*uri="http/)
-    // Nobody in particular has no token.
+    // A request without a user has no token.
     assert.equal((await fetch(`${base}/open`)).status, 403)
     assert.equal(provided.server.seen.length, seen)
   })
 
-  it('connects nobody by a link that belongs to another', async () => {
+  it('rejects a link that belongs to another user', async () => {
     const token = await provided.token('mallory')
     const link = await linkFor(token)
     const { status, text } = await consent(link, 'victim', 'victim-of-tools')
@@ -116,7 +118,7 @@ describe('tokens of users for servers', () => {
     assert.equal(await whoami(await provided.token('victim')), 401)
   })
 
-  it('connects whoever opens the page without a link, as themselves', async () => {
+  it('connects a user who opens the page without a link to their own account', async () => {
     const page = `${base}/connect/tools/connect`
     const foreign = await fetch(page, { headers: { 'sec-fetch-site': 'cross-site' } })
     assert.equal(foreign.status, 403)
@@ -126,7 +128,7 @@ describe('tokens of users for servers', () => {
     assert.equal(await whoami(await provided.token('bob')), 401)
   })
 
-  it('rejects links, states and cookies that were changed', async () => {
+  it('rejects modified links, states and cookies', async () => {
     const token = await provided.token('tam')
     const link = await linkFor(token)
     const changed = link.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
@@ -143,7 +145,7 @@ describe('tokens of users for servers', () => {
     const state = new URL(back).searchParams.get('state') ?? ''
     const other = back.replace(state, `${state.slice(0, -1)}_`)
     assert.equal((await browser.fetch(other)).status, 400)
-    // Another browser, which has no cookie of it.
+    // Another browser, which does not have the cookie of the flow.
     assert.equal((await new FormBrowser().fetch(back)).status, 400)
     // The page of the other step.
     const skipped = back.replace('/signed-in?', '/callback?')
@@ -172,7 +174,7 @@ describe('tokens of users for servers', () => {
     }
   })
 
-  it('keeps tokens over a restart, in a file that tells nothing', async () => {
+  it('keeps tokens across a restart, in a file that reveals nothing', async () => {
     const token = await provided.token('ann')
     await gateway.restart()
     await until('it is ready', async () => (await gateway.ready()).startsWith('200'))
@@ -183,7 +185,7 @@ describe('tokens of users for servers', () => {
     assert.ok(!/ann|tools/.test(text), text)
   })
 
-  it('tells clients that open addresses in the words of their revision', async () => {
+  it('sends clients that open addresses the elicitation format of their revision', async () => {
     const token = await provided.token('eli')
     const begun = await say(base, token, 'initialize', OPENS_URLS)
     assert.equal(begun.status, 200)
@@ -213,7 +215,7 @@ describe('tokens of users for servers', () => {
     assert.equal(done.body.result.content[0].text, 'eli-of-tools')
   })
 
-  it('forgets a token when its user disconnects, and leads the SDK to consent again', async () => {
+  it('deletes a token when its user disconnects, and leads the SDK to consent again', async () => {
     const token = await provided.token('eli')
     const client = new Client(
       { name: 'test', version: '1' },
@@ -237,7 +239,7 @@ describe('tokens of users for servers', () => {
       assert.ok(error.elicitations[0]?.url.startsWith(base))
       return true
     })
-    // It was revoked at the server, too, as far as that knows tokens.
+    // The authorization server has revoked the token, too: its userinfo endpoint rejects it.
     const revoked = await fetch(`${provided.upstream.issuer}/me`, {
       headers: { authorization: sent },
     })
@@ -245,10 +247,10 @@ describe('tokens of users for servers', () => {
     await client.close()
   })
 
-  it('asks for consent again when the server ends a grant or rejects a token', async () => {
+  it('requests consent again when the server ends a grant or rejects a token', async () => {
     const token = await provided.token('ann')
     assert.equal(await whoami(token), 'ann-of-tools')
-    // Another provider by the same name, which knows none of its tokens.
+    // Simulates another provider with the same name, which knows none of its tokens.
     await provided.upstream.rotateKeys()
     const { status, challenge } = await say(base, token, 'tools/call', WHOAMI)
     assert.equal(status, 401)
@@ -293,7 +295,7 @@ describe('tokens of users in a database', { skip: SKIPPED }, () => {
     await server?.remove()
   })
 
-  it('are those of all replicas, and renewed by one of them', async () => {
+  it('are shared by all replicas, and renewed by one of them', async () => {
     const token = await provided.token('una')
     const [first = '', second = ''] = bases
     const { challenge } = await say(first, token, 'initialize', INITIALIZE)

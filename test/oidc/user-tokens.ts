@@ -6,21 +6,21 @@ import * as jose from 'jose'
 import { FormBrowser } from './browser.ts'
 import { CLIENT, startProvider, type TestProvider } from './provider.ts'
 
-/** Where people sign in, a server of their tools with an authorization server of its own. */
+/** The provider for sign-in, and a tool server with its own authorization server. */
 export interface ConsentDeps {
   readonly people: TestProvider
   readonly upstream: TestProvider
   readonly server: ToolServer
   /** `policies` of a route in front of the server, for a gateway at this address. */
   routes(base: string): string
-  /** A token by which a client of this person comes. */
+  /** A token that authenticates a client of this person. */
   token(person: string): Promise<string>
   close(): Promise<void>
 }
 
 export interface ToolServer {
   readonly host: string
-  /** Credentials that it was sent. */
+  /** Credentials that the server received. */
   readonly seen: string[]
   close(): void
 }
@@ -89,7 +89,7 @@ export async function startConsentDeps(bases: readonly string[]): Promise<Consen
   }
 }
 
-/** Serves MCP and plain requests to whoever has a token of the authorization server. */
+/** Serves MCP and plain requests to clients with a token of the authorization server. */
 async function startToolServer(upstream: TestProvider): Promise<ToolServer> {
   const seen: string[] = []
   const http: Server = createServer(async (request, response) => {
@@ -143,7 +143,7 @@ const RESULTS: Readonly<Record<string, (sub: string) => object>> = {
   'tools/call': (sub) => ({ content: [{ type: 'text', text: sub }] }),
 }
 
-/** What a browser sees at the end of a link: both sign-ins, and the page of the gateway. */
+/** Goes through a consent link in a browser: both sign-ins, and the page of the gateway. */
 export async function consent(
   link: string,
   person: string,
@@ -164,11 +164,11 @@ export interface Said {
   readonly status: number
   readonly session: string | null
   readonly challenge: string | null
-  // biome-ignore lint/suspicious/noExplicitAny: a message of JSON-RPC, as it came
+  // biome-ignore lint/suspicious/noExplicitAny: a JSON-RPC message as received
   readonly body: any
 }
 
-/** A message of an MCP client. */
+/** Sends a message of an MCP client. */
 export async function say(
   base: string,
   token: string,
@@ -188,7 +188,7 @@ export async function say(
     },
   })
   const text = await response.text()
-  // As a word: the random text of a ticket may have these letters, too.
+  // Matches whole words: the random text of a ticket may contain these letters, too.
   assert.doesNotMatch(text, /(?<![\w-])jwt(?![\w-])/)
   return {
     status: response.status,

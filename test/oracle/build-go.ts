@@ -4,10 +4,13 @@ import { fileURLToPath } from 'node:url'
 
 export type Built =
   | { readonly program: string }
-  /** There is no Go here; in other words. */
+  /** Go is not available; the string says why. */
   | { readonly missing: string }
 
-/** Builds the Go module in `folder`, or a package that it names, as `.cache/<name>`; Go's own cache makes a second time quick. */
+/**
+ * Builds the Go module in `folder`, or the package `target` in it, as `.cache/<name>`. Go's build
+ * cache makes later builds fast.
+ */
 export function buildGo(folder: URL, name: string, target = '.'): Built {
   const cache = fileURLToPath(new URL('../../.cache/', import.meta.url))
   mkdirSync(cache, { recursive: true })

@@ -1,6 +1,6 @@
 /**
- * Expressions over the extension libraries that cel-go has too; what they return is for cel-go to
- * say. One line each; `|` parts them where a line has several.
+ * Expressions over the extension libraries that cel-go also has; cel-go determines the expected
+ * results. `|` separates expressions on the same line.
  */
 const LISTS = `
   [1, 2, 3].slice(0, 2) | [1, 2, 3].slice(1, 1) | [1, 2, 3].slice(0, 4) | [1, 2, 3].slice(-1, 2)

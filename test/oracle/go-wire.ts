@@ -4,10 +4,10 @@ import { buildGo } from './build-go.ts'
 
 const built = buildGo(new URL('../peers/go/', import.meta.url), 'http2-wire')
 
-/** node:test takes it as `skip`: false, or why. */
+/** The `skip` option for node:test: false, or the reason to skip. */
 export const WITHOUT_GO: string | false = 'missing' in built ? built.missing : false
 
-/** One line of what ../peers/go/wire.go reads. */
+/** One line of input for ../peers/go/wire.go. */
 export interface GoTask {
   readonly blocks?: readonly (readonly string[])[]
   readonly fields?: readonly (readonly (readonly string[])[])[]
@@ -19,9 +19,9 @@ export interface GoTask {
 
 export type Field = readonly [name: string, value: string]
 
-/** The line that it responds with. */
+/** One line of output of that program. */
 export interface GoOutcome {
-  /** Of each connection the fields of each block; null for the first that is none. */
+  /** For each connection, the fields of each block; null for the first invalid block. */
   readonly read?: readonly (readonly (readonly Field[] | null)[])[]
   readonly written?: readonly (readonly string[])[]
   readonly seen: readonly string[]
@@ -29,7 +29,7 @@ export interface GoOutcome {
   readonly sent?: Readonly<Record<string, number>>
 }
 
-/** Go's HPACK, server and client, in a process of their own. */
+/** Go's HPACK codec, HTTP/2 server and HTTP/2 client in a separate process. */
 export class GoWire {
   readonly #process: ChildProcess
   readonly #waiting: ((outcome: GoOutcome) => void)[] = []
@@ -48,7 +48,7 @@ export class GoWire {
     return promise
   }
 
-  /** It ends by itself when there is nothing more to read. */
+  /** The process exits when its input ends. */
   close(): void {
     this.#process.stdin?.end()
   }

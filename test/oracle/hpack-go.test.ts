@@ -14,9 +14,12 @@ import { PlainDecoder } from '../fuzz/hpack.plain.ts'
 import { fuzz } from '../fuzz/runs.ts'
 import { type Field, GoWire, WITHOUT_GO } from './go-wire.ts'
 
-/** Connections that are looked at together. */
+/** Connections per batch. */
 const BATCH = 250
-/** Go takes numbers of nine bytes after the first, and a new size first or of an empty table. */
+/**
+ * Go accepts integers of up to nine bytes after the first, and a table size update only at the
+ * beginning of a block or while the table is empty.
+ */
 const plainGo = () => new PlainDecoder(9, (isFirst, _, inTable) => isFirst || inTable === 0)
 
 const block = new FieldBlock()
@@ -59,7 +62,7 @@ const field = fc.tuple(
     fc.constantFrom('v'.repeat(400), 'gzip, deflate', '/index.html', '\xff\0'),
   ),
 )
-/** A change of the table's size, or none, and fields. */
+/** A change of the table size, or none, followed by fields. */
 const message = fc.tuple(fc.option(fc.nat(4_200)), fc.array(field, { maxLength: 6 }))
 const messages = fc.array(message, { minLength: 1, maxLength: 8 })
 type Messages = readonly (readonly [number | null, readonly Field[]])[]
@@ -105,14 +108,14 @@ function mutated(blocks: readonly Buffer[], changes: readonly Change[]): readonl
   return all
 }
 
-describe('header blocks and those of Go', { skip: WITHOUT_GO }, () => {
+describe('header blocks, compared with Go', { skip: WITHOUT_GO }, () => {
   let go: GoWire
   before(() => {
     go = new GoWire()
   })
   after(() => go.close())
 
-  /** In batches: a process is asked for many at once. */
+  /** Runs in batches, since the process handles many cases per call. */
   async function inBatches<T>(
     cases: fc.Arbitrary<T>,
     share: number,
@@ -125,7 +128,7 @@ describe('header blocks and those of Go', { skip: WITHOUT_GO }, () => {
 
   const base64 = (blocks: readonly Buffer[]) => blocks.map((bytes) => bytes.toString('base64'))
 
-  it('what we write Go reads, and what Go writes we read', () =>
+  it('Go reads what we write, and we read what Go writes', () =>
     inBatches(messages, 0.5, async (batch) => {
       const blocks = batch.map(writtenByUs)
       const { read, written } = await go.ask({
@@ -140,7 +143,7 @@ describe('header blocks and those of Go', { skip: WITHOUT_GO }, () => {
       }
     }))
 
-  it('mutated blocks are read as Go reads them, or rejected as there', async (test) => {
+  it('mutated blocks are read or rejected as Go does', async (test) => {
     let compared = 0
     const cases = fc.tuple(messages, fc.array(change, { minLength: 1, maxLength: 4 }))
     await inBatches(cases, 1, async (batch) => {
@@ -156,7 +159,7 @@ describe('header blocks and those of Go', { skip: WITHOUT_GO }, () => {
       for (const [i, own] of blocks.entries()) {
         const ours = readByUs(own)
         compared += ours.length
-        // Nothing but these rules may make a difference.
+        // Only these rules may cause a difference.
         if (JSON.stringify(ours) === JSON.stringify(read?.[i])) continue
         assert.deepEqual(readPlainly(own, plainGo()), read?.[i], JSON.stringify(base64(own)))
         assert.deepEqual(ours, readPlainly(own, new PlainDecoder()), JSON.stringify(base64(own)))

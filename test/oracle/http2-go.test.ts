@@ -16,11 +16,14 @@ const PREFACE = 24
 const FRAME_HEAD = 9
 const MAX_FRAME = 16_384
 const PING = 6
-/** Go's program says this at the end, so that it knows when all was read. */
+/** The Go program sends this last, so that it knows when everything was read. */
 const LAST_PING = frame(PING, 0, 0, Buffer.from('the end!'))
-/** Connections that are looked at together. */
+/** Connections per batch. */
 const BATCH = 100
-/** Milliseconds that Go's goroutines have, and those where it seems to differ: it may be late. */
+/**
+ * Milliseconds that Go's goroutines get. The second value applies if the results seem to differ,
+ * since Go may be late.
+ */
 const [SOON, LATE] = [2, 400]
 
 const change = fc.record({
@@ -31,7 +34,7 @@ const change = fc.record({
 type Change = typeof change extends fc.Arbitrary<infer Own> ? Own : never
 const changes = fc.array(change, { maxLength: 3 })
 
-/** `start`: bytes that stay as they are. */
+/** `start`: the number of leading bytes that stay unchanged. */
 function mutated(given: readonly Buffer[], list: readonly Change[], start: number): Buffer {
   const frames = [...given]
   let bytes = Buffer.concat(frames)
@@ -54,7 +57,10 @@ function mutated(given: readonly Buffer[], list: readonly Change[], start: numbe
   return bytes
 }
 
-/** Go looks at a frame when it is whole, and we as soon as its head is: so let it be whole. */
+/**
+ * Go processes a frame once it is complete, and we process it once its header is. This completes
+ * the last frame.
+ */
 function completed(bytes: Buffer, start: number): Buffer {
   let at = start
   let whole = bytes
@@ -62,7 +68,7 @@ function completed(bytes: Buffer, start: number): Buffer {
     if (whole.length < at + FRAME_HEAD)
       whole = Buffer.concat([whole, Buffer.alloc(at + FRAME_HEAD - whole.length)])
     const length = whole.readUIntBE(at, 3)
-    // A connection ends with it.
+    // A frame of this length ends the connection.
     if (length > MAX_FRAME) return whole
     at += FRAME_HEAD + length
   }
@@ -70,8 +76,8 @@ function completed(bytes: Buffer, start: number): Buffer {
 }
 
 /**
- * Whether the connection ended because of what was sent. RFC 9113 §5.1 leaves it open whether HEADERS
- * on a closed stream are an error of the connection, as here, or of the stream, as in Go.
+ * Whether the connection ended because of what was sent. RFC 9113 §5.1 leaves open whether HEADERS
+ * on a closed stream are a connection error, as here, or a stream error, as in Go.
  */
 const endsEarly = (said: readonly string[]) =>
   said.some((own) => own === 'closed' || (own.startsWith('goaway') && own !== 'goaway 0'))
@@ -79,7 +85,7 @@ const isOpen = (said: readonly string[]) => said.some((own) => /^reset \d+ 5$/.t
 
 const shown = (bytes: Buffer) => bytes.toString('base64')
 
-describe('connections and what Go makes of them', { skip: WITHOUT_GO }, () => {
+describe('connections, compared with Go', { skip: WITHOUT_GO }, () => {
   let go: GoWire
   before(() => {
     go = new GoWire()
@@ -100,7 +106,7 @@ describe('connections and what Go makes of them', { skip: WITHOUT_GO }, () => {
   it('clients: the same requests are seen, and the same connections end', async () => {
     const requests = fc.array(asked, { minLength: 1, maxLength: 5 })
     await inBatches(fc.tuple(requests, changes), 0.1, async ([list, changed]) => {
-      // Each has a path of its own, so that none can be taken for another.
+      // Each request has its own path, so that requests cannot be confused.
       const own = list.map((one, i) => ({ ...one, path: `/${i}${one.path}` }))
       const bytes = completed(mutated(connectionOf(own), changed, PREFACE), PREFACE)
       const whole = Buffer.concat([bytes, LAST_PING])
@@ -121,7 +127,7 @@ describe('connections and what Go makes of them', { skip: WITHOUT_GO }, () => {
     })
   })
 
-  it('servers: the same responses are whole, and the same fail', async () => {
+  it('servers: the same responses are complete, and the same responses fail', async () => {
     const responses = fc.array(scriptedResponse, { minLength: 1, maxLength: 4 })
     let differing = 0
     const all = await inBatches(fc.tuple(responses, changes), 0.1, async ([list, changed]) => {
@@ -131,12 +137,12 @@ describe('connections and what Go makes of them', { skip: WITHOUT_GO }, () => {
       let theirs: readonly string[] = []
       for (const patience of [SOON, LATE]) {
         const { seen } = await go.ask({ server: shown(bytes), count: list.length, patience })
-        // It writes some characters in another way.
+        // Go's JSON encoder escapes some characters differently.
         theirs = seen.map((own) => (own === 'failed' ? own : JSON.stringify(JSON.parse(own))))
         if (JSON.stringify(theirs) === JSON.stringify(ours)) return
       }
-      // A second head, or one of a stream that is over: here it costs the stream and there the
-      // connection, or the other way round. No response is another one for that.
+      // A second head, or a head on a closed stream, is a stream error on one side and a connection
+      // error on the other. Responses must be the same otherwise.
       for (const [i, own] of ours.entries()) {
         const isSame = own === theirs[i] || own === 'failed' || theirs[i] === 'failed'
         assert.ok(isSame && own !== '', `${own} ${theirs[i]} ${shown(bytes)}`)
@@ -147,7 +153,7 @@ describe('connections and what Go makes of them', { skip: WITHOUT_GO }, () => {
   })
 })
 
-/** What our client makes of what a server sends, in the words of Go's program. */
+/** Returns the results of our client for the bytes of a server, in the format of the Go program. */
 async function responsesOf(bytes: Buffer, count: number): Promise<readonly string[]> {
   const upstream = new ScriptedUpstream()
   await upstream.say(NO_SETTINGS)

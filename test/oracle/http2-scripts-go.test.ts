@@ -15,23 +15,23 @@ import { fuzz } from '../fuzz/runs.ts'
 import { type GoOutcome, GoWire, WITHOUT_GO } from './go-wire.ts'
 import { goRequest, requestAsGo } from './go-words.ts'
 
-/** Milliseconds that Go's goroutines have, and those where one of them may be late. */
+/** Milliseconds that Go's goroutines get; the longer ones apply if a goroutine may be late. */
 const TIMEOUTS_MS = [2, 30, 500]
-/** Requests that mistakes are made on. */
+/** Additional requests, into which faults are injected. */
 const BESIDES = 2
 
 const PATH_OF_SCRIPT = /^\/\d+\/\d+\//
 
 const OPTIONS = { skip: WITHOUT_GO, concurrency: 16 }
 
-describe('scripted connections, and what Go makes of them', OPTIONS, () => {
+describe('scripted connections, compared with Go', OPTIONS, () => {
   let go: GoWire
   before(() => {
     go = new GoWire()
   })
   after(() => go.close())
 
-  /** Asks with more patience until nothing is wrong. */
+  /** Retries with a longer timeout until there is no problem. */
   async function patiently(
     ask: (patience: number) => Promise<GoOutcome>,
     problemWith: (outcome: GoOutcome) => string,
@@ -49,7 +49,7 @@ describe('scripted connections, and what Go makes of them', OPTIONS, () => {
   const server = (rendered: RenderedResponses, count: number) => (patience: number) =>
     go.ask({ server: rendered.bytes.toString('base64'), count, patience })
 
-  it('clients without a mistake: the same requests, as many bytes of responses', async () => {
+  it('clients without a fault: the same requests, as many bytes of responses', async () => {
     await fc.assert(
       fc.asyncProperty(script, async (own) => {
         const rendered = render(own)
@@ -79,7 +79,7 @@ describe('scripted connections, and what Go makes of them', OPTIONS, () => {
       )
     })
 
-  it('servers without a mistake: the same responses', async () => {
+  it('servers without a fault: the same responses', async () => {
     await fc.assert(
       fc.asyncProperty(responseScript, async (own) => {
         const rendered = renderResponses(own)
@@ -110,7 +110,9 @@ describe('scripted connections, and what Go makes of them', OPTIONS, () => {
     })
 })
 
-/** What becomes of the response that the mistake is made on, which may be whole before it. */
+/**
+ * The expected outcome of the response that carries the fault; it may be complete before the fault.
+ */
 const outcomeOf = (name: string, reaction: Reaction) =>
   reaction === 'none' || name.endsWith('after the end of a response') ? 'told' : 'failed'
 

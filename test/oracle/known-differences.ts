@@ -1,6 +1,6 @@
 import type { Difference } from '../fuzz/known-differences.ts'
 
-/** Where the libraries differ from cel-go's on purpose. */
+/** Intended differences between our libraries and cel-go's. */
 export const EXTENSION_DIFFERENCES: readonly Difference[] = [
   {
     name: 'a search that begins behind the end',

@@ -1,10 +1,11 @@
 /**
  * Expressions over addresses and ranges with the results of cel-go's network extension, in the
- * words of `canonical` (../conformance/canonical.ts); `error` is one at check or at run time.
- * Where this engine decides otherwise on purpose (an address equals its own text), it is not here.
+ * format of `canonical` (../conformance/canonical.ts). `error` is an error at check time or at run
+ * time. Cases in which this engine differs on purpose (an address equals its own string) are not
+ * listed here.
  */
 export const NETWORK_CASES: readonly (readonly [expression: string, expected: string])[] = [
-  // Addresses and their canonical text.
+  // Addresses and their canonical strings.
   ["ip('10.0.0.7')", 'ip 10.0.0.7'],
   ["string(ip('0.0.0.0'))", '"0.0.0.0"'],
   ["string(ip('255.255.255.255'))", '"255.255.255.255"'],
@@ -27,7 +28,7 @@ export const NETWORK_CASES: readonly (readonly [expression: string, expected: st
   ["type(cidr('::/0')) == net.CIDR", 'true'],
   ["type(cidr('::/0')) == net.IP", 'false'],
 
-  // Texts that are no address.
+  // Strings that are not addresses.
   ["ip('')", 'error'],
   ["ip('10.0.0')", 'error'],
   ["ip('10.0.0.0.1')", 'error'],
@@ -73,7 +74,7 @@ export const NETWORK_CASES: readonly (readonly [expression: string, expected: st
   ["ip('::1.2.3')", 'error'],
   ["ip('localhost')", 'error'],
 
-  // The question without the error.
+  // The predicate that does not raise an error.
   ["isIP('10.0.0.7')", 'true'],
   ["isIP('2001:db8::1')", 'true'],
   ["isIP('2001:DB8::1')", 'true'],
@@ -123,7 +124,7 @@ export const NETWORK_CASES: readonly (readonly [expression: string, expected: st
   ["ip.isCanonical('010.0.0.1')", 'error'],
   ["ip.isCanonical('nonsense')", 'error'],
 
-  // What kind of address it is.
+  // The kind of an address.
   ["ip('127.0.0.1').family()", '4'],
   ["ip('::1').family()", '6'],
   ["ip('0.0.0.0').isUnspecified()", 'true'],
@@ -207,7 +208,7 @@ export const NETWORK_CASES: readonly (readonly [expression: string, expected: st
   ["cidr('2001:db8::/32').isMask()", 'true'],
   ["cidr('2001:db8::1/32').isMask()", 'false'],
 
-  // What a range contains.
+  // Containment.
   ["cidr('10.0.0.0/8').containsIP(ip('10.0.0.0'))", 'true'],
   ["cidr('10.0.0.0/8').containsIP(ip('10.255.255.255'))", 'true'],
   ["cidr('10.0.0.0/8').containsIP(ip('11.0.0.0'))", 'false'],

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { quoted } from '../fuzz/cel-values.ts'
 
-/** Texts that are addresses, networks, or nearly: what a hostile client or a typing user sends. */
+/** Strings that are addresses, networks, or almost: input of hostile clients and typos of users. */
 export function networkExpression(): fc.Arbitrary<string> {
   const text = fc.oneof({ weight: 3, arbitrary: address() }, network(), broken())
   const range = fc.oneof({ weight: 4, arbitrary: network() }, address(), broken())
@@ -28,7 +28,7 @@ export function networkExpression(): fc.Arbitrary<string> {
   )
 }
 
-/** Few bits, so that networks contain each other and addresses. */
+/** Few bits are set, so that networks often contain each other and addresses. */
 const byte = fc.constantFrom(0, 1, 10, 127, 128, 169, 172, 192, 224, 254, 255)
 const word = fc.constantFrom(
   '0',

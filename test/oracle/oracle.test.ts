@@ -40,7 +40,7 @@ describe('cel-go as the oracle', { skip }, () => {
     )
   })
 
-  it('the table tells what cel-go returns', () => {
+  it('the table lists what cel-go returns', () => {
     assert.ok('program' in built)
     const questions = NETWORK_CASES.map(([expr]) => ({ expr }))
     const responses = askOracle(built.program, questions).map(({ result }) => result)
@@ -71,7 +71,7 @@ function bare(expr: string): Case {
   return { question: { expr }, variables: {} }
 }
 
-/** Fails with all that differs and is not known to; returns the known differences that it met. */
+/** Fails with all unknown differences; returns the known differences that occurred. */
 async function compare(
   env: Environment,
   cases: readonly Case[],
@@ -90,7 +90,7 @@ async function compare(
       const response = responses[seed + i]
       const { expression, diagnostics } = compile(expr, env, { backend: 'closures' })
       const reason = diagnostics.find(({ severity }) => severity === 'error')
-      // Generated ones may be rejected for their cost, or for a part that always fails.
+      // Generated expressions may be rejected for their cost, or for a part that always fails.
       const isGenerated = question.env !== undefined
       if (isGenerated && (reason?.code === 'PC0112' || reason?.code === 'PC0113')) continue
       const verdict =

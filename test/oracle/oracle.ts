@@ -10,7 +10,10 @@ import { canonical } from '../conformance/canonical.ts'
 import { toValue } from '../conformance/cel-spec.ts'
 import type { JsonValue } from '../conformance/simple-test.ts'
 
-/** An expression, the types of its variables in cel-go's words, their values as CEL texts. */
+/**
+ * An expression, the types of its variables as cel-go writes them, and their values as CEL
+ * expressions.
+ */
 export interface Question {
   readonly expr: string
   readonly env?: Readonly<Record<string, string>>
@@ -18,9 +21,9 @@ export interface Question {
 }
 
 export interface OracleResult {
-  /** In the words of `canonical`; `error` for any error. */
+  /** In the format of `canonical`; `error` for any error. */
   readonly result: string
-  /** What cel-go says of an error, and where: parse, check, program, eval. */
+  /** The stage and message of an error from cel-go; stages: parse, check, program, eval. */
   readonly stage: string | undefined
   readonly message: string | undefined
   readonly type: string | undefined
@@ -44,7 +47,7 @@ interface JsonResponse {
   readonly error?: string
 }
 
-/** cel-spec's JSON values, and the kinds that these have not. */
+/** The JSON values of cel-spec, and the kinds that these lack. */
 interface OracleValue extends Omit<JsonValue, 'listValue' | 'mapValue'> {
   readonly timestampValue?: readonly [seconds: string, nanos: string]
   readonly durationValue?: string

@@ -6,9 +6,12 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 
 const PROGRAM = join(import.meta.dirname, 'agentgateway-files.ts')
-/** A checkout of agentgateway, and of its site for the pages: they are not part of this repository. */
+/**
+ * A checkout of agentgateway and of its website (for its pages); neither is part of this
+ * repository.
+ */
 const FOLDER = process.env['AGENTGATEWAY_FILES'] ?? ''
-/** 400 of the 454 files that were counted when this was begun. */
+/** 400 of the 454 files counted when this test was written. */
 const MIN_SHARE = 400 / 454
 
 function counted(folder: string): { readonly loaded: number; readonly all: number } {
@@ -22,7 +25,7 @@ describe('configurations for agentgateway', () => {
   const folder = mkdtempSync(join(tmpdir(), 'agentgateway-'))
   after(() => rmSync(folder, { recursive: true, force: true }))
 
-  it('are found in files and pages, each once, and counted', () => {
+  it('are found in files and pages, deduplicated and counted', () => {
     const good =
       'binds:\n- port: 3000\n  listeners:\n  - routes:\n    - backends:\n      - host: a:80\n'
     mkdirSync(join(folder, 'docs'))
@@ -36,7 +39,7 @@ describe('configurations for agentgateway', () => {
     assert.deepEqual(counted(folder), { loaded: 2, all: 3 })
   })
 
-  it('of a checkout load, nine of ten', {
+  it('of a checkout load, nine out of ten', {
     skip: FOLDER === '' ? 'AGENTGATEWAY_FILES names no folder' : false,
   }, (test) => {
     const { loaded, all } = counted(FOLDER)

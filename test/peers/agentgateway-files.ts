@@ -8,13 +8,14 @@ import { hasErrors } from '../../src/diagnostics/result.ts'
 import { loadText } from '../../src/sources/file/load.ts'
 
 /*
- * `node test/peers/agentgateway-files.ts FOLDER [--list] [--write FOLDER]`, for the test of this name and by hand: how many of the
- * configurations for agentgateway in a folder load here, and what is wrong with the others. Pages in
- * Markdown have them as blocks of YAML and as here-documents of a shell; equal ones count once. Where
- * the folder has the schema of agentgateway itself (`schema/config.json`), only what is valid there
- * counts: fragments, values of its chart and configurations of collectors do not. Files that they
- * name are not there, and that is not held against them; variables stand for what fits. `--write`
- * keeps each in a file of its own, for a closer look.
+ * `node test/peers/agentgateway-files.ts FOLDER [--list] [--write FOLDER]`, for the test of the
+ * same name and for manual use: reports how many of the configurations for agentgateway in a folder
+ * load here, and what is wrong with the others. Markdown pages contain them as YAML blocks and as
+ * shell here-documents; duplicates count once. If the folder contains the schema of agentgateway
+ * itself (`schema/config.json`), only configurations that are valid against it count: fragments,
+ * values of its chart and collector configurations do not. Missing referenced files are not counted
+ * as errors, and variables get suitable stand-in values. `--write` writes each configuration to its
+ * own file for inspection.
  */
 const [folder, ...options] = process.argv.slice(2)
 if (folder === undefined || !statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
@@ -24,9 +25,9 @@ if (folder === undefined || !statSync(folder, { throwIfNoEntry: false })?.isDire
 const isListed = options.includes('--list')
 const kept = options.includes('--write') ? options[options.indexOf('--write') + 1] : undefined
 
-/** One of these at the top makes a file a configuration of the gateway. */
+/** A file with one of these top-level keys is a gateway configuration. */
 const OUTLINE = ['binds', 'gateways', 'routes', 'llm', 'mcp', 'config', 'frontendPolicies']
-/** Manifests, compositions of containers, schemas, values of charts, other programs. */
+/** Keys of manifests, Compose files, schemas, chart values and other programs. */
 const OTHERS =
   'apiVersion $schema image router global resources version receivers models model_list domain'
     .split(' ')
@@ -76,7 +77,7 @@ console.log(
     `${counts.warned} of them with warnings; ${counts.rejected} are rejected`,
 )
 
-/** With the stand-in for variables that gives the fewest errors: none fits them all. */
+/** Uses the stand-ins for variables that give the fewest errors, because none fits all files. */
 function diagnosticsOf(text: string, path: string): readonly Diagnostic[] {
   const tries = STAND_INS.map((environment) => {
     const { diagnostics } = loadText(text, path, { environment }).result
@@ -87,7 +88,7 @@ function diagnosticsOf(text: string, path: string): readonly Diagnostic[] {
   return tries.sort((one, other) => errors(one) - errors(other))[0] ?? []
 }
 
-/** What agentgateway itself takes for a configuration; everything where its schema is not there. */
+/** Validates against agentgateway's own schema; accepts everything if the schema is absent. */
 function peerSchema(): (value: unknown) => boolean {
   const [file] = globSync(['schema/config.json', '*/schema/config.json'], { cwd: folder })
   if (file === undefined) return () => true
@@ -95,7 +96,7 @@ function peerSchema(): (value: unknown) => boolean {
   return ajv.compile(JSON.parse(readFileSync(join(folder as string, file), 'utf8')))
 }
 
-/** What it says, without comments and layout. */
+/** Content without comments and layout. */
 function contentOf(text: string): string {
   return JSON.stringify(parseAllDocuments(text)[0]?.toJS())
 }
@@ -112,7 +113,9 @@ function configurationsIn(file: string, text: string): readonly Found[] {
     .map((block, index) => ({ name: `${name}#${index + 1}`, text: block }))
 }
 
-/** Here-documents are what a shell writes to a file; all else of YAML is the block itself. */
+/**
+ * Here-documents are what a shell block writes to a file; any other YAML block is used as it is.
+ */
 function partsOf(block: string, language: string): readonly string[] {
   const written = [...block.matchAll(/<<-?\s*['"]?(\w+)['"]?[^\n]*\n([\s\S]*?)^\s*\1\s*$/gm)]
   if (written.length > 0) return written.map(([, , text = '']) => text)

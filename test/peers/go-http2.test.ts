@@ -10,7 +10,7 @@ const program = 'missing' in built ? '' : built.program
 const skip = 'missing' in built ? built.missing : false
 
 /** grpc-go and net/http on both sides of the gateway. */
-describe('HTTP/2 of Go', { skip }, () => {
+describe('HTTP/2 with Go', { skip }, () => {
   let server: ChildProcess
   let said = ''
   let gateway: WholeGateway
@@ -44,7 +44,7 @@ routes:
       execFile(program, args, { timeout: 60_000 }, (_, out) => resolve(out.trim().split('\n')))
     })
 
-  it('all kinds of calls, large messages, deadlines and cancellation by grpc-go', async () => {
+  it('all kinds of calls, large messages, deadlines and cancellation with grpc-go', async () => {
     assert.deepEqual(await run('grpc', `127.0.0.1:${port}`), [
       `unary 1 ${8 << 20} [yes] <nil>`,
       'server 1000 10000000 <nil>',
@@ -54,11 +54,11 @@ routes:
       'deadline DeadlineExceeded',
       'cancel Canceled',
     ])
-    // The backend hears of both: that nobody waits any longer.
+    // The backend sees both cancellations.
     await until('two cancellations', () => said.match(/cancelled silent/g)?.length === 2)
   })
 
-  it('bodies both ways at once, trailers, and a response before the request is complete', async () => {
+  it('bidirectional bodies, trailers, and a response before the request is complete', async () => {
     assert.deepEqual(await run('http', `http://127.0.0.1:${port}`), [
       ...[0, 1, 16_384, 65_536, 1_000_000, 5_000_000].map((size) => `${size} 200 true true`),
       'early 418 enough <nil>',

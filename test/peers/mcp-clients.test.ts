@@ -9,7 +9,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 import { startMcpServer, type TestMcpServer } from '../proxy/mcp-server.ts'
 
-/** Clients and servers that others wrote, as `test/peers/install.sh` installs them. */
+/** Third-party clients and servers, as installed by `test/peers/install.sh`. */
 const CACHE = join(import.meta.dirname, '../../.cache/mcp-clients')
 const PYTHON = join(CACHE, 'python')
 const NODE_PACKAGES = join(CACHE, 'node/node_modules/@modelcontextprotocol')
@@ -33,7 +33,7 @@ function run(program: string, args: readonly string[], env: object = {}): Promis
 const python = (text: string, ...args: readonly string[]) =>
   run('python3', ['-c', text, ...args], { PYTHONPATH: PYTHON })
 
-/** Both print what the client sees: the tools, a result, and what a denied tool says. */
+/** Both print what the client sees: the tools, a result, and the message for a denied tool. */
 const MCP = `
 import asyncio, json, sys
 from mcp import ClientSession
@@ -76,7 +76,7 @@ async def main():
 asyncio.run(main())
 `
 
-describe('MCP clients that others wrote', () => {
+describe('third-party MCP clients', () => {
   let files: TestMcpServer
   let notes: TestMcpServer
   let gateway: Deciding
@@ -126,7 +126,7 @@ describe('MCP clients that others wrote', () => {
     'python/mcp_server_time',
   ]
   const lacking = SERVERS.map(missing).find(Boolean) ?? missing('python/mcp_server_git')
-  it('servers of others as programs', { skip: lacking, timeout: 3 * MINUTE }, async () => {
+  it('third-party servers as programs', { skip: lacking, timeout: 3 * MINUTE }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'mcp-servers-'))
     const port = await freePort()
     const env = { PYTHONPATH: PYTHON }

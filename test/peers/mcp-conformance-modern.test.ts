@@ -13,8 +13,8 @@ import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 
 /*
  * The conformance suite for revision 2026-07-28, which is not released yet; `test/peers/install.sh`
- * installs it. The server has what many scenarios ask for. What counts is that the gateway makes no
- * difference, also in the scenarios that the server itself fails.
+ * installs it. The server has what many scenarios require. The gateway must not change any result,
+ * even in scenarios that the server itself fails.
  */
 const SUITE = join(
   import.meta.dirname,
@@ -94,7 +94,7 @@ describe('the MCP conformance suite for 2026-07-28', () => {
   const portOf = (own: Server) => (own.address() as AddressInfo).port
   const skip = existsSync(SUITE) ? false : 'the suite is not in .cache/mcp-clients/conformance'
 
-  it('says the same directly and through the gateway', { skip, timeout: 10 * MINUTE }, async () => {
+  it('is the same directly and through the gateway', { skip, timeout: 10 * MINUTE }, async () => {
     const direct = await results(portOf(server as Server))
     const through = await results(port)
     const passed = direct.filter((line) => line.startsWith('✓'))

@@ -11,8 +11,8 @@ import { type Provider, startProvider } from '../proxy/providers.ts'
 import { startWhole, type WholeGateway } from '../proxy/whole-gateway.ts'
 
 /*
- * Clients that others wrote, at the gateway and two strict providers; each calls models of both
- * vendors. `test/peers/install.sh` installs them.
+ * Third-party clients against the gateway and two strict providers; each client calls models of
+ * both vendors. `test/peers/install.sh` installs them.
  */
 const CACHE = join(import.meta.dirname, '../../.cache/llm-clients')
 const KEY = 'sk-client-1234567890'
@@ -36,7 +36,7 @@ let base = ''
 
 const TEXT = 'Grüße'
 
-describe('clients of models that others wrote', () => {
+describe('third-party clients of models', () => {
   before(async () => {
     openai = await startModelProvider('openai')
     anthropic = await startModelProvider('anthropic')

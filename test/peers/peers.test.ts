@@ -11,7 +11,7 @@ import { listen } from '../proxy/harness.ts'
 import { startWhole, type WholeGateway } from '../proxy/whole-gateway.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
 
-/** False, or why a test with this program is left out. */
+/** False, or why a test that needs this program is skipped. */
 function without(program: string, ...args: readonly string[]): string | false {
   const { error } = spawnSync(program, args.length === 0 ? ['--version'] : args)
   return error === undefined ? false : `${program} is not installed`
@@ -22,7 +22,7 @@ const NO_NGHTTP = without('nghttp')
 const NO_H2LOAD = without('h2load')
 const NO_WRK = without('wrk')
 
-/** Whether this curl speaks HTTP/2. */
+/** False, or why tests that need HTTP/2 in curl are skipped. */
 const NO_CURL_HTTP2 =
   NO_CURL !== false || String(spawnSync('curl', ['--version']).stdout).includes('HTTP2')
     ? NO_CURL
@@ -46,7 +46,7 @@ function run(program: string, ...args: readonly string[]): Promise<Ran> {
   })
 }
 
-describe('programs that others wrote', { skip: WITHOUT_OPENSSL }, () => {
+describe('third-party programs', { skip: WITHOUT_OPENSSL }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-peers-'))
   const large = randomBytes(3_000_000)
   let backend: Server
@@ -63,7 +63,7 @@ describe('programs that others wrote', { skip: WITHOUT_OPENSSL }, () => {
         response.addTrailers({ 'x-tail': 'yes' })
         return void response.end()
       }
-      // Nothing of the body is ever read.
+      // Never reads any of the body.
       if (request.url === '/unread') return
       let byteCount = 0
       request.on('data', (bytes) => (byteCount += bytes.length))
@@ -128,7 +128,7 @@ routes:
       const curl = (path: string, ...more: readonly string[]) =>
         run('curl', '-sS', '--max-time', '20', ...trust(), ...flags, ...more, url(way, path))
 
-      it('GET, with the version that was asked for', async () => {
+      it('GET, with the requested version', async () => {
         const { out } = await curl('/a?b=1', '-w', '%{http_version} %{http_code}')
         assert.equal(out, `GET /a?b=1 0\n${way === 'http/1.0' ? '1.1' : version} 200`)
       })
@@ -140,7 +140,7 @@ routes:
         assert.ok(Buffer.from(down.out, 'latin1').equals(large))
       })
 
-      it('an upload whose length is not told', async () => {
+      it('an upload of unknown length', async () => {
         if (way === 'http/1.0') return
         const { out } = await curl(
           '/up',
@@ -163,7 +163,7 @@ routes:
         assert.equal(denied.out, '403')
       })
 
-      it('a response that comes in the middle of an upload', async () => {
+      it('a response that arrives in the middle of an upload', async () => {
         const upload = ['--data-binary', `@${file('huge')}`, '-H', 'expect:']
         const { out } = await curl('/unread', ...upload, '-w', '\n%{http_code}')
         assert.match(out, /Gateway Timeout[\s\S]*\n504$/)
@@ -196,7 +196,7 @@ routes:
     assert.equal(out, `PUT /up ${large.length}\n`)
   })
 
-  it('curl: a certificate of nobody known is rejected', { skip: NO_CURL }, async () => {
+  it('curl: a certificate from an unknown issuer is rejected', { skip: NO_CURL }, async () => {
     const { code } = await run(
       'curl',
       '-sS',
@@ -246,7 +246,7 @@ routes:
     assert.match(out, /status codes: 2000 2xx/)
   })
 
-  it('wrk: no error in a second of load', { skip: NO_WRK }, async () => {
+  it('wrk: no errors in one second of load', { skip: NO_WRK }, async () => {
     const { out } = await run('wrk', '-t', '1', '-c', '20', '-d', '1s', url('http', '/a'))
     assert.match(out, /[1-9]\d* requests in /)
     assert.doesNotMatch(out, /Socket errors|Non-2xx/)
@@ -255,7 +255,7 @@ routes:
   describe('openssl s_client', () => {
     const connectTo = ['s_client', '-connect']
 
-    /** Says `text` once it is connected, and returns all that came. */
+    /** Sends `text` once connected, and returns everything that it receives. */
     function client(text: string, ...flags: readonly string[]): Promise<string> {
       const address = `127.0.0.1:${ports.secured}`
       const args = [...connectTo, address, '-CAfile', file('ca.pem'), ...flags]
@@ -285,7 +285,7 @@ routes:
       })
     }
 
-    it('ALPN chooses h2 before http/1.1, and says which', async () => {
+    it('ALPN prefers h2 over http/1.1, and reports the choice', async () => {
       assert.match(await client('', ...NAME, '-alpn', 'http/1.1,h2'), /ALPN protocol: h2/)
       assert.match(await client('', ...NAME, '-alpn', 'http/1.1'), /ALPN protocol: http\/1\.1/)
     })

@@ -22,7 +22,7 @@ const skip =
     : "no packages of Python: pip install --target .cache/http2-python 'httpx[http2]' grpcio")
 
 /** httpx, h2 and grpcio, each through the gateway. */
-describe('HTTP/2 of Python', { skip }, () => {
+describe('HTTP/2 with Python', { skip }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-python-'))
   const large = randomBytes(3_000_000)
   let backend: Server
@@ -99,11 +99,11 @@ routes:
       'cancel',
       'many True',
     ])
-    // The backend hears of both: that nobody waits any longer.
+    // The backend sees both cancellations.
     await until('two cancellations', () => said.match(/cancelled/g)?.length === 2)
   })
 
-  it('httpx: 300 requests at once on one connection, bodies both ways, cookies', async () => {
+  it('httpx: 300 concurrent requests on one connection, bidirectional bodies, cookies', async () => {
     const url = `https://localhost:${ports.secured}`
     assert.deepEqual(await run('httpx', url, join(folder, 'ca.pem')), [
       'HTTP/2 200 GET /a?b=1 0',
@@ -115,7 +115,7 @@ routes:
     ])
   })
 
-  it('h2: windows that grow and shrink while responses come', async () => {
+  it('h2: windows that grow and shrink while responses arrive', async () => {
     assert.deepEqual(await run('h2', String(ports.plain)), ['bodies 60 True'])
   })
 })

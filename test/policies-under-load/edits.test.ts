@@ -10,7 +10,7 @@ import { freePort, modelOf, settingsOf, startBackend, startDeciding } from '../d
 
 const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
 
-describe('policies that are edited under load', () => {
+describe('policies edited under load', () => {
   let backend: Server & { readonly port: number }
   before(async () => {
     backend = await startBackend()
@@ -20,7 +20,9 @@ describe('policies that are edited under load', () => {
     backend.closeAllConnections()
   })
 
-  /** Admits one path alone, and says which version it is: whoever decides is told from others. */
+  /**
+   * Admits a single path and reports its version, so that the deciding version can be identified.
+   */
   function version(number: number, port: number): string {
     return `gateways: { default: { port: ${port} } }
 routes:
@@ -39,11 +41,11 @@ routes:
 
   interface Seen {
     requests: number
-    /** Versions that decided something. */
+    /** Versions that decided at least one request. */
     readonly versions: Set<number>
   }
 
-  /** Edits one after the other, while clients ask and check each response. */
+  /** Applies one edit after the other while clients send requests and check each response. */
   async function edit(
     edits: number,
     clients: number,
@@ -58,7 +60,7 @@ routes:
     const client = async (isNext: boolean) => {
       while (!isOver) {
         const min = acknowledged
-        // Half of them ask for what the edit after this one will admit.
+        // Half of the clients request the path that the next edit will admit.
         const asked = isNext ? min + 1 : min
         const { status, policy } = await ask(port, `/${asked}`, agent)
         assert.ok(policy >= min, `${policy} decided after ${min} was acknowledged`)
@@ -87,7 +89,7 @@ routes:
     return seen
   }
 
-  it('are decided by the old or the new, and never by the old once the new is acknowledged', async () => {
+  it('are decided by the old or the new version, and never by the old one once the new is acknowledged', async () => {
     const port = await freePort()
     const own = await startDeciding(version(0, port))
     const models = Array.from({ length: 1_001 }, (_, i) => modelOf(version(i, port)))
@@ -105,7 +107,7 @@ routes:
     await own.stop()
   })
 
-  it('in all workers alike', async () => {
+  it('are decided alike in all workers', async () => {
     const port = await freePort()
     const text = (number: number) =>
       `config: { workers: 2, logging: { level: error } }\n${version(number, port)}`
@@ -115,7 +117,7 @@ routes:
       const { isApplied, diagnostics } = await workers.apply(modelOf(text(number)))
       assert.ok(isApplied, JSON.stringify(diagnostics))
     }
-    // A worker is a process like any other, not one of the test runner.
+    // A worker must run as an ordinary process, without the options of the test runner.
     const options = process.execArgv.splice(0)
     await apply(0)
     process.execArgv.push(...options)

@@ -20,7 +20,10 @@ import { type Asked, exchangeOf } from '../fuzz/exchanges.ts'
 
 const ORIGIN = { kind: 'object', object: 'test', field: '' } as const
 
-/** Policies as a user writes them: by kind, each as its schema takes it; `null` is an invalid one. */
+/**
+ * Policies as a user writes them, by kind, in the form that the schema of the kind accepts; `null`
+ * is an invalid policy.
+ */
 export type Written = Readonly<Record<string, unknown>>
 
 export function policies(
@@ -129,7 +132,7 @@ function routeOf(written: WrittenRoute, index: number): Route {
   }
 }
 
-/** Clusters that lead nowhere, a clock and dice that tests turn. */
+/** Clusters that connect to nothing, and a clock and dice that tests control. */
 export class TestServices implements CompileDeps {
   time = 0
   dice = 0
@@ -137,7 +140,7 @@ export class TestServices implements CompileDeps {
   now = () => this.time
   readonly random = () => this.dice
 
-  /** The values of the policies of each cluster, by kind. */
+  /** The policy values that each cluster was opened with, by kind. */
   readonly reached: Readonly<Record<string, unknown>>[] = []
 
   openCluster(backend: Backend, own: readonly ValidPolicy[]): Cluster {
@@ -152,12 +155,12 @@ export class TestServices implements CompileDeps {
 export interface Decided {
   readonly exchange: Exchange
   readonly route: RouteProgram
-  /** What the gateway responds by itself, after the edits of responses. */
+  /** The gateway's own response, after response policies have modified it. */
   readonly reply: Reply | undefined
   readonly backend: BackendProgram | undefined
 }
 
-/** What becomes of a request, as the proxy would do it, up to the backend. */
+/** Runs a request through the program as the proxy does, up to the backend. */
 export async function decide(program: Program, asked: Asked = {}, at = 0): Promise<Decided> {
   const exchange = exchangeOf(asked)
   const listener = program.listeners[at]
@@ -175,7 +178,7 @@ export function programOf(written: WrittenModel, services = new TestServices()):
   return compileProgram(modelOf(written), undefined, services)
 }
 
-/** `up`, or the response of the gateway: `403 authorization`. */
+/** The name of the backend, or the gateway's response: `403 authorization`. */
 export async function outcome(program: Program, asked: Asked = {}, at = 0): Promise<string> {
   const { reply, backend } = await decide(program, asked, at)
   return reply === undefined ? (backend?.name ?? '') : `${reply.status} ${reply.reason}`

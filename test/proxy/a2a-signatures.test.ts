@@ -7,7 +7,10 @@ import { exportJWK, exportPKCS8, FlattenedSign, generateKeyPair, importJWK, type
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 import { type Agent, startAgent } from './agent.ts'
 
-/* Signatures of cards: those of agents by jose and the SDK, those of the gateway read by both. */
+/*
+ * Signatures of cards: those of agents come from jose and the SDK, and both verify those of the
+ * gateway.
+ */
 
 const ALGORITHMS = ['ES256', 'ES384', 'ES512', 'RS256', 'EdDSA'] as const
 
@@ -18,7 +21,7 @@ interface Signature {
 }
 
 const CARD: Card = {
-  // Out of order, with what RFC 8785 is about: escapes, numbers, members by UTF-16.
+  // Out of order, with the cases of RFC 8785: escapes, numbers, members sorted by UTF-16.
   version: '1',
   name: 'Pay \u20ac\u0001"\\/',
   description: 'Ünïcödé \ud83d\ude00',
@@ -31,7 +34,7 @@ const CARD: Card = {
   skills: [{ id: 'a', name: 'a', description: 'a', tags: ['t'] }],
 }
 
-/** RFC 8785 by hand, apart from the code: members in order, no white space. */
+/** RFC 8785 by hand, independent of the code under test: sorted members, no white space. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -64,7 +67,7 @@ let agentServer: Server
 let agent: Agent
 let running: Deciding
 let port = 0
-/** What the agent sends as its card, and its keys at `/keys`. */
+/** The agent's card, and its keys at `/keys`. */
 let card = ''
 let keySet: { keys: JWK[] } = { keys: [] }
 let owner: Signer
@@ -107,7 +110,7 @@ const local = (...signers: readonly Signer[]) => ({
   jwks: { inline: JSON.stringify({ keys: signers.map(({ jwk }) => jwk) }) },
 })
 
-// The SDK tells of each signature that does not verify.
+// The SDK logs each signature that does not verify.
 const { debug } = console
 
 describe('signatures of agent cards', () => {
@@ -161,7 +164,7 @@ describe('signatures of agent cards', () => {
     })
   }
 
-  it('a card that is not signed as it has to be is a 502', async () => {
+  it('a card without a required signature is a 502', async () => {
     await serve({ verify: local(owner) })
     const good = await signed(CARD, owner)
     const [signature] = good.signatures as readonly [Signature]
@@ -193,7 +196,7 @@ describe('signatures of agent cards', () => {
     assert.equal((await get()).status, 200)
   })
 
-  it('one good signature among others is enough, and empty members do not matter', async () => {
+  it('one valid signature among others is enough, and empty members do not matter', async () => {
     await serve({ verify: local(owner) })
     const [good, bad] = [await signed(CARD, owner), await signed(CARD, stranger)]
     const signatures = [...(bad.signatures ?? []), ...(good.signatures ?? [])]
@@ -201,7 +204,7 @@ describe('signatures of agent cards', () => {
     assert.equal((await cardFrom()).name, CARD.name)
   })
 
-  it('members that the signature of the SDK does not cover are removed', async () => {
+  it("members that the SDK's signature does not cover are removed", async () => {
     await serve({ verify: local(owner), sign: { key: owner.pem, keyId: 'one' } })
     const sign = generateAgentCardSignature(owner.key, { alg: 'ES256', kid: 'one', typ: 'JOSE' })
     const { signatures } = await sign(CARD as unknown as AgentCard)
@@ -228,7 +231,7 @@ describe('signatures of agent cards', () => {
     await flattenedVerify({ ...(signatures[0] as Signature), payload }, owner.jwk)
   })
 
-  it('keys are fetched, and again for a key id that is new', async () => {
+  it('keys are fetched, and refetched for an unknown key ID', async () => {
     keySet = { keys: [stranger.jwk] }
     await serve({ verify: { jwks: { url: `http://127.0.0.1:${at(agentServer)}/keys` } } })
     const next = await signerOf('ES256', 'two')
@@ -241,7 +244,7 @@ describe('signatures of agent cards', () => {
     assert.equal((await get()).status, 502)
   })
 
-  it('an agent of the SDK that signs: verified, and signed again, also in the result of a call', async () => {
+  it('the signature of an SDK agent is verified, and the card signed again, also in the result of a call', async () => {
     const gateway = await signerOf('EdDSA', 'gateway')
     const a2a = { verify: local({ ...owner, jwk: { ...owner.jwk, kid: 'agent' } }) }
     await serve({ ...a2a, sign: { key: gateway.pem, keyId: 'gateway' } }, `127.0.0.1:${agent.port}`)
@@ -259,7 +262,7 @@ describe('signatures of agent cards', () => {
     await verify(result)
   })
 
-  it('a key that cannot sign is no reason to send unsigned cards', async () => {
+  it('a key that cannot sign does not lead to unsigned cards', async () => {
     const { pem } = await signerOf('ES256', 'x')
     const broken = pem.replace(/\n[\w+/=]{8}/, '\nAAAAAAAA')
     await serve({ sign: { key: broken, keyId: 'x' } })

@@ -20,7 +20,7 @@ let below: Agent
 let odd: Server
 let running: Deciding
 let port = 0
-/** What the odd agent sends as its card. */
+/** The card that the odd agent sends. */
 let oddCard = ''
 
 const rules = (...all: (object | string)[]) => ({ authorization: { rules: all } })
@@ -177,7 +177,7 @@ describe('agents', () => {
     }
   }
 
-  it('the extended card is rewritten, in the result of a call and by REST', async () => {
+  it('the extended card is rewritten, in the result of a call and over REST', async () => {
     const { body } = await rpc('GetExtendedAgentCard', {})
     const { result } = body as unknown as { result: AgentCard }
     assert.equal(result.version, '1')
@@ -189,7 +189,7 @@ describe('agents', () => {
     assert.ok(card.supportedInterfaces.every(({ url }) => url.startsWith(base('/agents/echo/'))))
   })
 
-  it('errors have the id of the call, and the form of its binding', async () => {
+  it('errors have the ID of the call and the form of its binding', async () => {
     await running.apply(config(rules({ deny: "a2a.method == 'GetTask'" }, 'true')))
     for (const id of [7, '7', 'a"b']) {
       const { status, body } = await rpc('GetTask', { id: 'x' }, '/rpc', id)
@@ -204,7 +204,7 @@ describe('agents', () => {
     assert.deepEqual([error.code, error.status], [403, 'PERMISSION_DENIED'])
   })
 
-  it('what the agent might read in another way does not reach it', async () => {
+  it('input that the agent might interpret differently does not reach it', async () => {
     await running.apply(config(rules({ deny: "a2a.method == 'CancelTask'" }, 'true')))
     const cases: readonly (readonly [
       string,
@@ -237,7 +237,7 @@ describe('agents', () => {
     assert.deepEqual(agent.arrived, [])
   })
 
-  it('a card that cannot be read is not passed on', async () => {
+  it('an unreadable card is not forwarded', async () => {
     for (const text of ['{"url":', '[]', '"x"', '']) {
       oddCard = text
       const response = await fetch(`${base('/odd')}/.well-known/agent-card.json`)
@@ -245,7 +245,7 @@ describe('agents', () => {
     }
   })
 
-  it('cards of 0.3: another interface takes the place of one that is not carried', async () => {
+  it('cards of 0.3: another interface replaces an unsupported one', async () => {
     oddCard = JSON.stringify({
       url: 'agent.internal:50051',
       preferredTransport: 'GRPC',
@@ -268,7 +268,7 @@ describe('agents', () => {
     }
   })
 
-  it('the address in cards can be configured', async () => {
+  it('the address in cards is configurable', async () => {
     await running.apply(config({ a2a: { publicUrl: 'https://agents.example.com/' } }))
     const card = await cardAt('/agents/echo')
     assert.equal(card.supportedInterfaces[0]?.url, 'https://agents.example.com/agents/echo/rpc')

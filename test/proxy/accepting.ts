@@ -27,7 +27,7 @@ import { startUpstream } from './harness.ts'
 
 export { freePort as free } from '../free-port.ts'
 
-/** A decision by a function, as the rules of a policy would make it. */
+/** A decision made by a function, in place of the rules of a policy. */
 export function networkDecision(
   accepts: (connection: Connection) => boolean,
   reads: Partial<NetworkDecision> = {},
@@ -68,7 +68,10 @@ export interface AcceptingPortOptions {
   readonly counts?: ConnectionCounts
 }
 
-/** Ports for any Program, in front of an upstream that says hello, and all that was seen there. */
+/**
+ * Starts ports for any Program, with an upstream that says hello, and records everything seen
+ * there.
+ */
 export async function acceptingPort(options: AcceptingPortOptions = {}) {
   const deadlines = new Deadlines(20)
   const { connections: max = 10_000, connectionsPerAddress = 10_000 } = options
@@ -115,7 +118,7 @@ export async function acceptingPort(options: AcceptingPortOptions = {}) {
     reusePort: false,
     grace: options.grace ?? 500,
   })
-  /** Responses wait until the function that it gives is called. */
+  /** Delays responses until the returned function is called. */
   const hold = () => {
     const wait = Promise.withResolvers<void>()
     const request = Promise.withResolvers<void>()
@@ -130,7 +133,7 @@ export async function acceptingPort(options: AcceptingPortOptions = {}) {
   return { listeners, upstream, hold, seen, connections, runs, streams, counts, close }
 }
 
-/** Streams to a port of this machine, each attempt to the next of these. */
+/** Routes streams to ports of this machine: each attempt goes to the next port. */
 export function streamTo(...ports: readonly number[]): StreamRouter {
   return (_, __, tried) => {
     const port = ports[tried.length]
@@ -149,7 +152,7 @@ export function streamTo(...ports: readonly number[]): StreamRouter {
   }
 }
 
-/** `tls` of a listener that ends TLS with this certificate. */
+/** The `tls` of a listener that terminates TLS with this certificate. */
 export function terminated({ cert, key }: KeyPair, clients?: { ca: string }): TerminatedTls {
   return {
     mode: 'Terminate',
@@ -158,7 +161,6 @@ export function terminated({ cert, key }: KeyPair, clients?: { ca: string }): Te
   }
 }
 
-/** A port that nobody listens on, as likely as not. */
 export const PLACE = { kind: 'file', file: 'gateway.yaml', line: 3, column: 5 } as const
 
 export function programOf(listeners: readonly ListenerProgram[]): Program {

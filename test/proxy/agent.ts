@@ -25,7 +25,7 @@ import {
 
 export interface Agent {
   readonly port: number
-  /** Method and URL of all that arrived. */
+  /** Method and URL of each request that arrived. */
   readonly arrived: string[]
   close(): Promise<void>
 }
@@ -36,7 +36,7 @@ interface Router {
 }
 const express = createRequire(import.meta.url)('express') as () => Router & Handler
 
-/** An agent by the SDK of the protocol's owners, at 1.0 and 0.3, with both bindings over HTTP. */
+/** An agent built with the official SDK, for 1.0 and 0.3, with both bindings over HTTP. */
 export async function startAgent(prefix = '', key?: CryptoKey): Promise<Agent> {
   const arrived: string[] = []
   const app = express()

@@ -1,7 +1,7 @@
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js'
 import { decodeEnvoy, encodeEnvoy } from './envoy-messages.ts'
 
-/** A CheckRequest as JSON, with the names of the protocol in camel case. */
+/** A CheckRequest as JSON, with the protocol's names in camel case. */
 export interface Checked {
   readonly attributes: {
     readonly request: { readonly http: HttpAttributes }
@@ -20,12 +20,15 @@ type HttpAttributes = Readonly<Record<string, unknown>> & {
 export interface AuthorizationService {
   readonly port: number
   readonly checked: readonly Checked[]
-  /** Its next responses: a CheckResponse as an object, `null` for none at all, a number for a status. */
+  /**
+   * Its next responses: a CheckResponse as an object, `null` for no response, a number for a
+   * status.
+   */
   respondWith: (request: Checked) => object | null | number
   close(): void
 }
 
-/** An authorization service that speaks gRPC by its own library. */
+/** An authorization service that speaks gRPC through an independent library. */
 export async function startAuthorizationService(): Promise<AuthorizationService> {
   const server = new Server()
   const checked: Checked[] = []

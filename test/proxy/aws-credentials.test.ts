@@ -9,7 +9,7 @@ import { SignatureV4 } from '@smithy/signature-v4'
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 import { type Provider, startProvider } from './providers.ts'
 
-/** What AWS's own SDK makes of the hash that it is given. */
+/** Adapts a hash to the interface that AWS's own SDK expects. */
 class Sha256 {
   readonly #hash
 
@@ -32,7 +32,7 @@ interface Keys {
   readonly sessionToken?: string
 }
 
-/** Signed again by AWS's SDK, of what arrived, with the headers that it says are signed. */
+/** Signs the received request again with AWS's SDK, using the headers that it lists as signed. */
 async function isSignedBy(keys: Keys, { method, url, headers, body }: Provider['arrived'][number]) {
   const time = String(headers['x-amz-date'])
   const at = time.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z')
@@ -84,7 +84,7 @@ const SAID = () => ({
   Expiration: inAnHour(),
 })
 
-describe('credentials of AWS that the environment gives', () => {
+describe('AWS credentials from the environment', () => {
   const folder = mkdtempSync(join(tmpdir(), 'aws-credentials-'))
   const saved = new Map(NAMES.map((name) => [name, process.env[name]]))
   let aws: Provider
@@ -175,7 +175,7 @@ describe('credentials of AWS that the environment gives', () => {
     assert.equal(aws.arrived.length, 0)
   })
 
-  it('the role of a machine: a token first, and once for many calls', async () => {
+  it('the role of a machine: fetches a token first, once for many calls', async () => {
     aws.respondWith = (request: IncomingMessage, response: ServerResponse) => {
       const { method, url = '', headers } = request
       if (method === 'PUT' && url === '/latest/api/token') {
@@ -196,7 +196,7 @@ describe('credentials of AWS that the environment gives', () => {
     )
   })
 
-  it('a web identity, with its file as it is now', async () => {
+  it('a web identity, with the current content of its file', async () => {
     const file = join(folder, 'token')
     writeFileSync(file, 'of-kubernetes\n')
     process.env['AWS_ROLE_ARN'] = 'arn:aws:iam::1:role/gateway'
@@ -223,7 +223,7 @@ describe('credentials of AWS that the environment gives', () => {
     })
   })
 
-  it('a container, with its authorization, and from nowhere far away', async () => {
+  it('a container, with its authorization token, and only from a local address', async () => {
     const own = `http://127.0.0.1:${aws.port}/creds?x=1`
     process.env['AWS_CONTAINER_CREDENTIALS_FULL_URI'] = own
     process.env['AWS_CONTAINER_AUTHORIZATION_TOKEN'] = 'Basic abc'
@@ -258,7 +258,7 @@ describe('credentials of AWS that the environment gives', () => {
     })
   }
 
-  describe('guardrails of Bedrock', () => {
+  describe('Bedrock guardrails', () => {
     const assessment = (...actions: string[]) => [
       { sensitiveInformationPolicy: { piiEntities: actions.map((action) => ({ action })) } },
     ]

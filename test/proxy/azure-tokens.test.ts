@@ -27,8 +27,8 @@ const COMPLETION = JSON.stringify({
 const COGNITIVE = 'https://cognitiveservices.azure.com/.default'
 const SECRET = { tenantId: 'the-tenant', clientId: 'the-client', clientSecret: 'the-secret' }
 
-/** What Microsoft's endpoints say, as their documentation has it, over real sockets. */
-describe('tokens of Microsoft Entra ID', () => {
+/** Microsoft's endpoints as documented, over real sockets. */
+describe('Microsoft Entra ID tokens', () => {
   const folder = mkdtempSync(join(tmpdir(), 'azure-tokens-'))
   const before_ = new Map(NAMES.map((name) => [name, process.env[name]]))
   let entra: Provider
@@ -73,7 +73,7 @@ describe('tokens of Microsoft Entra ID', () => {
     }
   })
 
-  /** A policy that was there before would keep its tokens. */
+  /** Restarts the gateway, because a policy of an earlier test would keep its tokens. */
   async function serve(azure: object, more: object = {}): Promise<void> {
     await running?.stop()
     const provider = { azure: { resourceName: 'res', resourceType: 'openAI', model: 'gpt-x' } }
@@ -135,7 +135,7 @@ describe('tokens of Microsoft Entra ID', () => {
     })
   }
 
-  it('a token that is about to end is replaced', async () => {
+  it('a token that is about to expire is replaced', async () => {
     life = 0.2
     await serve({ explicitConfig: { clientSecret: SECRET } })
     await call()
@@ -146,7 +146,7 @@ describe('tokens of Microsoft Entra ID', () => {
     assert.notEqual(sent()['authorization'], first)
   })
 
-  it('calls at once share one request', async () => {
+  it('concurrent calls share one request', async () => {
     await serve({ explicitConfig: { clientSecret: SECRET } })
     assert.deepEqual(await Promise.all([call(), call(), call(), call()]), [200, 200, 200, 200])
     assert.equal(entra.arrived.length, 1)
@@ -184,7 +184,7 @@ describe('tokens of Microsoft Entra ID', () => {
     assert.equal(query().pathname, '/msi/token')
   })
 
-  it('the identity of a pod, with its file as it is now', async () => {
+  it('the identity of a pod, with the current content of its file', async () => {
     const file = join(folder, 'token')
     writeFileSync(file, 'of-kubernetes\n')
     process.env['AZURE_TENANT_ID'] = 'the-tenant'
@@ -204,7 +204,7 @@ describe('tokens of Microsoft Entra ID', () => {
     }
   })
 
-  it('implicit: a secret of the environment comes first; a scope of its own', async () => {
+  it('implicit: a secret in the environment takes precedence; a custom scope', async () => {
     process.env['AZURE_TENANT_ID'] = 'the-tenant'
     process.env['AZURE_CLIENT_ID'] = 'the-client'
     process.env['AZURE_CLIENT_SECRET'] = 'of-the-environment'
@@ -238,7 +238,7 @@ describe('tokens of Microsoft Entra ID', () => {
     assert.equal(model.arrived.length + entra.arrived.length, 0)
   })
 
-  it('the secret is nowhere in the log', async () => {
+  it('the secret never appears in the log', async () => {
     await serve({ explicitConfig: { clientSecret: SECRET } })
     await call()
     assert.ok(!running?.lines.join('').includes('the-secret'))

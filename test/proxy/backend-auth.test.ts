@@ -28,7 +28,7 @@ afterEach(async () => {
   for (const own of opened.splice(0)) await own.close()
 })
 
-/** `at` the backend entry, around it the policies of the route. */
+/** `at` is the backend entry; the policies of the route surround it. */
 async function gatewayWith(at: string, route = '', files = {}): Promise<Governed> {
   const gateway = await governBy(
     at,
@@ -54,7 +54,7 @@ describe('backendAuth: key', () => {
     assert.ok(!JSON.stringify(gateway.lines).includes(SECRET))
   })
 
-  it('comes from a file, without the line end', async () => {
+  it('comes from a file, without the trailing newline', async () => {
     const gateway = await gatewayWith('backendAuth: { key: { file: key.txt } }', '', {
       'key.txt': `${SECRET}\n`,
     })
@@ -79,7 +79,7 @@ describe('backendAuth: key', () => {
     assert.equal((await gateway.get('/p')).got?.url, '/p?key=a%20b%26c')
   })
 
-  it('goes into a cookie, beside the others', async () => {
+  it('goes into a cookie, next to the others', async () => {
     const gateway = await gatewayWith(
       `backendAuth: { key: ${SECRET}, location: { cookie: { name: s } } }`,
     )
@@ -88,7 +88,7 @@ describe('backendAuth: key', () => {
     assert.equal((await gateway.get()).got?.headers.cookie, `s=${SECRET}`)
   })
 
-  it('of a route holds for its backends, and theirs before it', async () => {
+  it('of a route applies to its backends, and their own key takes precedence', async () => {
     const outer = await gatewayWith('http: {}', 'backendAuth: { key: outer }')
     assert.equal((await outer.get()).got?.headers.authorization, 'Bearer outer')
     const inner = await gatewayWith('backendAuth: { key: inner }', 'backendAuth: { key: outer }')
@@ -159,7 +159,7 @@ routes:
 })
 
 describe('backendAuth: passthrough', () => {
-  it('sends the verified token on, and nothing that was not verified', async () => {
+  it('forwards the verified token, and nothing that was not verified', async () => {
     const without = await gatewayWith('http: {}', JWT)
     assert.equal((await without.get('/', bearer)).got?.headers.authorization, undefined)
     const gateway = await gatewayWith('backendAuth: { passthrough: {} }', JWT)
@@ -174,7 +174,7 @@ describe('backendAuth: passthrough', () => {
     assert.equal(got?.headers.authorization, undefined)
   })
 
-  it('puts it where the backend wants it', async () => {
+  it('puts it where the backend expects it', async () => {
     const gateway = await gatewayWith(
       'backendAuth: { passthrough: { location: { header: { name: x-token, prefix: "T " } } } }',
       JWT,
@@ -208,7 +208,7 @@ describe('backendAuth: passthrough', () => {
   }
 })
 
-describe('backendAuth that cannot be', () => {
+describe('invalid backendAuth', () => {
   const GATEWAY = 'gateways: { default: { port: 8080 } }\n'
   const messagesOf = (auth: string) => {
     const text = `${GATEWAY}routes:\n- backends: [{ host: 'a:80', policies: { backendAuth: ${auth} } }]\n`
@@ -244,7 +244,7 @@ describe('backendAuth that cannot be', () => {
     })
   }
 
-  it('a key in the file is a warning, and not shown', () => {
+  it('a key in the file is a warning, and is not shown', () => {
     const [warning] = messagesOf(`{ key: ${SECRET} }`)
     assert.equal(warning?.code, 'PC0504')
     assert.match(warning?.hint ?? '', /file: PATH/)
@@ -256,7 +256,7 @@ describe('backendAuth: credentials', () => {
   const at = (name: string, prefix = '') =>
     `location: { header: { name: ${name}${prefix === '' ? '' : `, prefix: "${prefix}"`} } }`
 
-  it('sends each at its own place', async () => {
+  it('sends each in its own place', async () => {
     const gateway = await gatewayWith(
       `backendAuth:
   credentials:
@@ -276,7 +276,7 @@ describe('backendAuth: credentials', () => {
     assert.equal(got?.url, '/p?k=a%20b')
   })
 
-  it('are sent beside another credential', async () => {
+  it('are sent alongside another credential', async () => {
     const gateway = await gatewayWith(
       `backendAuth: { key: primary, credentials: [{ key: me@example.com, ${at('x-auth-email')} }] }`,
     )
@@ -285,7 +285,7 @@ describe('backendAuth: credentials', () => {
     assert.equal(got?.headers['x-auth-email'], 'me@example.com')
   })
 
-  it('are rejected where they are wrong', () => {
+  it('are rejected if they are invalid', () => {
     for (const wrong of [
       '{ credentials: [] }',
       '{ credentials: [{}] }',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { governBy } from './governed.ts'
 
-describe('the Host that a backend gets', () => {
+describe('the Host header that a backend gets', () => {
   for (const [host, policies, expected] of [
     ['localhost', '', 'client'],
     ['localhost', 'urlRewrite: { authority: auto }', 'localhost:PORT'],

@@ -35,7 +35,7 @@ routes:
 `)
   }
 
-  /** A backend that sends this, whatever it gets. */
+  /** Starts a backend that sends this response to any request. */
   const start = (response: string, policies = '') =>
     startBefore(
       createServer((socket) => {
@@ -92,7 +92,7 @@ routes:
     }
   })
 
-  describe('statuses beyond 599', () => {
+  describe('status codes above 599', () => {
     for (const status of [600, 799, 999]) {
       it(`${status} is passed on, with its body`, async () => {
         await start(`HTTP/1.1 ${status} Custom\r\ncontent-length: 2\r\n\r\nok`)
@@ -110,7 +110,7 @@ routes:
       assert.ok(counted.length > 0 && counted.every((line) => line.includes('5xx')), `${counted}`)
     })
 
-    it('is passed on to a client of HTTP/2', async () => {
+    it('is passed on to an HTTP/2 client', async () => {
       await start('HTTP/1.1 799 Custom\r\ncontent-length: 2\r\n\r\nok')
       const session = connectHttp2(`http://127.0.0.1:${port}`)
       const request = session.request({ ':path': '/' })
@@ -144,7 +144,7 @@ routes:
         assert.match(await exchange(port, GET), /^HTTP\/1\.1 502 /)
       })
     }
-    it('of a request is a 400 all the same', async () => {
+    it('of a request is still a 400', async () => {
       await start(withFields(''))
       const post = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2, 2\r\n\r\nok'
       assert.match(await exchange(port, post), /^HTTP\/1\.1 400 /)

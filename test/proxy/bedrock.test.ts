@@ -14,7 +14,7 @@ let bedrock: Provider
 let port = 0
 let running: Deciding | undefined
 
-/** What AWS's own SDK makes of the hash that it is given. */
+/** Adapts a hash to the interface that AWS's own SDK expects. */
 class Sha256 {
   readonly #hash
 
@@ -31,7 +31,7 @@ class Sha256 {
   }
 }
 
-/** As Bedrock checks it: signed again by AWS's SDK, of what arrived. */
+/** Checks as Bedrock does: signs the received request again with AWS's SDK. */
 async function isSigned(): Promise<boolean> {
   const { method, url, headers, body } = bedrock.arrived.at(-1) as Provider['arrived'][number]
   const time = String(headers['x-amz-date'])
@@ -175,7 +175,7 @@ describe('Bedrock', () => {
     })
   }
 
-  it('streams, to clients of each API', async () => {
+  it('streams to clients of each API', async () => {
     await serve({ aws: AWS })
     const { text } = await call({ stream: true })
     assert.match(text, /"content":"Grü"/)
@@ -186,13 +186,13 @@ describe('Bedrock', () => {
     assert.match(messages.text, /event: message_stop/)
   })
 
-  it('is sent a bearer key instead, if there is one', async () => {
+  it('is sent a bearer key instead, if one is set', async () => {
     await serve({ key: 'bedrock-key' })
     assert.equal((await call()).status, 200)
     assert.equal(bedrock.arrived[0]?.headers.authorization, 'Bearer bedrock-key')
   })
 
-  it('that responds with an exception inside a stream ends it with an error', async () => {
+  it('that responds with an exception in a stream ends it with an error', async () => {
     await serve({ aws: AWS })
     bedrock.respondWith = (_, response) => {
       response.writeHead(200, { 'content-type': 'application/vnd.amazon.eventstream' })

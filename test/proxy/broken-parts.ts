@@ -1,4 +1,4 @@
-// Every kind of part that can be broken, and what clients find then.
+// Every kind of part that can be broken, and what clients then observe.
 
 import assert from 'node:assert/strict'
 import { connect as connectRaw } from 'node:net'
@@ -6,7 +6,7 @@ import { connect as connectTls } from 'node:tls'
 import type { Model } from '../../src/model/model.ts'
 import { sealSecret } from '../../src/policies/schema.ts'
 
-/** What a client finds at a place: the status of a response, or that it was let go. */
+/** What a client observes at a place: the status of a response, or a closed connection. */
 export type Found = number | 'closed'
 
 export interface Ports {
@@ -20,7 +20,7 @@ export interface Ports {
 const rules = (expression: string) => `{ authorization: { rules: [{ allow: "${expression}" }] } }`
 export const OPEN = rules("request.method == 'GET'")
 
-/** All of it in order; what is given replaces a line. */
+/** The whole configuration in order; `parts` replace single lines. */
 export function configuration(ports: Ports, parts: Parts = {}): string {
   const { guarded = `policies: ${OPEN}`, backend = 'backend: up', more = '', tls = '' } = parts
   const { routes = '', spare = '' } = parts
@@ -80,11 +80,11 @@ export const PLACES = {
 
 export type Place = keyof typeof PLACES
 
-/** What is broken, and what clients find then; wherever nothing is said they are served. */
+/** A broken part, and what clients then observe; places that are not listed serve as usual. */
 export interface BrokenPart {
   readonly what: string
   readonly parts?: Parts
-  /** A change of a good Model, as it may come from a source that is no file. */
+  /** A change of a valid Model, as a source other than a file may deliver it. */
   readonly change?: (model: Model, ports: Ports) => unknown
   readonly found: Partial<Record<Place, Found>>
   readonly code: string

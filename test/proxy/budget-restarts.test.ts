@@ -35,7 +35,7 @@ async function start(file: string, budget: object, workers = 2): Promise<void> {
   })
 }
 
-/** As a crash or the kernel would. */
+/** Kills the gateway as a crash or the kernel would. */
 async function kill(): Promise<void> {
   const { child } = running ?? assert.fail()
   const ended = once(child, 'exit')
@@ -65,7 +65,7 @@ async function calls(count: number): Promise<readonly number[]> {
   return all
 }
 
-describe('budgets over restarts', () => {
+describe('budgets across restarts', () => {
   before(async () => {
     provider = await startModelProvider('openai')
     port = await freePort()
@@ -81,7 +81,7 @@ describe('budgets over restarts', () => {
     rmSync(folder, { recursive: true })
   })
 
-  it('a killed gateway knows what was used, and a raised budget too', async () => {
+  it('a killed gateway remembers the usage, and applies a raised budget', async () => {
     await start('requests', { requests: 5, per: 'Month' })
     assert.deepEqual(await calls(3), [200, 200, 200])
     await kill()
@@ -94,8 +94,8 @@ describe('budgets over restarts', () => {
     running = undefined
   })
 
-  it('a call that was under way counts as what was reserved for it', async () => {
-    // Each call is 12 tokens by the provider's count, and up to 1,000 before that is known.
+  it('a call that was in flight counts as what was reserved for it', async () => {
+    // Each call is 12 tokens by the provider's count, and up to 1,000 until that count is known.
     await start('tokens', { tokens: 1500, per: 'Month' })
     assert.equal(await call({ max_tokens: 1000 }), 200)
     provider.behaviour = { hangs: true }
@@ -112,7 +112,7 @@ describe('budgets over restarts', () => {
     running = undefined
   })
 
-  it('does not start with a file that is something else', async () => {
+  it('a file that is not a budget file is rejected at startup', async () => {
     const file = join(import.meta.dirname, 'running.ts')
     await assert.rejects(
       startRunning(`gateways: { default: { port: ${port} } }\n`, {

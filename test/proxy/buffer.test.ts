@@ -60,7 +60,7 @@ routes:
   const ask = (line: string, rest = '\r\n') =>
     exchange(port, `${line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${rest}`)
 
-  it('sends a request with its length, once it is whole', async () => {
+  it('sends a request with its length once it is complete', async () => {
     upstream.received.length = 0
     const text = await ask('POST /', `${CHUNKS}\r\n`)
     assert.match(text, /^HTTP\/1\.1 200 /)
@@ -73,14 +73,14 @@ routes:
     assert.match(text, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /)
   })
 
-  it('rejects a request that is longer', async () => {
+  it('rejects a longer request', async () => {
     upstream.received.length = 0
     const text = await ask('POST /', 'content-length: 6\r\n\r\nabcdef')
     assert.match(text, /^HTTP\/1\.1 413 /)
     assert.equal(upstream.received.join(''), '')
   })
 
-  it('tells a client that waits not to send what is longer', async () => {
+  it('rejects a longer request before the waiting client sends it', async () => {
     for (const path of ['/', '/rule']) {
       const long = path === '/' ? 6 : 2_000
       const text = await ask(
@@ -91,34 +91,34 @@ routes:
     }
   })
 
-  it('holds nothing of a request that is denied', async () => {
+  it('holds nothing of a denied request', async () => {
     const text = await ask('POST /denied', 'content-length: 6\r\n\r\n')
     assert.match(text, /^HTTP\/1\.1 403 /)
   })
 
-  it('sends a response with its length, once it is whole', async () => {
+  it('sends a response with its length once it is complete', async () => {
     assert.match(await ask('GET /'), /content-length: 5\r\n[\s\S]*\r\n\r\nabcde$/)
     assert.match(await ask('HEAD /'), /content-length: 7\r\n/)
     assert.match(await ask('GET /empty'), /^HTTP\/1\.1 204 [\s\S]*\r\n\r\n$/)
   })
 
-  it('keeps trailers, and so the framing', async () => {
+  it('keeps trailers, and therefore the framing', async () => {
     assert.match(
       await ask('GET /trailers'),
       /\r\n\r\n(5\r\nabcde|3\r\nabc\r\n2\r\nde)\r\n0\r\nx-sum: 1\r\n\r\n$/,
     )
   })
 
-  it('rejects a response that is longer, and one that breaks off', async () => {
+  it('rejects a longer response, and one that breaks off', async () => {
     for (const path of ['/long', '/cut']) {
       const text = await ask(`GET ${path}`)
       assert.match(text, /^HTTP\/1\.1 502 /)
-      // Ids are hexadecimal, and may have any of its letters.
+      // IDs are hexadecimal, and may contain any of its letters.
       assert.match(text, /\r\n\r\nBad Gateway\n/)
     }
   })
 
-  it('lets longer ones stream, if it is told to', async () => {
+  it('streams longer bodies if configured to', async () => {
     upstream.received.length = 0
     const text = await ask('POST /open', 'content-length: 6\r\n\r\nabcdef')
     assert.match(text, /^HTTP\/1\.1 200 /)

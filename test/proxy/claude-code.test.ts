@@ -44,7 +44,7 @@ describe('Claude Code', () => {
     await provider.close()
   })
 
-  it('streams by its own key, with the fields and headers that it sends', async () => {
+  it('streams with its own key, and with the fields and headers that it sends', async () => {
     const stream = claude('sk-ann').messages.stream({ ...CALL, unheard_of: 1 } as typeof CALL, {
       headers: { 'anthropic-beta': 'tools-2026-01-01' },
     })
@@ -55,7 +55,7 @@ describe('Claude Code', () => {
     assert.equal(provider.bodies()[0]?.model, CALL.model)
   })
 
-  it('is told in its own words that a key is wrong, a model unknown, a budget used up', async () => {
+  it('gets invalid keys, unknown models and exhausted budgets as errors that it understands', async () => {
     const messages = (key: string) => claude(key).messages
     await assert.rejects(messages('wrong').create(CALL), Anthropic.AuthenticationError)
     await assert.rejects(

@@ -7,7 +7,7 @@ import { free } from './accepting.ts'
 import { listen } from './harness.ts'
 import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
 
-describe('certificates of clients', { skip: WITHOUT_OPENSSL }, () => {
+describe('client certificates', { skip: WITHOUT_OPENSSL }, () => {
   let backend: Server
   let gateway: WholeGateway
   let ports: { required: number; optional: number }
@@ -41,7 +41,7 @@ routes:
     backend.closeAllConnections()
   })
 
-  /** What the client gets of a response. */
+  /** Returns the status line that the client receives. */
   async function ask(port: number, pair: KeyPair | undefined, maxVersion: 'TLSv1.2' | 'TLSv1.3') {
     const socket = connect({
       ...{ port, host: '127.0.0.1', servername: 'a.test', rejectUnauthorized: false, maxVersion },

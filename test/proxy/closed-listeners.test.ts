@@ -1,5 +1,5 @@
-// A connection that a client keeps open, when its listener goes or becomes invalid: it was let in by
-// what is not in effect any more, so it gets no further response.
+// A kept-alive client connection whose listener is removed or becomes invalid: a configuration that
+// is no longer in effect admitted it, so it gets no further response.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ import { free } from './accepting.ts'
 const REST = 'routes: [{ name: r, gateways: one, policies: { directResponse: { status: 200 } } }]'
 const DENIED = '{ networkAuthorization: { rules: [{ deny: source.nothing }] } }'
 
-describe('a connection that is kept open', { skip: WITHOUT_OPENSSL }, () => {
+describe('a kept-alive connection', { skip: WITHOUT_OPENSSL }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
   const file = join(folder, 'gateway.yaml')
   let gateway: Gateway

@@ -10,7 +10,7 @@ const TEXT = 'portcullis '.repeat(400)
 
 type Headers = Readonly<Record<string, string>>
 
-/** What the backend says at each path. */
+/** What the backend sends at each path. */
 const RESPONSES: Readonly<Record<string, { status?: number; headers: Headers; body?: string }>> = {
   '/text': { headers: { 'content-type': 'text/plain; charset=utf-8' } },
   '/json': { headers: { 'content-type': 'Application/Vnd.X+JSON', etag: '"a"' } },
@@ -122,12 +122,12 @@ routes:
     })
   }
 
-  it('takes the one that is wanted most', async () => {
+  it('uses the most preferred coding', async () => {
     const { headers } = await get('/text', { 'accept-encoding': 'zstd;q=0.5, gzip, br;q=0.7' })
     assert.equal(headers['content-encoding'], 'gzip')
   })
 
-  it('tells caches also where the client wants nothing', async () => {
+  it('sends Vary even if the client accepts no coding', async () => {
     const { headers, body } = await get('/text')
     assert.equal(headers['content-encoding'], undefined)
     assert.equal(headers['content-length'], String(TEXT.length))
@@ -144,7 +144,7 @@ routes:
     })
   }
 
-  it('makes strong validators weak, and drops what is about other bytes', async () => {
+  it('makes strong validators weak, and drops headers about other bytes', async () => {
     const accept = { 'accept-encoding': 'gzip' }
     assert.equal((await get('/json', accept)).headers.etag, 'W/"a"')
     const weak = await get('/weak', accept)
@@ -159,7 +159,7 @@ routes:
     assert.equal((await get('/same', { 'if-none-match': '"a"' })).headers.etag, '"a"')
   })
 
-  it('has no body for HEAD, and no length that would be another', async () => {
+  it('has no body for HEAD, and no incorrect length', async () => {
     const { headers, body } = await get('/text', { 'accept-encoding': 'gzip' }, 'HEAD')
     assert.equal(headers['content-encoding'], undefined)
     assert.equal(headers['content-length'], undefined)
@@ -167,7 +167,7 @@ routes:
     assert.equal(body.length, 0)
   })
 
-  it('does not hold back events', async () => {
+  it('does not delay events', async () => {
     const events = await new Promise<string>((resolve, reject) => {
       const headers = { 'accept-encoding': 'gzip' }
       const own = request({ host: '127.0.0.1', port, path: '/events', headers, agent: false })
@@ -178,7 +178,7 @@ routes:
         plain.on('error', reject)
         plain.on('data', (bytes: Buffer) => {
           text += bytes.toString()
-          // The backend goes on only when the client has read the first one.
+          // The backend continues only after the client has read the first event.
           if (text === 'data: first\n\n') tick()
         })
         plain.on('end', () => resolve(text))

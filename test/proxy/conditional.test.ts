@@ -18,7 +18,7 @@ async function gatewayWith(policies: string): Promise<Governed> {
   return gateway
 }
 
-/** A service that says no to everybody, and counts. */
+/** A service that rejects every request and counts them. */
 async function rejecting() {
   const asked: (string | undefined)[] = []
   const service = await startServer((request, response) => {
@@ -50,7 +50,7 @@ ${rest}`
     })
   }
 
-  it('the first entry that applies is the only one', async () => {
+  it('only the first entry that applies is evaluated', async () => {
     const [one, two] = [await rejecting(), await rejecting()]
     const gateway = await gatewayWith(
       policyOf(one.port, `  - { host: '127.0.0.1:${two.port}', protocol: { http: {} } }\n`),
@@ -61,7 +61,7 @@ ${rest}`
     assert.deepEqual([one.asked.length, two.asked.length], [1, 1])
   })
 
-  it('what it found out is seen by rules of the policy', async () => {
+  it('rules of the policy see its results', async () => {
     const service = await startServer((_, response) => response.end('ok'))
     opened.push(service)
     const gateway = await gatewayWith(`extAuthz:
@@ -87,7 +87,7 @@ describe('conditional policies of a backend', () => {
     return gateway
   }
 
-  it('read what is known of the backend, and fail closed', async () => {
+  it('read the known attributes of the backend, and fail closed', async () => {
     for (const [condition, status] of [
       ["backend.name == 'a'", 403],
       ["backend.name == 'b'", 200],
@@ -119,7 +119,7 @@ describe('conditional policies of a backend', () => {
 })
 
 describe('conditional localRateLimit', () => {
-  it('counts each entry by itself, and in doubt', async () => {
+  it('counts each entry separately, and also if a condition cannot be evaluated', async () => {
     const gateway = await gatewayWith(`localRateLimit:
   conditional:
   - { condition: "request.headers['x-plan'] == 'free'", requests: 1, unit: Hours }
@@ -135,7 +135,7 @@ describe('conditional localRateLimit', () => {
 })
 
 describe('conditional directResponse', () => {
-  it('responds only where the condition is true', async () => {
+  it('responds only if the condition is true', async () => {
     const gateway = await gatewayWith(`directResponse:
   conditional:
   - { condition: "request.headers['x-a'] == '1'", status: 418, body: one }

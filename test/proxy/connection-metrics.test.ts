@@ -14,7 +14,7 @@ import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
 const PARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 const GET = 'GET /a HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
 
-describe('what is counted of connections', { skip: WITHOUT_OPENSSL }, () => {
+describe('metrics of connections', { skip: WITHOUT_OPENSSL }, () => {
   const mirrored: IncomingHttpHeaders[] = []
   const seen: IncomingHttpHeaders[] = []
   let backend: Server
@@ -80,7 +80,7 @@ routes:
       `protocol="${protocol}",reason="${reason}"`,
     )
 
-  it('bytes of a connection, also of one that is still open', async () => {
+  it('bytes of a connection, also while it is still open', async () => {
     const before = {
       received: metric('downstream_received_bytes_total', 'plain/default', 'protocol="http1"'),
       sent: metric('downstream_sent_bytes_total', 'plain/default', 'protocol="http1"'),
@@ -101,7 +101,7 @@ routes:
     assert.equal(received() - before.received, request.length, 'is counted once')
   })
 
-  it('bytes and handshakes of TLS, its own bytes not among them', async () => {
+  it('bytes of TLS connections without the TLS overhead, and handshakes', async () => {
     const socket = connectTls({
       port: ports.secured,
       host: '127.0.0.1',
@@ -141,7 +141,7 @@ routes:
     await until('client', () => closed('client') === gone + 1)
   })
 
-  it('streams of HTTP/2 that the gateway resets, by reason, and the log says so', async () => {
+  it('HTTP/2 streams that the gateway resets, by reason, also in the log', async () => {
     const socket = await rawHttp2(ports.plain)
     const head = fieldBlock([
       [':method', 'GET'],
@@ -162,7 +162,7 @@ routes:
     assert.equal(records[0]?.['listener'], 'plain/default')
   })
 
-  it('streams of HTTP/2 that are reset, and too many of them', async () => {
+  it('HTTP/2 streams that are reset, and a flood of them', async () => {
     const session = connectHttp2(`http://127.0.0.1:${ports.plain}`)
     session.on('error', () => {})
     assert.equal((await askHttp2(session, { path: '/a' })).status, 200)
@@ -195,7 +195,7 @@ routes:
     assert.equal(line?.['bytes.sent'], 55)
   })
 
-  it('a mirror does not pass for the span of the client', async () => {
+  it('the span of a mirror is not mistaken for that of the client', async () => {
     await exchange(
       ports.plain,
       GET.replace('/a', '/mirrored').replace('\r\n\r\n', `\r\ntraceparent: ${PARENT}\r\n\r\n`),

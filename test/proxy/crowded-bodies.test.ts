@@ -37,7 +37,7 @@ routes:
     upstream.close()
   })
 
-  it('take no more memory together than 128 of the longest, and leave it when they are over', async () => {
+  it('together take no more memory than 128 bodies of the max length, and release it when done', async () => {
     for (let i = 0; i < CLIENTS; i++) {
       const socket = connect(port, '127.0.0.1')
       sockets.push(socket)
@@ -64,7 +64,7 @@ routes:
 })
 
 describe('compressed bodies that rules wait for', () => {
-  /** Of the length that a body may have, and short on its way here. */
+  /** As long as a body may be when decoded, and short on the wire. */
   const coded = gzipSync('a'.repeat(LONG))
   const request = Buffer.concat([
     Buffer.from(
@@ -97,7 +97,7 @@ routes:
     upstream.close()
   })
 
-  it('count as what they stand for, until they are over', async () => {
+  it('count with their decoded length until they are done', async () => {
     const texts = Array.from({ length: CLIENTS }, () => '')
     const sockets = texts.map((_, at) => {
       const socket = connect(port, '127.0.0.1')

@@ -16,7 +16,7 @@ describe('csrf', () => {
   })
   after(() => gateway.close())
 
-  /** Raw, since fetch() sets such headers by itself. */
+  /** Raw, because fetch() sets such headers itself. */
   async function statusOf(method: string, headers: readonly string[], host = 'shop.example') {
     const lines = headers.map((line) => `${line}\r\n`).join('')
     const head = `${method} / HTTP/1.1\r\nhost: ${host}\r\n${lines}content-length: 0\r\nconnection: close\r\n\r\n`
@@ -75,14 +75,14 @@ describe('csrf', () => {
     })
   }
 
-  it('compares the port of the request too', async () => {
+  it('also compares the port of the request', async () => {
     const origin = ['origin: https://shop.example:8443']
     assert.equal(await statusOf('POST', origin, 'SHOP.example:8443'), 200)
     assert.equal(await statusOf('POST', ['origin: https://shop.example'], 'shop.example:443'), 200)
     assert.equal(await statusOf('POST', ['origin: https://shop.example'], 'shop.example:80'), 403)
   })
 
-  it('is a reason of its own in log and metrics, and admits nothing that a rule denies', async () => {
+  it('is a separate reason in log and metrics, and admits nothing that a rule denies', async () => {
     const before = gateway.lines.length
     await statusOf('POST', ['origin: https://evil.example'])
     assert.equal(gateway.lines[before]?.['reason'], 'csrf')
@@ -91,7 +91,7 @@ describe('csrf', () => {
     assert.equal(status, 403)
   })
 
-  it('is on record, with the policy', async () => {
+  it('is recorded with the policy', async () => {
     const records = gateway.records.length
     assert.equal(await statusOf('POST', ['sec-fetch-site: cross-site']), 403)
     const [record, ...others] = gateway.records.slice(records)

@@ -37,7 +37,7 @@ describe('delay', () => {
     })
   }
 
-  it('holds the requests that it is for, and no others', async () => {
+  it('delays the requests that it applies to, and no others', async () => {
     const gateway = await delayedBy(
       `{ duration: 'request.headers["x-chaos"] == "1" ? duration("1h") : duration("0s")' }`,
     )
@@ -57,7 +57,7 @@ describe('delay', () => {
     await held
   })
 
-  it('holds nothing that is denied or that the gateway responds to itself', async () => {
+  it('does not delay denied requests or responses of the gateway itself', async () => {
     const denied = await delayedBy(
       '{ duration: 1h }',
       `    authorization: { rules: [{ deny: "request.path == '/no'" }] }\n`,
@@ -67,7 +67,7 @@ describe('delay', () => {
     assert.equal((await direct.get('/')).status, 204)
   })
 
-  it('is rejected where it is wrong', () => {
+  it('is rejected if it is invalid', () => {
     for (const wrong of ['{}', '{ duration: 5 }', '{ duration: "1 +" }', '{ duration: nobody }']) {
       const text = `gateways: { default: { port: 8080 } }\nroutes: [{ policies: { delay: ${wrong} }, backends: [{ host: "a:80" }] }]`
       const { diagnostics } = loadText(text, 'a.yaml', { environment: {} }).result

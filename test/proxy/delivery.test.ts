@@ -26,7 +26,7 @@ const RETRY = {
   maxBody: 1_024,
 } as unknown as RouteProgram['retry']
 
-/** An upstream that gives one response after the other; `reset` closes instead. */
+/** An upstream that sends one response after the other; `reset` closes the connection instead. */
 async function startResponses(...responses: readonly string[]) {
   let at = 0
   const upstream = await startUpstream((text, socket) => {
@@ -71,7 +71,7 @@ describe('retries', () => {
     })
   }
 
-  it('a body that is longer than what is kept is not sent again', async () => {
+  it('a body that is longer than the retained part is not sent again', async () => {
     const upstream = await startResponses(BUSY, OK)
     const small = { ...RETRY, maxBody: 2 } as RouteProgram['retry']
     const gateway = await startGateway(upstream.port, { route: { retry: small } })
@@ -89,7 +89,7 @@ describe('retries', () => {
 })
 
 describe('mirrors', () => {
-  it('get the request with its body, and their response goes nowhere', async () => {
+  it('get the request with its body, and their response is discarded', async () => {
     const upstream = await startResponses(OK)
     const mirror = await startEcho('HTTP/1.1 500 No\r\ncontent-length: 6\r\n\r\nmirror')
     const deadlines = new Deadlines()
@@ -117,7 +117,7 @@ describe('mirrors', () => {
     assert.equal(copies(/ \/a HTTP/g), 3)
   })
 
-  it('one that is not there does not matter', async () => {
+  it('one that is unreachable does not matter', async () => {
     const upstream = await startResponses(OK)
     const gone = await startEcho(OK)
     gone.close()
@@ -146,7 +146,7 @@ describe('the request timeout', () => {
     await until('the upstream to be free', () => upstream.sockets.size === 0)
   })
 
-  it('cuts a response that goes on for too long', async () => {
+  it('cuts off a response that takes too long', async () => {
     const upstream = await startUpstream((_, socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n')
       const timer = setInterval(() => socket.write('x'), 5)
@@ -194,7 +194,7 @@ describe('a body that a rule reads', () => {
     assert.equal(upstream.received.length, 0)
   })
 
-  it('that does not fit passes whole where its beginning is enough', async () => {
+  it('passes complete if it does not fit and its beginning is enough', async () => {
     const size = (1 << 20) + 100_000
     let received = 0
     const upstream = await startUpstream((data, socket) => {

@@ -8,7 +8,7 @@ import { free } from './accepting.ts'
 import { listen } from './harness.ts'
 import { startWhole, until } from './whole-gateway.ts'
 
-/** Opens a stream that never ends, and resolves when some of it has come. */
+/** Opens a stream that never ends, and resolves once some of it has arrived. */
 const CLIENTS = {
   'HTTP/1.1': async (port: number) => {
     const socket = connect(port, '127.0.0.1').on('error', () => {})
@@ -24,12 +24,12 @@ const CLIENTS = {
   },
 } as const
 
-describe('a stream that is under way', () => {
+describe('a stream in progress', () => {
   for (const isTcp of [false, true]) {
     for (const [version, open] of Object.entries(CLIENTS)) {
       if (isTcp && version === 'HTTP/2') continue
       for (const by of ['gateway', 'client'] as const) {
-        // Nobody knows of a TCP client that closes whether it had enough.
+        // When a TCP client closes, the gateway cannot know whether it was done.
         if (isTcp && by === 'client') continue
         const reason = by === 'gateway' ? 'draining' : 'client-gone'
         it(`${isTcp ? 'TCP' : version}, cut by the ${by}, is logged as ${reason}`, async () => {

@@ -8,7 +8,7 @@ const HINTS = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\nx-inner: a\r\n\r\n'
 const RESPONSE =
   'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nx-inner: b\r\nX_Inner: c\r\nx-sum: d\r\n\r\n'
 
-describe('what policies say of headers', () => {
+describe('a header policy', () => {
   let upstream: RawUpstream
   let gateway: WholeGateway
   let port: number
@@ -71,7 +71,7 @@ routes:
     assert.doesNotMatch(text, /x-missing/)
   })
 
-  it('holds for trailers of a response, and for what is said before it', async () => {
+  it('applies to the trailers of a response, and to interim responses', async () => {
     const text = await exchange(
       port,
       'GET /rest HTTP/1.1\r\nhost: x\r\nte: trailers\r\nconnection: close\r\n\r\n',
@@ -99,8 +99,8 @@ describe('the host of a request', () => {
   }
 })
 
-describe('a response that asks for another protocol', () => {
-  it('says which', async () => {
+describe('a response that requests another protocol', () => {
+  it('names the protocol', async () => {
     const upstream = await startEcho(
       'HTTP/1.1 426 Upgrade Required\r\nconnection: Upgrade\r\nupgrade: WebSocket\r\ncontent-length: 2\r\n\r\nno',
     )

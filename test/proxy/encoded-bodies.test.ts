@@ -8,7 +8,7 @@ import { startWhole, type WholeGateway } from './whole-gateway.ts'
 const EVIL = '{"model": "forbidden"}'
 const GOOD = '{"model": "harmless"}'
 
-describe('a rule that reads a body reads behind its Content-Encoding', () => {
+describe('a rule that reads a body decodes its Content-Encoding', () => {
   let upstream: RawUpstream
   let gateway: WholeGateway
   let port: number
@@ -88,12 +88,12 @@ routes:
     })
   }
 
-  it('says which codings would do', async () => {
+  it('lists the supported codings', async () => {
     const { headers } = await post('/text', EVIL, 'compress')
     assert.equal(headers.get('accept-encoding'), 'gzip, deflate, br, zstd')
   })
 
-  it('whatever no rule reads may be coded as it likes', async () => {
+  it('a body that no rule reads may have any coding', async () => {
     assert.equal((await post('/rest', EVIL, 'compress')).status, 200)
   })
 

@@ -1,8 +1,10 @@
 import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js'
 import { decodeEnvoy, encodeEnvoy } from './envoy-messages.ts'
 
-/* An endpoint picker of its own: another gRPC and another protobuf, which reads a request to its
- * end before it says anything, as the reference does. */
+/*
+ * An endpoint picker based on independent gRPC and protobuf libraries, which reads a request to its
+ * end before it responds, as the reference implementation does.
+ */
 
 interface Message {
   readonly requestHeaders?: {
@@ -12,18 +14,18 @@ interface Message {
   readonly requestBody?: { readonly body?: Uint8Array; readonly endOfStream?: boolean }
 }
 
-/** A request as a picker sees it. */
+/** A request as the picker sees it. */
 export interface PickerRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** How many pieces the body came in. */
+  /** The number of chunks in which the body arrived. */
   readonly pieces: number
 }
 
 export interface Picker {
   readonly port: number
   readonly asked: readonly PickerRequest[]
-  /** What it sends for a request, one message after the other; undefined: nothing, ever. */
+  /** The messages for a request, in order; undefined: never responds. */
   decide: (request: PickerRequest) => readonly object[] | undefined
   close(): void
 }
@@ -95,7 +97,7 @@ const rawHeaders = (headers: Readonly<Record<string, string>>) => ({
   })),
 })
 
-/** As the reference says it: the header first, then the body that it was sent, or another one. */
+/** As in the reference implementation: the headers first, then the received body or another one. */
 export function picks(
   endpoints: string,
   body: string,

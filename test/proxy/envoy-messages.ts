@@ -2,7 +2,8 @@ import protobuf from 'protobufjs/light.js'
 
 /**
  * The messages of Envoy's external authorization, rate limits and external processing, version 3,
- * as another implementation of protobuf reads and writes them: `name: number type`, `*` where repeated, `map` from strings.
+ * as an independent implementation of protobuf reads and writes them: `name: number type`, `*` if
+ * repeated, `map` for maps from strings.
  */
 const MESSAGES: Readonly<Record<string, string>> = {
   CheckRequest: 'attributes:1 AttributeContext',

@@ -65,7 +65,7 @@ const CASES: Readonly<
   ],
 }
 
-describe('examples do what they say', () => {
+describe('examples do what they describe', () => {
   for (const [name, cases] of Object.entries(CASES)) {
     it(name, async () => {
       const judge = await startServer(({ url = '', headers }, response) => {

@@ -6,7 +6,7 @@ import { free } from './accepting.ts'
 import { type RawUpstream, startGateway, startUpstream } from './harness.ts'
 import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
 
-describe('a request whose time was over before its body was read', () => {
+describe('a request that timed out before its body was read', () => {
   let upstream: RawUpstream
   let gateway: WholeGateway
   let port: number
@@ -49,7 +49,7 @@ routes:
     assert.doesNotMatch(upstream.received.join(''), /\/read/)
   })
 
-  it('nor once somebody who was asked about its beginning has responded', async () => {
+  it('nor after a step that waits on its beginning completes', async () => {
     const asked = Promise.withResolvers<undefined>()
     const own = await startGateway(upstream.port, {
       steps: [() => asked.promise],

@@ -9,7 +9,7 @@ const raw = (key: string, bytes: readonly number[]) => ({
 })
 const text = (key: string, value: string) => ({ header: { key, value } })
 
-describe('external authorization by gRPC', () => {
+describe('external authorization over gRPC', () => {
   let service: AuthorizationService
   let gateway: Governed
   const policies = (more = '') =>
@@ -27,7 +27,7 @@ describe('external authorization by gRPC', () => {
     service.close()
   })
 
-  it('is told of the request', async () => {
+  it('gets the request', async () => {
     service.respondWith = () => ({})
     const init = {
       method: 'POST',
@@ -76,7 +76,7 @@ describe('external authorization by gRPC', () => {
     })
   }
 
-  it('changes what it wants to have changed', async () => {
+  it('applies the changes that the service requests', async () => {
     service.respondWith = () => ({
       status: { code: 0 },
       okResponse: {
@@ -137,7 +137,7 @@ describe('external authorization by gRPC', () => {
     })
   }
 
-  it('rejects with its own response', async () => {
+  it('rejects with the response of the service', async () => {
     service.respondWith = () => ({
       status: { code: 7 },
       deniedResponse: {
@@ -175,7 +175,7 @@ describe('external authorization by gRPC', () => {
     })
   }
 
-  it('rules see its metadata', async () => {
+  it('exposes its metadata to rules', async () => {
     const metadata = (level: number) => ({
       dynamicMetadata: { fields: { level: { numberValue: level } } },
     })
@@ -185,7 +185,7 @@ describe('external authorization by gRPC', () => {
     assert.equal((await gateway.get()).status, 403)
   })
 
-  it('gets the beginning of a long body, and the backend all of it', async () => {
+  it('gets the beginning of a long body, and the backend gets all of it', async () => {
     service.respondWith = () => ({})
     const body = 'x'.repeat(100)
     const { got } = await gateway.send('/', { method: 'POST', body })
@@ -194,7 +194,7 @@ describe('external authorization by gRPC', () => {
     assert.deepEqual([http['body'], http['size']], ['x'.repeat(16), '100'])
   })
 
-  it('a body that it must see whole and cannot: 413', async () => {
+  it('responds with 413 to a body that it must see completely and cannot', async () => {
     const own = await govern(policies('  includeRequestBody: { maxRequestBytes: 16 }\n'))
     const asked = service.checked.length
     assert.equal((await own.send('/', { method: 'POST', body: 'x'.repeat(17) })).status, 413)
@@ -203,7 +203,7 @@ describe('external authorization by gRPC', () => {
     await own.close()
   })
 
-  it('responses are remembered by their key, and failures are not', async () => {
+  it('caches responses by their key, but no failures', async () => {
     const own = await govern(policies(`  cache: { key: ["request.headers['x-user']"], ttl: 1m }\n`))
     service.respondWith = () => 14
     assert.equal((await own.get('/', { 'x-user': 'a' })).status, 403)
@@ -221,7 +221,7 @@ describe('external authorization by gRPC', () => {
   })
 })
 
-describe('a service that cannot be asked', () => {
+describe('an unavailable service', () => {
   for (const [mode, status] of [
     ['', 403],
     ['  failureMode: { denyWithStatus: 503 }\n', 503],
@@ -240,7 +240,7 @@ describe('a service that cannot be asked', () => {
     })
   }
 
-  it('a slow one holds no more than it may', async () => {
+  it('a slow one holds no more than the limit', async () => {
     const slow = await startServer(() => {})
     const gateway = await govern(
       `extAuthz:\n  host: 127.0.0.1:${slow.port}\n  timeout: 200ms\n  protocol: { http: {} }\n`,
@@ -253,8 +253,8 @@ describe('a service that cannot be asked', () => {
   })
 })
 
-describe('external authorization by HTTP', () => {
-  it('2xx admits, 5xx is no response, all else is the response of the service', async () => {
+describe('external authorization over HTTP', () => {
+  it('2xx admits, 5xx is a failure, and any other status is the response of the service', async () => {
     const asked: { url: string; headers: Record<string, unknown>; method: string }[] = []
     let status = 200
     const service = await startServer((request, response) => {
@@ -326,7 +326,7 @@ authorization:
     })
   }
 
-  it('is told the address of the client, and rules see the body of its response', async () => {
+  it('gets the address of the client, and rules see the body of its response', async () => {
     const asked: string[] = []
     const service = await startServer((request, response) => {
       asked.push(request.url ?? '')
@@ -352,7 +352,7 @@ responseHeaders:
     service.close()
   })
 
-  it('sends whoever is rejected to sign in', async () => {
+  it('redirects rejected clients to sign in', async () => {
     const service = await startServer((_, response) => response.writeHead(401).end())
     const gateway = await govern(
       `extAuthz:\n  host: 127.0.0.1:${service.port}\n  protocol: { http: { redirect: "'https://login.example/?from=' + request.path" } }\n`,

@@ -19,7 +19,7 @@ let service: Service
 let backend: Server
 let port = 0
 let running: Deciding | undefined
-/** What the backend got, and what it sends. */
+/** What the backend received, and what it sends. */
 let arrived: {
   readonly url: string
   readonly headers: IncomingMessage['headers']
@@ -54,7 +54,7 @@ async function call(path = '/', init: RequestInit = {}) {
 const post = (body: string, path = '/') => call(path, { method: 'POST', body })
 
 const phases = () => service.heard.map(({ phase }) => phase)
-/** Says yes to everything. */
+/** Continues without changes. */
 const agree = ({ phase }: Heard) => [says(phase)]
 
 /** The last line of the access log. */
@@ -99,7 +99,7 @@ describe('a service that processes requests', () => {
     pieces = ['hello']
   })
 
-  it('gets the heads of both, and changes them', async () => {
+  it('gets the headers of both, and changes them', async () => {
     await serve({ processingOptions: BODILESS })
     service.respondWith = ({ phase }) =>
       phase === 'requestHeaders'
@@ -124,7 +124,7 @@ describe('a service that processes requests', () => {
     assert.equal(second?.headers['x-made-by'], 'backend')
   })
 
-  it('gets whole bodies, and replaces them', async () => {
+  it('gets complete bodies, and replaces them', async () => {
     await serve({
       processingOptions: { requestBodyMode: 'buffered', responseBodyMode: 'buffered' },
     })
@@ -152,7 +152,7 @@ describe('a service that processes requests', () => {
     )
   })
 
-  it('leaves bodies that it does not change, and clears them', async () => {
+  it('leaves bodies unchanged or clears them', async () => {
     await serve({
       processingOptions: { requestBodyMode: 'buffered', responseBodyMode: 'buffered' },
     })
@@ -165,13 +165,13 @@ describe('a service that processes requests', () => {
     assert.equal(arrived[1]?.body, '')
   })
 
-  it('streams bodies through it, whichever way it cuts them', async () => {
+  it('streams bodies through it in chunks of any size', async () => {
     await serve({})
     pieces = ['one ', 'two ', 'three']
     let read = ''
     service.respondWith = ({ phase, body, endOfStream }) => {
       if (phase === 'requestBody') {
-        // It reads to the end before it says anything, even of the head.
+        // Reads to the end before it responds, even to the headers.
         read += body
         if (!endOfStream) return undefined
         const half = read.length / 2
@@ -198,7 +198,7 @@ describe('a service that processes requests', () => {
     })
   })
 
-  it('streams what it does not change as it comes', async () => {
+  it('streams unchanged bodies as they arrive', async () => {
     await serve({})
     pieces = ['one ', 'two']
     assert.equal((await post('question')).text, 'one two')
@@ -206,7 +206,7 @@ describe('a service that processes requests', () => {
     assert.equal((await call()).text, 'one two')
   })
 
-  it('responds in place of the backend, on either way', async () => {
+  it('responds in place of the backend, in either direction', async () => {
     await serve({ processingOptions: BODILESS })
     service.respondWith = () => [
       responds(418, 'no', { 'x-why': 'tea', 'content-type': 'text/tea' }),
@@ -265,7 +265,7 @@ describe('a service that processes requests', () => {
     })
   }
 
-  it('fails closed on the way back, too', async () => {
+  it('fails closed for responses, too', async () => {
     for (const processingOptions of [
       { ...BODILESS },
       { requestBodyMode: 'none', responseBodyMode: 'buffered' },
@@ -282,7 +282,7 @@ describe('a service that processes requests', () => {
     assert.equal((await call()).status, 500)
   })
 
-  it('can say that it does not want the rest, if it may', async () => {
+  it('can skip the remaining phases, if allowed', async () => {
     const processingOptions = {
       ...{ requestBodyMode: 'buffered', responseBodyMode: 'buffered', allowModeOverride: true },
     }
@@ -359,7 +359,7 @@ describe('a service that processes requests', () => {
     assert.deepEqual(phases(), ['requestHeaders', 'responseHeaders'])
   })
 
-  it('closes its streams, also of clients that go away', async () => {
+  it('closes its streams, also for clients that disconnect', async () => {
     await serve({ processingOptions: BODILESS })
     await Promise.all(Array.from({ length: 5 }, () => call()))
     service.respondWith = () => undefined
@@ -372,7 +372,7 @@ describe('a service that processes requests', () => {
     assert.equal(service.open, 0)
   })
 
-  it('rejects what is not served', () => {
+  it('rejects unsupported settings', () => {
     const problems = (extProc: object) => {
       const text = JSON.stringify({
         gateways: { default: { port: 8080 } },

@@ -3,12 +3,12 @@ import type { ServerResponse } from 'node:http'
 import { after, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { startHttp2Gateway, type Version } from './http2-gateway.ts'
-import { type PeerRequest, clientOf, startPeer } from './http2-peers.ts'
+import { clientOf, type PeerRequest, startPeer } from './http2-peers.ts'
 import { until } from './whole-gateway.ts'
 
 /*
- * Whatever is under way is in the list of deadlines, which is looked through several times a second.
- * What stays there when it is over costs memory and time for as long as its deadline is away.
+ * Every exchange in progress is in the list of deadlines, which is scanned several times a second.
+ * An entry that stays there after its exchange costs memory and time until its deadline.
  */
 
 const REQUESTS = 40
@@ -57,8 +57,8 @@ async function leftOf(client: Version, upstream: Version, ask: PeerRequest): Pro
     await Promise.all(Array.from({ length: 8 }, () => own.ask(ask)))
   }
   await until('the last one to be over', () => runs.length > REQUESTS)
-  // A few for connections, of which there are as many as requests were under way at once. What is
-  // left behind stays for as long as its write timeout, which is far longer than this waits.
+  // Some entries belong to connections, of which there are as many as concurrent requests. A leaked
+  // entry stays for its write timeout, which is far longer than this waits.
   const isEmpty = () => deadlines.size <= 2 * 8 + 2
   for (let turn = 0; turn < 250 && !isEmpty(); turn++) await wait(20)
   assert.ok(isEmpty(), `${deadlines.size} deadlines are left of ${runs.length} requests`)

@@ -21,8 +21,8 @@ async function fieldsOf(add: string, settings = ''): Promise<Readonly<Record<str
   return line ?? assert.fail('nothing was logged')
 }
 
-describe('fields that one expression makes several of', () => {
-  it('each member is a field, or each of every level', async () => {
+describe('fields that one expression splits into several', () => {
+  it('each member becomes a field, or each member at every level', async () => {
     const fields = await fieldsOf(
       `{ one: 'flatten({"a": 1, "b": {"c": [true, "x"]}})',` +
         ` all: 'flattenRecursive({"a": 1, "b": {"c": [true, "x"]}})', list: 'flatten([1, "two"])',` +
@@ -43,14 +43,14 @@ describe('fields that one expression makes several of', () => {
     })
   })
 
-  it('headers, without credentials where they are redacted', async () => {
+  it('headers, without credentials if they are redacted', async () => {
     const fields = await fieldsOf(`{ h: 'flatten(request.headers.redacted())' }`)
     assert.equal(fields['h.x-a'], '1')
     assert.equal(fields['h.authorization'], '<redacted>')
     assert.ok(!JSON.stringify(fields).includes('secret'))
   })
 
-  it('what is hidden stays one field', async () => {
+  it('a sensitive value stays one field', async () => {
     const fields = await fieldsOf(`{ h: 'flatten(request.headers)' }`, ', sensitiveHeaders: [x-a]')
     assert.equal(fields['h'], '(secret)')
     assert.equal(fields['h.x-a'], undefined)

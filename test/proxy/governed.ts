@@ -18,7 +18,7 @@ import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { freePort } from '../free-port.ts'
 import { steady } from '../steady-settings.ts'
 
-/** A whole gateway, from its file on, before a backend that tells what it was sent. */
+/** A whole gateway, loaded from its file, with a backend that echoes what it received. */
 export interface Governed {
   readonly port: number
   get(path?: string, headers?: Readonly<Record<string, string>>): Promise<Received>
@@ -35,7 +35,7 @@ export interface Received {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** What the backend got; undefined where it was not asked. */
+  /** What the backend received; undefined if it got no request. */
   readonly got: Got | undefined
 }
 
@@ -60,7 +60,7 @@ export async function startServer(listener: RequestListener) {
   return { port, close }
 }
 
-/** `policies` is the YAML below `policies:` of the only route; `more` stands at the end of the file. */
+/** `policies` is the YAML below `policies:` of the only route; `more` is appended to the file. */
 export function govern(policies: string, more = ''): Promise<Governed> {
   return governBy(policies, (text, port, backend) => {
     const indented = text.replace(/^(?=.)/gm, '    ')
@@ -71,7 +71,7 @@ export function govern(policies: string, more = ''): Promise<Governed> {
   })
 }
 
-/** `write` makes the whole file of what is given; `files` stand beside it. */
+/** `write` builds the whole file from `given`; `files` are written next to it. */
 export async function governBy(
   given: string,
   write: (given: string, port: number, backend: number) => string,

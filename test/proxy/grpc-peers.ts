@@ -14,7 +14,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js'
 
-/** Messages are bytes: what a schema would make of them is no business of a gateway. */
+/** Messages are bytes: their schema is irrelevant to a gateway. */
 export const asIs = (bytes: Buffer): Buffer => bytes
 
 export const SERVICE = 'test.Echo'
@@ -42,12 +42,12 @@ const DEFINITION: ServiceDefinition = {
 
 export interface GrpcPeer {
   readonly port: number
-  /** Calls that the client gave up, by method. */
+  /** Calls that the client cancelled, by method. */
   readonly cancelled: readonly string[]
   readonly close: () => void
 }
 
-/** A server of @grpc/grpc-js in the clear. */
+/** A server of @grpc/grpc-js in cleartext. */
 export async function startGrpc(): Promise<GrpcPeer> {
   const cancelled: string[] = []
   const server = new Server({ 'grpc.max_receive_message_length': 64 << 20 })
@@ -107,7 +107,7 @@ const implementation = (cancelled: string[]): Implementation => ({
   },
 })
 
-/** A client of @grpc/grpc-js; with `ca` over TLS. */
+/** A client of @grpc/grpc-js; over TLS if `ca` is set. */
 export function grpcClient(port: number, ca?: string): Client {
   const options: ClientOptions = {
     'grpc.max_receive_message_length': 64 << 20,

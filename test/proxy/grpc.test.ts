@@ -7,7 +7,7 @@ import { free } from './accepting.ts'
 import { asIs, type GrpcPeer, grpcClient, SERVICE, startGrpc } from './grpc-peers.ts'
 import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
 
-/** All that a call with one response brings. */
+/** Everything that a call with a single response yields. */
 interface Unary {
   readonly error: ServiceError | undefined
   readonly message: Buffer | undefined
@@ -105,7 +105,7 @@ backends:
 
       after(() => client.close())
 
-      it('unary, with metadata before and behind', async () => {
+      it('unary, with metadata before and after', async () => {
         const metadata = new Metadata()
         metadata.set('x-own-bin', Buffer.from([0, 255, 13, 10]))
         const own = await unary(client, 'unary', Buffer.from('hello'), { metadata })
@@ -116,7 +116,7 @@ backends:
         assert.deepEqual(own.tail.get('x-seen-bin'), [Buffer.from([0, 255, 13, 10])])
       })
 
-      it('messages of 0 bytes to 20 MB arrive as they are', async () => {
+      it('messages of 0 bytes to 20 MB arrive unchanged', async () => {
         for (const size of [0, 1, 16_384, 65_536, 20_000_000]) {
           const message = randomBytes(size)
           const own = await unary(client, 'unary', message)
@@ -125,14 +125,14 @@ backends:
         }
       })
 
-      it('an error has its code, its text and its trailers', async () => {
+      it('an error has its code, its message and its trailers', async () => {
         const { error, tail } = await unary(client, 'fail', Buffer.alloc(0))
         assert.equal(error?.code, status.FAILED_PRECONDITION)
         assert.equal(error.details, 'nö, 100%')
         assert.deepEqual(tail.get('x-why'), ['tested'])
       })
 
-      it('a method that is not there is UNIMPLEMENTED, by the backend', async () => {
+      it('an unknown method is UNIMPLEMENTED, from the backend', async () => {
         const { error } = await unary(client, 'unheard-of', Buffer.alloc(0))
         assert.equal(error?.code, status.UNIMPLEMENTED)
       })
@@ -152,7 +152,7 @@ backends:
         )
       })
 
-      it('a stream that fails after its first message says how', async () => {
+      it('a stream that fails after its first message reports the error', async () => {
         const call = client.makeServerStreamRequest(
           `/${SERVICE}/breaking`,
           asIs,
@@ -183,7 +183,7 @@ backends:
         assert.equal(response?.toString(), String(1_000 * 8_192))
       })
 
-      it('both ways: each message gets a response before the next is sent', async () => {
+      it('bidirectional: each message gets a response before the next is sent', async () => {
         const call = client.makeBidiStreamRequest(`/${SERVICE}/both`, asIs, asIs)
         for (let i = 0; i < 100; i++) {
           const received = new Promise((resolve) => call.once('data', resolve))
@@ -197,7 +197,7 @@ backends:
         assert.equal(await ended, status.OK)
       })
 
-      it('a client that gives a call up ends it at the backend, too', async () => {
+      it('a client that cancels a call also ends it at the backend', async () => {
         const before = peer.cancelled.length
         const call = client.makeBidiStreamRequest(`/${SERVICE}/both`, asIs, asIs)
         call.on('error', () => {})
@@ -209,7 +209,7 @@ backends:
         assert.equal(peer.cancelled.at(-1), 'both')
       })
 
-      it('100 calls at once on one connection', async () => {
+      it('100 concurrent calls on one connection', async () => {
         const all = await Promise.all(
           Array.from({ length: 100 }, (_, i) => unary(client, 'unary', Buffer.from(String(i)))),
         )
@@ -227,7 +227,7 @@ backends:
 
     after(() => client.close())
 
-    it('a deadline of the client ends the call at the backend, too', async () => {
+    it('a deadline of the client also ends the call at the backend', async () => {
       const before = peer.cancelled.length
       const { error } = await unary(client, 'silent', Buffer.alloc(0), { deadline: 100 })
       assert.equal(error?.code, status.DEADLINE_EXCEEDED)

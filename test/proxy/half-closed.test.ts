@@ -10,7 +10,7 @@ import { until } from './whole-gateway.ts'
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello'
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`
 
-/** Sends all of it and closes its side; returns what comes until the other side is closed too. */
+/** Sends the text and closes the write side; returns what arrives until the peer closes, too. */
 async function sendAndClose(port: number, text: string): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   socket.on('error', () => {})
@@ -21,7 +21,7 @@ async function sendAndClose(port: number, text: string): Promise<string> {
   return received
 }
 
-describe('a client that closes its side behind its request', () => {
+describe('a client that closes its write side after its request', () => {
   const opened: { close: () => unknown }[] = []
 
   afterEach(async () => {
@@ -55,7 +55,7 @@ describe('a client that closes its side behind its request', () => {
     })
   }
 
-  it('has responses of the gateway and of the backend in turn', async () => {
+  it('gets responses of the gateway and of the backend in order', async () => {
     const own = (path: string) =>
       path === '/own' ? reply(200, 'direct-response', 'hello') : undefined
     const { gateway } = await through(50, { steps: [({ path }) => own(path)] })
@@ -64,7 +64,7 @@ describe('a client that closes its side behind its request', () => {
     assert.equal(text.match(/HTTP\/1\.1 200 /g)?.length, 5, text)
   })
 
-  it('in the middle of a body is gone', async () => {
+  it('counts as gone in the middle of a body', async () => {
     const upstream = await startUpstream(() => {})
     const gateway = await startGateway(upstream.port)
     opened.push(gateway, upstream)
@@ -76,7 +76,7 @@ describe('a client that closes its side behind its request', () => {
     )
   })
 
-  it('is taken for gone where no response comes, and the backend is let go', async () => {
+  it('counts as gone if no response arrives, and the backend connection is closed', async () => {
     const upstream = await startUpstream(() => {})
     const gateway = await startGateway(upstream.port)
     opened.push(gateway, upstream)
@@ -88,7 +88,7 @@ describe('a client that closes its side behind its request', () => {
     )
   })
 
-  it('has the other half of a tunnel that it asked for', async () => {
+  it('keeps the other half of a tunnel that it requested', async () => {
     const upstream = await startUpstream((text, socket) => {
       if (!text.startsWith('GET')) return
       socket.prependOnceListener('end', () => socket.end('goodbye'))
@@ -103,7 +103,7 @@ describe('a client that closes its side behind its request', () => {
     assert.match(upstream.received.join(''), /\r\n\r\nearly$/)
   })
 
-  it('has a stream for as long as something comes', async () => {
+  it('receives a stream for as long as data arrives', async () => {
     const upstream = await startUpstream(async (_, socket) => {
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n')
       for (let i = 0; i < 5; i++) {
@@ -119,14 +119,14 @@ describe('a client that closes its side behind its request', () => {
   })
 })
 
-describe('a client that goes away', () => {
+describe('a client that disconnects', () => {
   const opened: { close: () => unknown }[] = []
 
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((own) => own.close()))
   })
 
-  it('a client that sent a body and goes away is what is logged', async () => {
+  it('a client that sent a body and disconnects is logged as the reason', async () => {
     const upstream = await startUpstream(() => {})
     const gateway = await startGateway(upstream.port)
     opened.push(upstream, gateway)
@@ -138,7 +138,7 @@ describe('a client that goes away', () => {
     assert.equal(gateway.runs[0]?.exchange.reason, 'client-gone')
   })
 
-  it('a client that goes away while the upstream works frees it', async () => {
+  it('a client that disconnects while the upstream works frees the upstream', async () => {
     const upstream = await startUpstream(() => {})
     const gateway = await startGateway(upstream.port)
     opened.push(upstream, gateway)

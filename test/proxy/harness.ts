@@ -21,7 +21,7 @@ export interface TestGateway {
   readonly runs: readonly RequestState[]
   readonly attempts: readonly Attempt[]
   readonly rejections: readonly string[]
-  /** Connections that are open now. */
+  /** The number of open connections. */
   readonly open: () => number
   readonly close: () => Promise<void>
 }
@@ -38,13 +38,13 @@ export const LIMITS: ServerLimits = {
   lowersNames: false,
 }
 
-/** As a gateway that was told to forward the trailers of requests. */
+/** The settings of a gateway that forwards the trailers of requests. */
 export const FORWARDS_TRAILERS = {
   keepsSlashes: false,
   names: new RequestNames({ underscores: 'Auto', forwardsTrailers: true }),
 }
 
-/** A gateway with one route to one upstream, on real sockets. */
+/** Starts a gateway with one route to one upstream, on real sockets. */
 export async function startGateway(
   upstream: number,
   options: {
@@ -153,7 +153,7 @@ export async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** A server that sees and sends bytes as they are. */
+/** A server that receives and sends raw bytes. */
 export interface RawUpstream {
   readonly port: number
   /** What each connection received, as latin1. */
@@ -187,7 +187,7 @@ export async function startUpstream(
   return { port, received, sockets, close }
 }
 
-/** An upstream that responses every complete head with the same bytes. */
+/** An upstream that responds to every complete head with the same bytes. */
 export function startEcho(response: string): Promise<RawUpstream> {
   return startUpstream((text, socket) => {
     const heads = text.split('\r\n\r\n').length - 1
@@ -195,7 +195,7 @@ export function startEcho(response: string): Promise<RawUpstream> {
   })
 }
 
-/** Sends bytes and collects what comes back until `until` is there or the peer closes. */
+/** Sends bytes and collects the response until it contains `until` or the peer closes. */
 export async function exchange(
   port: number,
   bytes: string | Buffer,
@@ -220,7 +220,7 @@ export async function exchange(
   return text
 }
 
-/** That of a connection which no rule is about. */
+/** The permit of a connection to which no rule applies. */
 export function admitted(connection: Connection): Permit<'connection'> {
   const permit = Permit.connection([], connection, () => {})
   if (permit === undefined) throw new Error('nobody denied it')

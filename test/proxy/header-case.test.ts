@@ -18,7 +18,7 @@ const BODY =
 const UPGRADE = `GET /P HTTP/1.1\r\n${HEAD}Connection: Upgrade\r\nUpgrade: Chat\r\n\r\n`
 const OWN = `GET /own HTTP/1.1\r\n${HEAD}Connection: close\r\n\r\n`
 
-/** What is asked, until when, and the lines that the backend gets and the client. */
+/** Name, request, end of the response, and the lines that the backend and the client get. */
 const CASES = [
   [
     'a request and its response',
@@ -86,7 +86,7 @@ routes:
       })
     }
 
-    it('a client of HTTP/2 is in lower case; what is added follows the setting', async () => {
+    it('HTTP/2 clients get lower case; added headers follow the setting', async () => {
       upstream.received.fill('')
       const client = clientOf('h2', port)
       const { headers } = await client.ask({ headers: { 'x-mixed-case': 'Vv' } })

@@ -22,7 +22,7 @@ describe('views of headers in rules', () => {
   })
   after(() => gateway?.close())
 
-  /** The status of a request with these lines. */
+  /** The status of a request with these header lines. */
   async function overHttp1(lines: readonly (readonly [string, string])[]): Promise<number> {
     const socket = connect(gateway?.port as number, '127.0.0.1')
     const fields = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')

@@ -10,7 +10,7 @@ import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
 const times = (count: number, bytes: Buffer) => Buffer.concat(Array(count).fill(bytes))
 const HEAD = frame(HEADERS, END_HEADERS, 1, fieldBlock([[':status', '200']]))
 
-/** What a backend does when it is asked for its name. */
+/** What a backend sends when the path names it. */
 const ATTACKS: Readonly<Record<string, Buffer>> = {
   ping: times(20_000, frame(PING, 0, 0, Buffer.alloc(8))),
   window: times(600_000, frame(WINDOW_UPDATE, 0, 0, words(1))),
@@ -18,7 +18,7 @@ const ATTACKS: Readonly<Record<string, Buffer>> = {
   http1: Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'),
 }
 
-describe('backends of HTTP/2 that break the protocol or a limit', () => {
+describe('HTTP/2 backends that violate the protocol or a limit', () => {
   const servers: Server[] = []
   const sockets = new Set<Socket>()
   let gateway: WholeGateway
@@ -34,7 +34,7 @@ describe('backends of HTTP/2 that break the protocol or a limit', () => {
           let received = 0
           socket.on('data', (piece) => {
             received += piece.length
-            // The preface and what follows it are shorter than that with a request.
+            // The preface and the frames after it are shorter than they are with a request.
             if (name === 'http1') socket.write(bytes)
             else if (received > 90 && socket.listenerCount('drain') === 0) {
               socket.on('drain', () => {})
@@ -92,7 +92,7 @@ ${backends.map(backend).join('')}`)
     })
   }
 
-  it('HTTP/1.1 where HTTP/2 is spoken: 503, and a failure to connect', async () => {
+  it('HTTP/1.1 in place of HTTP/2: 503, and a connection failure', async () => {
     assert.match(await ask('http1'), /^HTTP\/1\.1 503 /)
     const line = () => gateway.lines.find((own) => own['http.path'] === '/http1')
     await until('the record', () => line() !== undefined)

@@ -23,7 +23,7 @@ async function through(response: string, options?: Parameters<typeof startGatewa
 const withoutDate = (text: string) => text.replaceAll(/(?:date|x-request-id): [^\r]*\r\n/g, '')
 
 describe('requests and responses', () => {
-  it('a request reaches the upstream without what is between two hops', async () => {
+  it('a request reaches the upstream without hop-by-hop fields', async () => {
     const { upstream, gateway } = await through(OK)
     const request =
       'GET /a/../b%41?q=1 HTTP/1.1\r\nHost: x\r\nConnection: keep-alive, x-hop\r\nX-Hop: 1\r\nX-Other: 2\r\nKeep-Alive: 5\r\nProxy-Connection: close\r\n\r\n'
@@ -34,7 +34,7 @@ describe('requests and responses', () => {
     )
   })
 
-  it('a request of HTTP/1.0 that names no host asks the upstream for itself', async () => {
+  it("an HTTP/1.0 request without a Host gets the upstream's own host", async () => {
     const { upstream, gateway } = await through(OK)
     await exchange(gateway.port, 'GET /a HTTP/1.0\r\n\r\n', 'hello')
     const [text] = upstream.received
@@ -49,7 +49,7 @@ describe('requests and responses', () => {
     assert.equal(gateway.runs.length, 3)
   })
 
-  it('pipelined requests get a response in order, also byte by byte', async () => {
+  it('pipelined requests get responses in order, also byte by byte', async () => {
     const upstream = await startUpstream((text, socket) => {
       for (const [, path] of text.matchAll(/GET (\S+)/g)) {
         const body = `path ${path}`
@@ -149,7 +149,7 @@ describe('requests and responses', () => {
     })
   }
 
-  it('a close-delimited response becomes chunks for HTTP/1.1', async () => {
+  it('a close-delimited response becomes chunked for HTTP/1.1', async () => {
     const upstream = await startUpstream((_, socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nabc'))
     const gateway = await startGateway(upstream.port)
     opened.push(upstream, gateway)
@@ -160,7 +160,7 @@ describe('requests and responses', () => {
     )
   })
 
-  it('a body with a length and a chunked one arrive whole', async () => {
+  it('a body with a length and a chunked one arrive complete', async () => {
     const { upstream, gateway } = await through(OK)
     await exchange(
       gateway.port,
@@ -191,7 +191,7 @@ describe('requests and responses', () => {
     assert.match(await exchange(denied.port, head), /^HTTP\/1\.1 403 /)
   })
 
-  it('an upgrade becomes a tunnel both ways', async () => {
+  it('an upgrade becomes a bidirectional tunnel', async () => {
     const upstream = await startUpstream((text, socket) => {
       if (text.startsWith('GET'))
         socket.write(
@@ -221,7 +221,7 @@ describe('requests and responses', () => {
     assert.match(text, /^HTTP\/1\.1 200 OK[\s\S]*\r\n\r\n$/)
   })
 
-  it('a stream that is quiet for long is not cut', async () => {
+  it('a quiet stream is not cut off', async () => {
     const upstream = await startUpstream((_, socket) => {
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n')
       setTimeout(() => socket.write('1\r\nb\r\n0\r\n\r\n'), 300)
@@ -231,7 +231,7 @@ describe('requests and responses', () => {
     assert.match(await exchange(gateway.port, GET, '0\r\n\r\n'), /a\r\n1\r\nb\r\n0\r\n\r\n$/)
   })
 
-  it('a large body streams both ways in constant memory', async () => {
+  it('a large body streams in both directions in constant memory', async () => {
     const size = 32 * 1024 * 1024
     let received = 0
     const upstream = await startUpstream((text, socket) => {
@@ -260,7 +260,7 @@ describe('requests and responses', () => {
     assert.ok(got > size)
   })
 
-  it('a client that reads nothing holds little of the response', async () => {
+  it('the gateway holds little of a response that the client does not read', async () => {
     const size = 64 * 1024 * 1024
     let written = 0
     const upstream = await startUpstream((_, socket) => {
@@ -302,7 +302,7 @@ describe('faults', () => {
     assert.match(await exchange(gateway.port, GET, /\r\n\r\n[\s\S]+/), /^HTTP\/1\.1 504 /)
   })
 
-  it('a response cut at any byte is a 502, or is cut for the client too', async () => {
+  it('a response cut off at any byte is a 502, or is cut off for the client too', async () => {
     const response = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\nx-y: z\r\n\r\nhello'
     let at = 0
     const upstream = await startUpstream((_, socket) => {
@@ -339,7 +339,7 @@ describe('faults', () => {
     })
   }
 
-  it('a response with a chunk that is none is a 502 while the client has nothing of it', async () => {
+  it('a response with an invalid chunk is a 502 while nothing was sent to the client', async () => {
     const { gateway } = await through(
       'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\nzz\r\n',
     )
@@ -357,7 +357,7 @@ describe('faults', () => {
     assert.equal(other.runs[0]?.exchange.detail, 'too-many-interim-responses')
   })
 
-  it('an idle upstream connection that closes in the moment of use is replaced', async () => {
+  it('an idle upstream connection that closes at the moment of use is replaced', async () => {
     let count = 0
     const upstream = await startUpstream((_, socket) => {
       socket.write(OK)
@@ -370,7 +370,7 @@ describe('faults', () => {
     for (let i = 0; i < 5; i++) assert.match(await exchange(gateway.port, GET, 'hello'), /200 OK/)
   })
 
-  it('bytes behind a response do not become the response of another request', async () => {
+  it('bytes after a response do not become the response to another request', async () => {
     const { gateway } = await through(`${OK}HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil`)
     for (let i = 0; i < 5; i++) {
       const text = await exchange(gateway.port, GET, 'hello')
@@ -378,7 +378,7 @@ describe('faults', () => {
     }
   })
 
-  it('nor of the next one on the same connection', async () => {
+  it('nor to the next one on the same connection', async () => {
     const { gateway } = await through(`${OK}HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil`)
     const text = await exchange(gateway.port, GET + GET + GET, /(hello[\s\S]*){3}/)
     assert.doesNotMatch(text, /evil/)

@@ -18,22 +18,22 @@ import { DATA, END_HEADERS, END_STREAM, fieldBlock, frame, HEADERS } from './htt
 
 const ANY_RATE = { perSecond: 1e12, burst: 1e12 }
 const UNLIMITED = { resets: ANY_RATE, controlFrames: ANY_RATE, overhead: ANY_RATE }
-/** Frames that come in one read: what a read costs once is shared by so many. */
+/** Frames per read, which share the fixed cost of the read. */
 const FRAMES = 400
 const READS = 60
-/** Reads before anything is measured: V8 compiles meanwhile. */
+/** Reads before the measurement, while V8 compiles. */
 const WARM_UP = 300
 const NO_BYTES = Buffer.alloc(0)
 const SEVEN = Buffer.from([0, 0, 0, 7])
 
-/** A number now and then: no object fits in it. */
+/** An occasional number: no object fits in it. */
 const NEGLIGIBLE = 32
-/** What a look at the clock makes, since so many are counted for a second. */
+/** Bytes that reading the clock allocates, since these frames are counted per second. */
 const CLOCK = 72
-/** What `subarray` makes. */
+/** Bytes that `subarray` allocates. */
 const VIEW = 160
 
-/** Takes what is written at once. */
+/** Accepts writes immediately. */
 class Wire extends Duplex {
   override _read(): void {}
   override _write(_bytes: Buffer, _encoding: string, done: () => void): void {
@@ -45,7 +45,7 @@ interface Reading {
   receive(bytes: Buffer): void
 }
 
-/** Bytes that V8 allocated for each frame of many, the least of three tries. */
+/** Bytes that V8 allocated per frame: the minimum of three runs. */
 async function bytesEach(session: Reading, make: () => Buffer): Promise<number> {
   for (let i = 0; i < WARM_UP; i++) await read(session, make())
   const tries: number[] = []
@@ -60,7 +60,7 @@ async function bytesEach(session: Reading, make: () => Buffer): Promise<number> 
 
 async function read(session: Reading, bytes: Buffer): Promise<void> {
   session.receive(bytes)
-  // What was written leaves.
+  // Flushes what was written.
   await turn()
 }
 
@@ -99,7 +99,7 @@ const BLOCK = fieldBlock([
   [':path', '/'],
 ])
 
-/** Bodies that are taken as they come. */
+/** A session that consumes bodies as they arrive. */
 function uploading(...ids: readonly number[]): ServerSession {
   const session = serve((downstream) =>
     downstream.readBody({ write: () => true, end() {}, abort() {} }, false),
@@ -110,7 +110,7 @@ function uploading(...ids: readonly number[]): ServerSession {
 
 const isCounted = allocated() > 0
 
-describe('what V8 allocates for frames', {
+describe('allocations of V8 for frames', {
   skip: !isCounted && 'this Node.js does not count',
 }, () => {
   const body = Buffer.alloc(40)
@@ -131,7 +131,7 @@ describe('what V8 allocates for frames', {
       assert.ok(bytes < max, `${bytes} bytes`)
     })
 
-  it('a stream of a client is one that was used before', async () => {
+  it('a client stream reuses a finished one', async () => {
     const seen = new Set<Downstream>()
     const session = serve((downstream) => {
       seen.add(downstream)
@@ -144,7 +144,7 @@ describe('what V8 allocates for frames', {
     assert.equal(seen.size, 1)
   })
 
-  it('a stream to an upstream is one that was used before', async () => {
+  it('an upstream stream reuses a finished one', async () => {
     const socket = new Wire() as unknown as Socket
     const options = { ...SESSION_OPTIONS, ...UNLIMITED, authority: 'x.test' }
     const deadlines = new Deadlines(1e6)

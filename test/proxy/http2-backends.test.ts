@@ -16,14 +16,14 @@ import { free } from './accepting.ts'
 import { exchange, listen } from './harness.ts'
 import { startWhole, until } from './whole-gateway.ts'
 
-/** What `connectionLimits`, `healthCheck` and names mean for backends that speak HTTP/2. */
+/** The effect of `connectionLimits`, `healthCheck` and names on HTTP/2 backends. */
 
 const opened: (() => unknown)[] = []
 after(async () => {
   for (const close of opened.reverse()) await close()
 })
 
-/** The other side has closed it. */
+/** Whether the peer has closed the socket. */
 const isEnded = (socket: Socket) => {
   socket.resume()
   return socket.readableEnded || socket.destroyed
@@ -82,7 +82,7 @@ for (const isTls of [false, true])
       return { status, text, count }
     }
 
-    it('is checked in HTTP/2', async () => {
+    it('is checked over HTTP/2', async () => {
       let isWell = true
       const seen: string[] = []
       const backend = await serve((request, response) => {
@@ -107,7 +107,7 @@ for (const isTls of [false, true])
       await until('bad checks', () => count('unhealthy') >= 3, 60)
     })
 
-    it('is checked in HTTP/1.1 on a port of its own', async () => {
+    it('is checked over HTTP/1.1 on a separate port', async () => {
       const seen: string[] = []
       const handler = (request: IncomingMessage, response: ServerResponse) => {
         seen.push(`${request.httpVersion} ${request.url}`)
@@ -128,7 +128,7 @@ for (const isTls of [false, true])
       assert.equal(await status(), 200)
     })
 
-    it('gets as many requests on a connection as it may, and none is lost', async () => {
+    it('gets at most as many requests per connection as configured, and none is lost', async () => {
       const backend = await serve((_, response) => void response.end('ok'))
       const { status } = await start(`127.0.0.1:${backend.port}`, {
         connectionLimits: { maxRequestsPerConnection: 3 },
@@ -141,7 +141,7 @@ for (const isTls of [false, true])
       await until('their end', () => backend.sessions.size <= 1, 60)
     })
 
-    it('is left after the time that an idle connection is kept', async () => {
+    it('is disconnected after the idle timeout', async () => {
       const backend = await serve((_, response) => void response.end('ok'))
       const { status } = await start(`127.0.0.1:${backend.port}`, {
         connectionLimits: { idleTimeout: '1s' },
@@ -151,7 +151,7 @@ for (const isTls of [false, true])
       await until('its end', () => backend.sessions.size === 0, 60)
     })
 
-    it('is left after the age that a connection may have, and no request is lost', async () => {
+    it('is disconnected after the max age of a connection, and no request is lost', async () => {
       const backend = await serve((_, response) => void setTimeout(() => response.end('ok'), 20))
       const { status } = await start(`127.0.0.1:${backend.port}`, {
         connectionLimits: { maxAge: '500ms' },
@@ -165,7 +165,7 @@ for (const isTls of [false, true])
       await until('the end of the old ones', () => backend.sessions.size <= 1, 60)
     })
 
-    it('does not greet in time: 504', async () => {
+    it('is a 504 if its preface does not arrive in time', async () => {
       const sockets = new Set<Socket>()
       const silent = createTcp((socket) => {
         sockets.add(socket)
@@ -181,7 +181,7 @@ for (const isTls of [false, true])
       await until('the end of the connection', () => [...sockets].every(isEnded), 60)
     })
 
-    it('is followed where its name leads', async () => {
+    it('is followed when its address changes', async () => {
       const names = await serveNames((_, family) =>
         family === 4 ? { addresses: [address], ttl: 1 } : 'no-name',
       )
@@ -197,7 +197,7 @@ for (const isTls of [false, true])
       await until('the end of the old connection', () => first.sessions.size === 0, 60)
     })
 
-    it('says GOAWAY after each request: none is lost', async () => {
+    it('sends GOAWAY after each request: none is lost', async () => {
       const backend = await serve((request, response) => {
         response.end('ok')
         request.stream.session?.close()
@@ -208,7 +208,7 @@ for (const isTls of [false, true])
         for (let i = 0; i < 15; i++) seen.push(await status())
         return seen
       }
-      // In turn, and with others on the same connections.
+      // Sequentially, and concurrently on the same connections.
       const all = [await work(), ...(await Promise.all([work(), work(), work(), work()]))].flat()
       assert.deepEqual([...new Set(all)], [200])
       assert.ok(backend.all.length > 5, `${backend.all.length} connections`)

@@ -21,7 +21,7 @@ const empty = Buffer.alloc(0)
 export const times = (count: number, make: (i: number) => Buffer): Buffer =>
   Buffer.concat(Array.from({ length: count }, (_, i) => make(i)))
 
-/** What is sent, and what of the metrics and the log it is. */
+/** Floods: the bytes that are sent, and their labels in metrics and log. */
 export const FLOODS: readonly (readonly [
   name: string,
   kind: string,
@@ -122,7 +122,7 @@ export const FLOODS: readonly (readonly [
   ],
 ]
 
-/** What breaks the protocol on a connection, and the code of the GOAWAY that ends it. */
+/** Protocol violations on a connection, and the code of the GOAWAY that ends it. */
 export const CONNECTION_ERRORS: readonly (readonly [
   name: string,
   code: string,

@@ -16,7 +16,7 @@ import {
 import { askHttp2, startPeer } from './http2-peers.ts'
 import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
 
-describe('floods of HTTP/2: each has a limit, a metric and a record', () => {
+describe('HTTP/2 floods: each has a limit, a metric and a log record', () => {
   let gateway: WholeGateway
   let port = 0
   let close = () => {}
@@ -55,7 +55,7 @@ routes: [{ name: all, backends: [{ host: '127.0.0.1:${peer.port}' }] }]
       await until('the flood', () => count(kind) === before + 1)
       await until('its end', () => socket.closed)
       assert.equal(hits(limit), hitsBefore + 1)
-      // One record a second of each sort.
+      // At most one record of each kind per second.
       const record = gateway.lines.find(({ error }) => error === 'flood')
       if (before === 0) {
         assert.deepEqual(
@@ -86,7 +86,7 @@ routes: [{ name: all, backends: [{ host: '127.0.0.1:${peer.port}' }] }]
         [code, 'default/default', 1],
       )
       assert.match(String(record?.['src.addr']), /^127\.0\.0\.1:\d+$/)
-      // GOAWAY is the last frame: its stream and its code.
+      // GOAWAY is the last frame, and ends with its error code.
       assert.equal(Buffer.concat(received).readUInt32BE(Buffer.concat(received).length - 4), number)
     })
   }
@@ -115,7 +115,7 @@ describe('a client that sends requests and reads nothing', () => {
     return { gateway, socket }
   }
 
-  /** 50 requests at a time, until the gateway reads no more of them; how many it was given. */
+  /** Sends 50 requests at a time until the gateway stops reading; returns how many it sent. */
   async function crowd({ gateway, socket }: Awaited<ReturnType<typeof start>>): Promise<number> {
     const isCrowded = () => [...gateway.sessions].some(({ socket: own }) => own.isPaused())
     const head = GET('/')
@@ -131,11 +131,11 @@ describe('a client that sends requests and reads nothing', () => {
     return sent
   }
 
-  it('is not read any more, holds little memory, and is ended', async () => {
+  it('is no longer read, holds little memory, and is disconnected', async () => {
     const given = await start({ writeTimeout: 1_000 })
     await crowd(given)
     const { gateway, socket } = given
-    // Nothing of what it sends now is taken.
+    // The gateway reads nothing that the client sends from now on.
     const runs = gateway.runs.length
     socket.write(times(50, (i) => frame(HEADERS, END_HEADERS, 20_001 + 2 * i, GET('/late'))))
     for (const { socket: own } of gateway.sessions) assert.ok(own.writableLength < 3_000_000)

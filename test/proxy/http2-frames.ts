@@ -6,8 +6,8 @@ import { HEADERS, RST_STREAM } from './http2-gateway.ts'
 const GOAWAY = 7
 
 /**
- * The frames that came, as `type code`, until there are `enough` of them or the peer closes; what
- * comes right behind them is told, too.
+ * The received frames, as `type code`, until there are `enough` of them or the peer closes;
+ * includes frames that arrive directly after them.
  */
 export async function framesOf(
   socket: Socket,

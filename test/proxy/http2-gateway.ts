@@ -22,7 +22,7 @@ export interface Http2Gateway {
   readonly port: number
   readonly runs: readonly RequestState[]
   readonly rejections: readonly string[]
-  /** How often each thing was counted. */
+  /** The count of each event. */
   readonly counts: ReadonlyMap<string, number>
   readonly sessions: ReadonlySet<ServerSession>
   readonly deadlines: Deadlines
@@ -40,7 +40,9 @@ export interface Http2GatewayOptions {
   readonly streams?: number
 }
 
-/** A gateway that takes HTTP/1.1 and HTTP/2 on one plain port, with one route to one upstream. */
+/**
+ * Starts a gateway with HTTP/1.1 and HTTP/2 on one cleartext port, and one route to one upstream.
+ */
 export async function startHttp2Gateway(options: Http2GatewayOptions): Promise<Http2Gateway> {
   const deadlines = new Deadlines(20)
   const limits: Http2Limits = { ...HTTP2_LIMITS, ...options.limits }
@@ -150,7 +152,7 @@ function connectionOf(socket: Socket): Connection {
   return new Connection(source, destination, false, undefined, Date.now())
 }
 
-/** The first bytes of a client, for tests that write frames themselves. */
+/** Opens a connection and sends the preface, for tests that write frames themselves. */
 export async function rawHttp2(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
   await new Promise((resolve) => socket.once('connect', resolve))
@@ -175,7 +177,7 @@ export function frame(type: number, flags: number, stream: number, payload: Buff
   return Buffer.concat([head, payload])
 }
 
-/** Fields without compression: each a literal that is not remembered. */
+/** Fields without compression: each is a literal without indexing. */
 export function fieldBlock(fields: readonly (readonly [string, string])[]): Buffer {
   return Buffer.concat(
     fields.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]),

@@ -27,7 +27,7 @@ after(() => opened.forEach((own) => void own.close()))
 async function start(limits: Http2GatewayOptions['limits'] = {}, body = 'hello') {
   const seen: string[] = []
   const peer = await startPeer('h1', (request, response) => {
-    // The id is the gateway's own; all else came from the client.
+    // The gateway itself sets the ID; all other headers come from the client.
     const { 'x-request-id': _, ...headers } = request.headers
     seen.push(`${request.method} ${request.url} ${JSON.stringify(headers)}`)
     request.on('error', () => {})
@@ -62,7 +62,7 @@ const UNKNOWN = 0x2a
 
 const CALM = `goaway ${constants.NGHTTP2_ENHANCE_YOUR_CALM}`
 
-describe('floods end the connection, and nobody else is the worse for it', () => {
+describe('floods end the connection, and do not affect other clients', () => {
   for (const [name, count, limits, make] of [
     [
       'too-many-resets',
@@ -106,7 +106,7 @@ describe('floods end the connection, and nobody else is the worse for it', () =>
         socket.write(make(i))
         if (i % 100 === 0) await wait(1)
       }
-      // Where more was on its way than was read, the reset of TCP overtakes the goodbye.
+      // If the gateway has not read everything in flight, the TCP reset overtakes the GOAWAY.
       const goodbyes = (await frames).filter((one) => one.startsWith('goaway'))
       assert.deepEqual([...new Set(goodbyes)], goodbyes.length === 0 ? [] : [CALM])
       assert.equal(gateway.counts.get(name), 1)
@@ -149,7 +149,7 @@ describe('floods end the connection, and nobody else is the worse for it', () =>
     await until('its end', () => gateway.sessions.size === 0)
   })
 
-  it('bodies of one byte per frame are no flood', async () => {
+  it('bodies of one byte per frame are not a flood', async () => {
     const peer = await startPeer('h1', (request, response) => request.pipe(response))
     const gateway = await startHttp2Gateway({
       upstream: peer.port,
@@ -173,7 +173,7 @@ describe('floods end the connection, and nobody else is the worse for it', () =>
 })
 
 describe('limits of one connection', () => {
-  it('streams beyond the limit are rejected, and can be tried again', async () => {
+  it('streams above the limit are rejected, and can be retried', async () => {
     const { gateway } = await start({ streams: 2 }, '')
     const socket = await rawHttp2(gateway.port)
     const frames = framesOf(socket, (all) => all.length === 2)
@@ -195,7 +195,7 @@ describe('limits of one connection', () => {
     })
   }
 
-  it('a head that is too long: 431, and the connection lives', async () => {
+  it('a head that is too long: 431, and the connection stays open', async () => {
     const { gateway } = await start({ head: 4_096 })
     const session = sessionTo(gateway)
     for (const length of [4_200, 40_000]) {
@@ -205,7 +205,7 @@ describe('limits of one connection', () => {
     assert.equal((await askHttp2(session, {})).status, 200)
   })
 
-  it('a connection without requests ends', async () => {
+  it('a connection without requests is closed', async () => {
     const { gateway } = await start({ idle: 200 })
     const session = sessionTo(gateway)
     await askHttp2(session, {})
@@ -213,7 +213,7 @@ describe('limits of one connection', () => {
     assert.ok((gateway.counts.get('idle') ?? 0) > 0)
   })
 
-  it('a connection without its first words ends', async () => {
+  it('a connection without its preface is closed', async () => {
     const { gateway } = await start({ headTimeout: 300 })
     const socket = connectTcp(gateway.port, '127.0.0.1')
     socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
@@ -222,7 +222,7 @@ describe('limits of one connection', () => {
     assert.equal(gateway.counts.get('no-preface'), 1)
   })
 
-  it('a head that does not become whole ends the connection', async () => {
+  it('an incomplete head ends the connection', async () => {
     const { gateway } = await start({ headTimeout: 300 }, '')
     const socket = await rawHttp2(gateway.port)
     socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 1, fieldBlock(HEAD)))
@@ -250,7 +250,7 @@ describe('limits of one connection', () => {
     assert.equal(session.destroyed, false)
   })
 
-  it('a body that does not come: 408, the stream ends, the connection lives', async () => {
+  it('a body that does not arrive: 408, the stream ends, the connection stays open', async () => {
     const { gateway } = await start({ bodyTimeout: 200 }, '')
     const session = sessionTo(gateway)
     const stream = session.request({ ':path': '/', ':method': 'POST' })
@@ -265,7 +265,7 @@ describe('limits of one connection', () => {
   })
 })
 
-describe('what must not reach an upstream of HTTP/1.1', () => {
+describe('input that must not reach an HTTP/1.1 upstream', () => {
   const base = (path = '/', method = 'GET') =>
     [
       [':method', method],
@@ -318,7 +318,7 @@ describe('what must not reach an upstream of HTTP/1.1', () => {
       socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 1, fieldBlock(fields)))
       const responses = await frames
       assert.deepEqual(seen, [])
-      // Either the protocol itself rejects it, or our reader responds with a status.
+      // Either the protocol itself rejects it, or the gateway responds with an error status.
       assert.match(String(responses), /reset|goaway|headers 1/)
     })
   }

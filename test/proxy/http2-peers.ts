@@ -20,7 +20,7 @@ export interface Peer {
   readonly close: () => void
 }
 
-/** A server of either version, so that both can be asked the same. */
+/** A server of either version, so that tests can call both in the same way. */
 export async function startPeer(version: Version, handler: Handler): Promise<Peer> {
   const server =
     version === 'h1'

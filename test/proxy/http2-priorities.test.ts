@@ -22,7 +22,7 @@ const STEP = 10_000
 const opened: { close: () => unknown }[] = []
 after(() => opened.forEach((own) => void own.close()))
 
-/** What a client saw, as `data 1`, `goaway 1`; settings by their number. */
+/** Records what a client receives, as `data 1` or `goaway 1`, and settings by their number. */
 class Client {
   readonly seen: string[] = []
   readonly settings = new Map<number, number>()
@@ -41,7 +41,7 @@ class Client {
     })
   }
 
-  /** Room for so many bytes of the whole connection; the streams that they were used for. */
+  /** Grows the window of the connection by `bytes`; returns the streams that used it. */
   async grow(bytes: number): Promise<readonly string[]> {
     const before = this.seen.length
     this.socket.write(frame(WINDOW_UPDATE, 0, 0, words(bytes)))
@@ -80,7 +80,7 @@ async function waiting(...priorities: readonly string[]): Promise<Client> {
     client.socket.write(frame(HEADERS, ends, 2 * i + 1, fieldBlock(fields)))
   }
   await until('what the first window has room for', () => client.seen.length >= 4)
-  // The responses that have nothing yet come as well.
+  // Lets the responses without data arrive as well.
   await new Promise((resolve) => setTimeout(resolve, 300))
   return client
 }
@@ -95,27 +95,27 @@ async function shares(client: Client, turns: number): Promise<ReadonlyMap<string
 }
 
 describe('priorities of RFC 9218', () => {
-  it('the client is told that those of RFC 7540 are not used', async () => {
+  it('the gateway announces that RFC 7540 priorities are not used', async () => {
     const client = await waiting('')
     assert.equal(client.settings.get(NO_RFC7540_PRIORITIES), 1)
   })
 
-  it('what is more urgent comes first, whatever was asked for first', async () => {
+  it('more urgent responses come first, regardless of the request order', async () => {
     const found = await shares(await waiting('u=5', 'u=1, i', 'u=5, i'), 12)
     assert.ok((found.get('data 3') ?? 0) >= 10, JSON.stringify([...found]))
   })
 
-  it('what was asked for without a word takes turns', async () => {
+  it('responses without a priority take turns', async () => {
     const found = await shares(await waiting('', '', ''), 12)
     for (const id of [1, 3, 5]) assert.ok((found.get(`data ${id}`) ?? 0) >= 2, `${id}`)
   })
 
-  it('of what is not incremental the first comes before the others', async () => {
+  it('of responses that are not incremental, the first comes before the others', async () => {
     const found = await shares(await waiting('u=2', 'u=2', 'u=2'), 12)
     assert.ok((found.get('data 1') ?? 0) >= 10, JSON.stringify([...found]))
   })
 
-  it('PRIORITY_UPDATE changes it under way', async () => {
+  it('PRIORITY_UPDATE changes the priority during the response', async () => {
     const client = await waiting('u=1', 'u=6')
     const value = Buffer.concat([words(3), Buffer.from('u=0')])
     client.socket.write(frame(PRIORITY_UPDATE, 0, 0, value))

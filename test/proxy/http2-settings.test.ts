@@ -29,7 +29,7 @@ interface Received {
   readonly payload: Buffer
 }
 
-/** A client that says what it is told to, and keeps each frame that comes. */
+/** A client that sends the given frames, and keeps each frame that it receives. */
 class RawClient {
   readonly socket: Socket
   readonly frames: Received[] = []
@@ -42,7 +42,7 @@ class RawClient {
     this.socket.on('data', (bytes: Buffer) => this.#receive(bytes))
   }
 
-  /** Sends them, and waits until the gateway has read them and has said what it has to. */
+  /** Sends frames, and waits until the gateway has read them and sent its responses. */
   async say(...frames: readonly Buffer[]): Promise<void> {
     const count = ++this.#pings
     this.socket.write(Buffer.concat([...frames, frame(PING, 0, 0, words(0, count))]))
@@ -95,7 +95,7 @@ const get = (id: number, path: string) =>
   frame(HEADERS, END_HEADERS | END_STREAM, id, headOf('GET', path))
 const NO_SETTINGS = frame(SETTINGS, 0, 0, Buffer.alloc(0))
 
-describe('settings that a client changes on its way', () => {
+describe('settings that a client changes during a connection', () => {
   const backend = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (bytes: Buffer) => chunks.push(bytes))
@@ -115,12 +115,12 @@ describe('settings that a client changes on its way', () => {
     backend.closeAllConnections()
   })
 
-  it('a window that is made smaller than what is on its way is made up for first', async () => {
+  it('a window that shrinks below what is in flight is refilled first', async () => {
     const client = new RawClient(gateway.port)
     await client.say(PREFACE, NO_SETTINGS, get(1, '/large'))
     await until('as much as there is room for', () => client.bytesOf(1) === 65_535)
     const grow = (id: number, bytes: number) => frame(WINDOW_UPDATE, 0, id, words(bytes))
-    // RFC 9113 §6.9.2: less than nothing.
+    // RFC 9113 §6.9.2: the window becomes negative.
     await client.say(grow(0, LARGE), setting(INITIAL_WINDOW, 1_000))
     assert.equal(client.bytesOf(1), 65_535)
     await client.say(grow(1, 64_535))
@@ -133,11 +133,11 @@ describe('settings that a client changes on its way', () => {
     assert.equal(client.bytesOf(1), 66_035)
     await client.say(setting(INITIAL_WINDOW, 101))
     assert.equal(client.bytesOf(1), 66_135)
-    // Another stream begins with what is said now.
+    // Another stream starts with the current setting.
     await client.say(get(3, '/large'))
     await until('the same of another stream', () => client.bytesOf(3) === 101)
     await client.say(setting(INITIAL_WINDOW, LARGE))
-    // Both take what the connection has room for, and no more.
+    // Both streams use all the room of the connection, and no more.
     await until('as much as all have room for', () => sum(client) === 65_535 + LARGE)
     await client.say(grow(0, LARGE))
     await until('the whole of both', () => client.hasEnded(1) && client.hasEnded(3))
@@ -162,14 +162,14 @@ describe('settings that a client changes on its way', () => {
         assert.equal(fields.get('x-same'), 'a value that is worth its place in a table')
         // RFC 7541 §4.2: a smaller size is acknowledged at the beginning of the next block.
         if (i === 0 && size < 4_096) assert.equal((block[0] as number) & 0xe0, 0x20)
-        // Nothing is referred to that cannot be in the table; of the static one all can.
+        // No reference to an entry that cannot be in the dynamic table; static entries are allowed.
         if (size === 0) assert.ok(block.length > 40)
       }
     }
     client.socket.destroy()
   })
 
-  it('a whole connection, cut in two at every byte, is the same', async () => {
+  it('a whole connection, split in two at every byte, gives the same result', async () => {
     const head = headOf('POST', '/upload')
     const padded = Buffer.concat([Buffer.from([5]), Buffer.from('pad'), Buffer.alloc(5)])
     const bytes = Buffer.concat([

@@ -7,7 +7,7 @@ import { listen } from './harness.ts'
 import { askHttp2 } from './http2-peers.ts'
 import { startWhole } from './whole-gateway.ts'
 
-/** More than the windows of the connection and of all of its streams. */
+/** More than the windows of the connection and of all its streams together. */
 const SIZE = 3_000_000
 const COUNT = 6
 
@@ -16,7 +16,10 @@ after(async () => {
   for (const close of opened) await close()
 })
 
-/** A backend that tells how much it received, and a gateway that opens `connections` to it. */
+/**
+ * A backend that reports how many bytes it received, and a gateway with at most `connections`
+ * connections to it.
+ */
 async function start(connections: number, path = '/none') {
   const held: (() => void)[] = []
   const server = createServer((request, response) => {
@@ -32,7 +35,7 @@ async function start(connections: number, path = '/none') {
   })
   const backend = await listen(server)
   const port = await free()
-  // Without a bound on the time, whoever waits in vain waits for ever.
+  // Without this timeout, a request that waits in vain would wait forever.
   const gateway = await startWhole(`config: { backend: { connectTimeout: 120s } }
 gateways: { default: { port: ${port} } }
 routes:
@@ -64,7 +67,7 @@ routes:
   return { upload, held }
 }
 
-describe('uploads on one connection of HTTP/2, which share its window', () => {
+describe('uploads on one HTTP/2 connection, which share its window', () => {
   for (const connections of [1, 2])
     it(`${COUNT} at once, ${connections} at a time to the backend: all are served`, async () => {
       const { upload } = await start(connections)
@@ -72,7 +75,7 @@ describe('uploads on one connection of HTTP/2, which share its window', () => {
       assert.deepEqual([...new Set(all)], [`200 ${SIZE}`])
     })
 
-  it('those that wait do not keep back one to another backend', async () => {
+  it('waiting uploads do not block one to another backend', async () => {
     const { upload, held } = await start(1, '/limited/held')
     const first = upload('/limited/held')
     const waiting = Array.from({ length: COUNT }, () => upload('/limited'))

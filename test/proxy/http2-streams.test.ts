@@ -51,7 +51,7 @@ function sessionTo(gateway: Http2Gateway): ClientHttp2Session {
 }
 
 describe('the limit of streams', () => {
-  it('the client is told the limit, in the first frame, once', async () => {
+  it('the gateway announces the limit, in the first frame, once', async () => {
     const { gateway } = await start({ streams: 7 })
     const socket = await rawHttp2(gateway.port)
     const held: Buffer[] = []
@@ -102,7 +102,7 @@ describe('the limit of streams', () => {
         each(first, (id) => frame(DATA, END_STREAM, id, Buffer.from('x')))
       socket.write(Buffer.concat(heads(1)))
       for (let round = 1; round < 4; round++) {
-        // The responses are there, and the requests are not whole yet.
+        // The responses have arrived, and the requests are not complete yet.
         await until('the responses', () => ended === round * streams)
         const first = 1 + 2 * streams * (round - 1)
         socket.write(Buffer.concat([...ends(first), ...heads(first + 2 * streams)]))
@@ -118,7 +118,7 @@ describe('the limit of streams', () => {
 })
 
 describe('draining', () => {
-  it('streams under way end, new ones do not begin, then the connection closes', async () => {
+  it('streams in progress finish, new ones are not accepted, then the connection closes', async () => {
     const peer = await startPeer('h1', (request, response) => {
       setTimeout(() => response.end('late'), request.url === '/slow' ? 600 : 0)
     })
@@ -131,7 +131,7 @@ describe('draining', () => {
     session.on('goaway', (code, last) => goodbyes.push([code, last]))
     for (const own of gateway.sessions) own.drain()
     assert.equal(String((await slow).body), 'late')
-    // The first is a warning: what the client opened before it came is served as well.
+    // The first GOAWAY is a warning: streams opened before it arrived are served as well.
     assert.deepEqual(goodbyes, [
       [0, 2 ** 31 - 1],
       [0, 1],
@@ -139,7 +139,7 @@ describe('draining', () => {
     await once(session, 'close')
   })
 
-  it('a connection without streams closes at once', async () => {
+  it('a connection without streams closes immediately', async () => {
     const { gateway } = await start()
     const session = sessionTo(gateway)
     await askHttp2(session, {})
@@ -147,7 +147,7 @@ describe('draining', () => {
     await once(session, 'close')
   })
 
-  it('a request that was on its way is served', async () => {
+  it('a request that was in flight is served', async () => {
     const { gateway } = await start()
     const socket = await rawHttp2(gateway.port)
     const frames: string[] = []
@@ -161,7 +161,7 @@ describe('draining', () => {
         if (type === HEADERS) frames.push(`headers ${id}`)
         if (type === GOAWAY) frames.push(`goaway ${payload.readUInt32BE(0)}`)
         if (type !== PING) continue
-        // The warning is read only now: this request was sent before.
+        // The client reads the warning only now, so it sent this request before.
         socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 3, fieldBlock(HEAD)))
         socket.write(frame(PING, ACK, 0, payload))
       }

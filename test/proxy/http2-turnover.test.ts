@@ -18,7 +18,7 @@ import { until } from './whole-gateway.ts'
 
 /*
  * A client that never has more than the advertised 100 streams, and ends old ones and opens new
- * ones in one write, is no flood: none of its streams may be reset.
+ * ones in one write, is not a flood: none of its streams may be reset.
  */
 
 const GOAWAY = 7
@@ -30,7 +30,7 @@ const head = (method: string) =>
     [':path', '/'],
   ])
 
-describe('streams that end and begin in one write', () => {
+describe('streams that end and start in one write', () => {
   let gateway: Http2Gateway
   let peer: Awaited<ReturnType<typeof startPeer>>
   before(async () => {
@@ -68,7 +68,7 @@ describe('streams that end and begin in one write', () => {
         const expected = new Set<number>()
         for (let round = 0; round < rounds; round++) {
           const frames: Buffer[] = []
-          // As few as a client may cancel in a second.
+          // Low enough that a client may cancel this many in a second.
           const cancelled = how === 'their bodies end' ? 0 : 10
           for (const [at, id] of open.entries()) {
             if (at < cancelled) {
@@ -85,7 +85,7 @@ describe('streams that end and begin in one write', () => {
             await until('the old ones', () => expected.isSubsetOf(served))
             frames.length = 0
           }
-          // Of those that are over for both sides, and not one more.
+          // The number of streams that both sides have closed, and not one more.
           const free = round === 0 || cancelled === 0 ? size : cancelled
           const begun = Array.from({ length: free }, () => {
             const id = next

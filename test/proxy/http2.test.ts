@@ -66,7 +66,7 @@ for (const [down, up] of COMBINATIONS) {
       })
     }
 
-    it('trailers go both ways', async () => {
+    it('trailers pass in both directions', async () => {
       const { client } = await between(down, up, (request, response) => {
         request.resume()
         request.on('end', () => {
@@ -142,7 +142,7 @@ for (const [down, up] of COMBINATIONS) {
       await eventually(() => gateway.runs.length === 1)
     })
 
-    it('1,000 requests at the same time', { timeout: 30_000 }, async () => {
+    it('1,000 concurrent requests', { timeout: 30_000 }, async () => {
       const waiting: (() => void)[] = []
       const { client, gateway } = await between(
         down,
@@ -179,7 +179,7 @@ for (const [down, up] of COMBINATIONS) {
         await wait(300)
         return sent > 0 && sent === before
       })
-      // Buffers of the kernel on both sides of a socket are several megabytes.
+      // Kernel buffers on both sides of a socket are several megabytes.
       assert.ok(sent < 24 * 1024 * 1024, `${sent} bytes taken from the upstream`)
       stop()
     })
@@ -228,7 +228,7 @@ async function cutShort(down: Version, port: number): Promise<void> {
   socket.write(frame(HEADERS, END_HEADERS, 1, fieldBlock(head)))
   socket.write(frame(DATA, 0, 1, Buffer.from('part')))
   await wait(100)
-  // NO_ERROR ends a stream for node:http2 as END_STREAM does: the body must not pass for whole.
+  // node:http2 treats NO_ERROR like END_STREAM, but the body must not count as complete.
   socket.write(frame(RST_STREAM, 0, 1, Buffer.alloc(4)))
   opened.push({ close: () => socket.destroy() })
 }
@@ -250,8 +250,8 @@ async function readNothing(down: Version, port: number): Promise<() => void> {
   return () => session.destroy()
 }
 
-describe('what only one side knows', () => {
-  it('WebSocket over HTTP/1.1 still goes through a port that takes HTTP/2 too', async () => {
+describe('features of one side only', () => {
+  it('WebSocket over HTTP/1.1 still works on a port that also accepts HTTP/2', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => {})
       socket.once('data', () => {
@@ -276,7 +276,7 @@ describe('what only one side knows', () => {
     socket.destroy()
   })
 
-  it('an Upgrade to an upstream of HTTP/2 gets 502', async () => {
+  it('an Upgrade to an HTTP/2 upstream gets 502', async () => {
     const { gateway } = await between('h1', 'h2', (_, response) => response.end())
     const socket = connectTcp(gateway.port, '127.0.0.1')
     socket.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n')
@@ -285,7 +285,7 @@ describe('what only one side knows', () => {
     socket.destroy()
   })
 
-  it('the upstream of HTTP/1.1 gets one cookie line, the host, and no pseudo-header', async () => {
+  it('the HTTP/1.1 upstream gets one cookie line, the host, and no pseudo-headers', async () => {
     const { client } = await between('h2', 'h1', (request, response) =>
       response.end(JSON.stringify(request.rawHeaders)),
     )
@@ -305,7 +305,7 @@ describe('what only one side knows', () => {
     })
   })
 
-  it('an early response ends the upload without cutting the response', async () => {
+  it('an early response ends the upload without cutting off the response', async () => {
     const { gateway } = await between('h2', 'h1', (_, response) => {
       response.writeHead(413, { connection: 'close' })
       response.end('too much')

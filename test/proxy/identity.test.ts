@@ -7,7 +7,7 @@ import { exchange } from './harness.ts'
 const request = (...lines: readonly string[]) =>
   `GET / HTTP/1.1\r\nHost: a\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`
 
-describe('games with headers that rules read', () => {
+describe('attacks on headers that rules read', () => {
   let gateway: Governed
   before(async () => {
     gateway = await govern(`authorization:
@@ -36,7 +36,7 @@ describe('games with headers that rules read', () => {
     it(`${what}: ${expected}`, async () => assert.equal(await status(...lines), expected))
   }
 
-  it('what Connection names is there neither for rules nor for the backend', async () => {
+  it('headers that Connection names reach neither rules nor the backend', async () => {
     const without = request('X-User: alice', 'Connection: close, x-user')
     assert.match(await exchange(gateway.port, without), /^HTTP\/1\.1 403 /)
     const named = request('X-User: alice', 'X-Blocked: 1', 'Connection: close, x-blocked')
@@ -46,7 +46,7 @@ describe('games with headers that rules read', () => {
   })
 })
 
-describe('where a request comes from', () => {
+describe('the source of a request', () => {
   let gateway: Governed
   before(async () => {
     gateway = await govern(`authorization:
@@ -72,12 +72,12 @@ directResponse:
     })
   }
 
-  it('a PROXY header where none is expected is no request', async () => {
+  it('an unexpected PROXY header is a malformed request', async () => {
     const proxied = `PROXY TCP4 10.9.8.7 10.0.0.1 1 2\r\n${request('Connection: close')}`
     assert.doesNotMatch(await exchange(gateway.port, proxied), /10\.9\.8\.7/)
   })
 
-  it('IPv6 is IPv6', async (test) => {
+  it('IPv6 addresses are IPv6', async (test) => {
     const socket = connect({ port: gateway.port, host: '::1' })
     const text = await new Promise<string | undefined>((resolve) => {
       let all = ''

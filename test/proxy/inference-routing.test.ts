@@ -97,7 +97,7 @@ describe('inferenceRouting', () => {
     assert.ok(picker.asked.every(({ headers }) => headers[HEADER] === undefined))
   })
 
-  it('shows the picker the request with its body, and no credential', async () => {
+  it('shows the picker the request with its body, and no credentials', async () => {
     await serve({}, { policies: { requestHeaders: { set: { 'x-objective': 'batch' } } } })
     const body = 'x'.repeat(200_000)
     const headers = { authorization: 'Bearer secret', cookie: 'a=b', 'x-tenant': 'shop' }
@@ -114,7 +114,7 @@ describe('inferenceRouting', () => {
     assert.equal(served[0]?.body, body)
   })
 
-  it('sends the body and the headers that the picker made of the request', async () => {
+  it('sends the body and the headers that the picker returned', async () => {
     await serve()
     picker.decide = () => picks(names[2] ?? '', '{"model":"rewritten"}', { 'x-model': 'b' })
     assert.equal((await post('{"model":"asked for"}')).text, names[2])
@@ -123,7 +123,7 @@ describe('inferenceRouting', () => {
     assert.equal(served[0]?.headers['x-model'], 'b')
   })
 
-  it('asks about requests without a body, too', async () => {
+  it('also calls the picker for requests without a body', async () => {
     await serve()
     picker.decide = () => picks(names[0] ?? '', '').slice(0, 1)
     const response = await fetch(`http://127.0.0.1:${port}/v1/models`)
@@ -131,13 +131,13 @@ describe('inferenceRouting', () => {
     assert.deepEqual([picker.asked[0]?.body, picker.asked[0]?.pieces], ['', 0])
   })
 
-  it('takes the first of several that the backend has', async () => {
+  it('picks the first of several endpoints that the backend has', async () => {
     await serve()
     picker.decide = ({ body }) => picks(`192.0.2.1:80, ${names[2]},${names[0]}`, body)
     assert.equal((await post('{}')).text, names[2])
   })
 
-  it('goes down the list where an attempt fails and is repeated', async () => {
+  it('tries the next endpoint in the list if an attempt fails and is retried', async () => {
     const dead = '127.0.0.1:1'
     const retry = { attempts: 2, backoff: '1ms' }
     await serve({}, { policies: { retry } }, [dead, ...names])
@@ -146,7 +146,7 @@ describe('inferenceRouting', () => {
     assert.equal(picker.asked.length, 2)
   })
 
-  it('takes the word of the metadata, too', async () => {
+  it('also accepts the endpoint in the metadata', async () => {
     await serve()
     const fields = { [HEADER]: { stringValue: names[0] } }
     const value = { structValue: { fields } }
@@ -157,7 +157,7 @@ describe('inferenceRouting', () => {
     assert.equal(served[0]?.body, '{}')
   })
 
-  it('gives the client the response of a picker that has one', async () => {
+  it('sends the client the response that a picker returns', async () => {
     await serve({ failureMode: 'FailOpen' })
     picker.decide = () => responds(429, 'too busy', { 'retry-after': '7' })
     const { status, text, headers } = await post('{}')
@@ -193,7 +193,7 @@ describe('inferenceRouting', () => {
     assert.equal(served[0]?.headers[HEADER], undefined)
   })
 
-  it('waits for a picker no longer than it may', async () => {
+  it('waits for a picker no longer than its timeout', async () => {
     picker.decide = () => undefined
     await serve({ timeout: '200ms' })
     assert.equal((await post('{}')).status, 503)
@@ -201,7 +201,7 @@ describe('inferenceRouting', () => {
     assert.equal((await post('{}')).status, 200)
   })
 
-  it('does not ask about a request that is denied', async () => {
+  it('does not call the picker for a denied request', async () => {
     await serve({}, { policies: { authorization: { rules: [{ deny: 'true' }] } } })
     assert.equal((await post('{}')).status, 403)
     assert.equal(picker.asked.length, 0)

@@ -13,7 +13,7 @@ describe('limits', () => {
   let upstream: number
   let gateway: WholeGateway
   let port: number
-  /** Bytes of bodies that the backend got, by the id of the request. */
+  /** Bytes of bodies that the backend received, by request ID. */
   const got: { whole: boolean; byteCount: number }[] = []
 
   before(async () => {
@@ -56,7 +56,7 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
     `${`${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`.repeat(count)}0\r\n\r\n`
 
   describe('of a body, HTTP/1.1', () => {
-    it('a length that is too much is rejected before the backend hears of it', async () => {
+    it('a length above the limit is rejected before the request reaches the backend', async () => {
       await start('maxBodySize: 1000')
       const head = 'POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 1001\r\n\r\n'
       const text = await exchange(
@@ -65,7 +65,7 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
       )
       assert.match(text, /^HTTP\/1\.1 413 Content Too Large\r\n/)
       assert.match(text, /\r\nconnection: close\r\n/)
-      // What stands behind the body is not read as a request.
+      // Bytes after the body are not read as a request.
       assert.equal(text.match(/HTTP\/1\.1/g)?.length, 1)
       assert.equal(got.length, 0)
       const line = await lastLine('/a')
@@ -74,21 +74,21 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
       assert.equal(gateway.metric(hits), 1)
     })
 
-    it('with Expect: 100-continue nothing of it is asked for', async () => {
+    it('with Expect: 100-continue the gateway does not request the body', async () => {
       await start('maxBodySize: 1000')
       const head =
         'POST /a HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 1001\r\n\r\n'
       assert.match(await exchange(port, head), /^HTTP\/1\.1 413 /)
     })
 
-    it('as much as is allowed passes, and the connection goes on', async () => {
+    it('a body at the limit passes, and the connection stays open', async () => {
       await start('maxBodySize: 1000')
       const request = `POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n${'x'.repeat(1000)}`
       const text = await exchange(port, request.repeat(2), /(1000 bytes[\s\S]*){2}/)
       assert.equal(text.match(/200 OK/g)?.length, 2)
     })
 
-    it('chunks count by their data: many small ones of the allowed sum pass', async () => {
+    it('chunks count by their data: many small ones within the limit pass', async () => {
       await start('maxBodySize: 1000')
       const head = 'POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n'
       const text = await exchange(port, head + chunks(1000, 1), 'bytes')
@@ -96,7 +96,7 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
       assert.equal((await lastLine('/a'))?.['bytes.received'], 1000)
     })
 
-    it('chunks that become too much are rejected, and the backend never has a whole body', async () => {
+    it('chunks above the limit are rejected, and the backend never has a complete body', async () => {
       await start('maxBodySize: 1000')
       const head = 'POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n'
       const text = await exchange(port, head + chunks(11, 100))
@@ -106,7 +106,7 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
       assert.equal((await lastLine('/a'))?.['reason'], 'too-large')
     })
 
-    it('a body that a rule reads and that does not fit is rejected, not let through', async () => {
+    it('a body that a rule reads and that does not fit is rejected, not admitted', async () => {
       const policies =
         '  policies: { authorization: { rules: [{ deny: \'string(request.body).contains("evil")\' }] } }\n'
       await start('maxBufferSize: 1000', { policies })
@@ -123,7 +123,7 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
       assert.deepEqual([line?.['reason'], line?.['detail']], ['too-large', 'buffer'])
     })
 
-    it('a body that stops coming is a 408 that says so', async () => {
+    it('a body that stops arriving is a 408 with that reason', async () => {
       await start('bodyTimeout: 300ms')
       const text = await exchange(
         port,
@@ -134,7 +134,7 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
       assert.deepEqual([line?.['http.status'], line?.['reason']], [408, 'body-timeout'])
     })
 
-    it('a body that is none is a 400 of the client, not a fault of the backend', async () => {
+    it('a malformed body is a 400 of the client, not a fault of the backend', async () => {
       await start('')
       const head = 'POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n'
       assert.match(await exchange(port, `${head}3\r\nabc\r\nzz\r\n`), /^HTTP\/1\.1 400 /)
@@ -163,7 +163,7 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
       })
     }
 
-    it('a body that stops coming is a 408', async () => {
+    it('a body that stops arriving is a 408', async () => {
       await start('bodyTimeout: 300ms')
       const session = connectHttp2(`http://127.0.0.1:${port}`)
       const stream = session.request({ ':method': 'POST', ':path': '/a' })
@@ -176,8 +176,8 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
     })
   })
 
-  describe('of requests under way', () => {
-    it('one too many gets 503 and Retry-After at once; one less makes room', async () => {
+  describe('of concurrent requests', () => {
+    it('excess requests get 503 and Retry-After immediately; a finished one makes room', async () => {
       await start('', { config: 'config: { limits: { requests: 2 } }\n' })
       const held = [0, 1].map(() => {
         const socket = connect(port, '127.0.0.1')
@@ -185,7 +185,7 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
         return socket
       })
       await until('both at the backend', () => got.filter(({ whole }) => whole).length === 2)
-      // The connection is kept: it was the request that was too much.
+      // The connection stays open: only the request exceeded the limit.
       const get = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
       const text = await exchange(port, get + get, /(overload|503)[\s\S]*503[\s\S]*request/)
       assert.equal(text.match(/^HTTP\/1\.1 503 /gm)?.length, 2)
@@ -198,7 +198,7 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
       await until('room', async () => (await exchange(port, get, 'bytes')).includes('200 OK'))
     })
 
-    it('a process that is always late sheds, and serves all again when it is not', async () => {
+    it('an overloaded process sheds load, and serves all requests again once it recovers', async () => {
       await start('', { config: 'config: { limits: { delay: 20ms } }\n' })
       const get = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
       let isBusy = true
@@ -222,7 +222,7 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
     })
   })
 
-  it('of requests that wait for a backend: one too many is a 503 with Retry-After', async () => {
+  it('of requests that wait for a backend: excess ones are a 503 with Retry-After', async () => {
     const held: ServerResponse[] = []
     const slow = createServer((_, response) => void held.push(response))
     const [own, to] = await Promise.all([free(), listen(slow)])

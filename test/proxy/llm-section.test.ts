@@ -43,7 +43,7 @@ async function models(headers: Readonly<Record<string, string>> = {}) {
   return data.map(({ id }) => id)
 }
 
-/** What is wrong with it, as code and line. */
+/** Its problems, as code and line. */
 function problemsOf(llm: object): readonly string[] {
   const text = JSON.stringify({ gateways: { default: { port: 4000 } }, llm }, undefined, 1)
   const { diagnostics } = loadText(text, 'a.json', { environment: {} }).result
@@ -73,7 +73,7 @@ describe('llm', () => {
   })
 
   describe('models', () => {
-    it('are served by their name, and asked for by that of their provider', async () => {
+    it('are served by their name, and requested by that of their provider', async () => {
       await serve({
         models: [
           { name: 'fast', provider: 'openAI', params: params(one, { model: 'gpt-5-mini' }) },
@@ -85,7 +85,7 @@ describe('llm', () => {
       assert.deepEqual([one.arrived.length, two.arrived.length], [1, 1])
     })
 
-    it('that nobody offers are 404 in the words of SDKs', async () => {
+    it('that are unknown are a 404 in the form that SDKs expect', async () => {
       await serve({ models: [{ name: 'fast', provider: 'openAI', params: params(one) }] })
       assert.deepEqual(await chat('slow'), {
         status: 404,
@@ -94,7 +94,7 @@ describe('llm', () => {
       })
     })
 
-    it('are found by the most of their name, and by headers', async () => {
+    it('are matched by the longest part of their name, and by headers', async () => {
       await serve({
         models: [
           { name: '*', provider: 'openAI', params: params(one, { model: 'all' }) },
@@ -111,7 +111,7 @@ describe('llm', () => {
       assert.equal((await chat('claude')).model, 'all')
     })
 
-    it('have rules of their own; one that is denied is passed over', async () => {
+    it('have their own rules; a denied one is skipped', async () => {
       const rules = { rules: [{ allow: "request.headers['x-team'] == 'a'" }] }
       await serve({
         models: [
@@ -146,7 +146,7 @@ describe('llm', () => {
       assert.equal(two.arrived.length, 0)
     })
 
-    it('share providers, whose settings give way to theirs', async () => {
+    it('share providers, whose settings they override', async () => {
       await serve({
         providers: [
           {
@@ -167,7 +167,7 @@ describe('llm', () => {
       assert.deepEqual([temperature, top_p, store], [0.9, 0.7, false])
     })
 
-    it('keep the spelling of numbers beside the fields that are set', async () => {
+    it('keep the spelling of numbers next to the fields that are set', async () => {
       await serve({
         models: [
           { name: 'a', provider: 'openAI', params: params(one), overrides: { store: false } },
@@ -180,7 +180,7 @@ describe('llm', () => {
       assert.match(one.arrived[0]?.body ?? '', /"seed":12345678901234567890\b/)
     })
 
-    it('are named by other endpoints too, which pass as they are', async () => {
+    it('are also named by other endpoints, which pass unchanged', async () => {
       const keys = [{ key: 'team-b', allowedModels: ['b'] }]
       await serve({
         policies: { apiKey: { mode: 'Optional', keys } },
@@ -210,7 +210,7 @@ describe('llm', () => {
       assert.equal(one.arrived.length + two.arrived.length + anthropic.arrived.length, 2)
     })
 
-    it('are listed to those who may use them', async () => {
+    it('are listed for clients that may use them', async () => {
       await serve({
         policies: {
           apiKey: {
@@ -336,7 +336,7 @@ describe('llm', () => {
       })
     }
 
-    it('names the place of a broken rule', () => {
+    it('reports the location of a broken rule', () => {
       const text =
         'llm:\n  models:\n  - name: a\n    provider: openAI\n    authorization:\n      rules: ["llm.requestModel =="]\n'
       const { diagnostics } = loadText(`gateways: {default: {port: 1234}}\n${text}`, 'a.yaml', {

@@ -6,7 +6,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { type Deciding, freePort, startBackend, startDeciding } from '../decisions/gateway.ts'
 import { decodeByPeer } from './protobuf-peer.ts'
 
-/* The access log by OTLP. */
+/* The access log over OTLP. */
 
 interface Value {
   readonly stringValue?: string
@@ -75,7 +75,7 @@ const get = async ({ port }: { readonly port: number }, path: string, headers = 
   return response.status
 }
 
-describe('the access log by OTLP', () => {
+describe('the access log over OTLP', () => {
   before(async () => {
     backend = await startBackend()
     collector = createServer((request, response) => {
@@ -111,7 +111,7 @@ describe('the access log by OTLP', () => {
     ...more,
   })
 
-  it('has each record with its fields and its trace, beside the log of the process', async () => {
+  it('contains each record with its fields and its trace, in addition to the process log', async () => {
     const tracing = { host: '127.0.0.1:1', clientSampling: 0 }
     const add = { who: `request.headers['x-user']` }
     const gateway = await start({ add, remove: ['http.host'], otlp: otlp() }, { tracing })
@@ -137,7 +137,7 @@ describe('the access log by OTLP', () => {
     assert.equal(gateway.metric('portcullis_log_records_exported_total'), 2)
   })
 
-  it('has a filter and fields of its own, by default those of the log', async () => {
+  it('has its own filter and fields, by default those of the log', async () => {
     const log = { filter: `request.path != '/b'`, add: { a: '1' } }
     const own = { filter: 'response.code == 200', fields: { add: { b: '2' }, remove: ['reason'] } }
     for (const [more, expected] of [
@@ -174,7 +174,7 @@ describe('the access log by OTLP', () => {
     }
   })
 
-  it('is off with the log, and takes the share of it', async () => {
+  it('is off with the log, and uses its sampling', async () => {
     for (const log of [{ enabled: false }, { sample: 0 }]) {
       const gateway = await start({ ...log, otlp: otlp() })
       await get(gateway, '/a')
@@ -183,7 +183,7 @@ describe('the access log by OTLP', () => {
     }
   })
 
-  it('goes by gRPC', async () => {
+  it('is sent over gRPC', async () => {
     const calls: string[] = []
     const received: Buffer[] = []
     const server = createHttp2Server()
@@ -208,7 +208,7 @@ describe('the access log by OTLP', () => {
     assert.equal(recordsIn(received)[0]?.fields['http.path'], '/a')
   })
 
-  it('loses records without any request failing, and says so', async () => {
+  it('drops records without failing any request, and reports it', async () => {
     status = 400
     const gateway = await start({ otlp: otlp() })
     assert.equal(await get(gateway, '/a'), 200)

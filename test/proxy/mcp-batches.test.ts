@@ -34,7 +34,7 @@ const initialize = (protocolVersion: string) => ({
   params: { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } },
 })
 
-/** The headers of a session. */
+/** Starts a session and returns its headers. */
 async function begin(path: string, version = '2025-03-26'): Promise<Record<string, string>> {
   const { status, headers } = await post(path, initialize(version))
   assert.equal(status, 200)
@@ -43,7 +43,7 @@ async function begin(path: string, version = '2025-03-26'): Promise<Record<strin
   return session
 }
 
-describe('batches of MCP', () => {
+describe('MCP batches', () => {
   before(async () => {
     json = await startMcpServer({ name: 'json', tools: ['echo', 'find'], isJson: true })
     streaming = await startMcpServer({ name: 'streaming', tools: ['echo', 'find'] })
@@ -74,7 +74,7 @@ describe('batches of MCP', () => {
     await streaming.close()
   })
 
-  it('get one list for a response, each message decided by itself', async () => {
+  it('get one list as the response, and each message is decided separately', async () => {
     const session = await begin('/json')
     const batch = [call(1, 'echo'), NOTE, call('two', 'find'), call(3, 'unknown')]
     const { status, headers, text } = await post('/json', batch, session)
@@ -84,7 +84,7 @@ describe('batches of MCP', () => {
     assert.deepEqual(more, [])
     assert.equal(first.id, 1)
     assert.match(JSON.stringify(first.result), /said 1/)
-    // A tool that is denied is told apart from one that is unknown by its name only.
+    // A denied tool differs from an unknown one only by its name.
     assert.deepEqual([second.id, third.id], ['two', 3])
     assert.deepEqual(
       JSON.stringify(second).replace('"two"', '3').replace('find', 'unknown'),
@@ -97,7 +97,7 @@ describe('batches of MCP', () => {
     await until('the count', () => counted('success') === 1)
   })
 
-  it('get one stream for a response if a server begins one', async () => {
+  it('get one stream as the response if a server starts one', async () => {
     const session = await begin('/streaming')
     const batch = [call(1, 'find'), call(2, 'echo'), call(3, 'echo')]
     const { status, headers, text } = await post('/streaming', batch, session)
@@ -111,7 +111,7 @@ describe('batches of MCP', () => {
     assert.doesNotMatch(text, /said 1/)
   })
 
-  it('get 202 if nothing in them wants a response', async () => {
+  it('get 202 if no message in them expects a response', async () => {
     const session = await begin('/json')
     const { status, text } = await post('/json', [NOTE, NOTE], session)
     assert.deepEqual([status, text], [202, ''])
@@ -178,7 +178,7 @@ describe('batches of MCP', () => {
       })
     }
 
-    it('are rejected if they are malformed, in later revisions, and in streams of others', async () => {
+    it('are rejected if they are malformed, in later revisions, and on streams of other callers', async () => {
       const stream = await session('/json')
       for (const batch of [[], [call(1, 'echo'), 'hello'], [initialize('2024-11-05')]]) {
         assert.equal((await post(stream.address, batch)).status, 400)
@@ -199,7 +199,7 @@ describe('batches of MCP', () => {
     }
   })
 
-  it('are rejected in sessions that are not of the caller', async () => {
+  it('are rejected in sessions of other callers', async () => {
     const session = { 'mcp-session-id': 'made-up' }
     assert.equal((await post('/json', [call(1, 'echo')], session)).status, 404)
   })

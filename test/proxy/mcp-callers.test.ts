@@ -9,7 +9,7 @@ import { freePort, startDeciding } from '../decisions/gateway.ts'
 import { startMcpServer } from './mcp-server.ts'
 import { until } from './whole-gateway.ts'
 
-/* What one caller may know of another: nothing, and whatever is guessed leads nowhere. */
+/* One caller learns nothing about another, and guesses lead nowhere. */
 
 const KEYS = { ann: 'key-of-ann', bob: 'key-of-bob' }
 const apiKey = { keys: Object.entries(KEYS).map(([user, key]) => ({ key, metadata: { user } })) }
@@ -38,7 +38,7 @@ function clientOf(port: number, key: string, session?: string) {
   return { send }
 }
 
-/** Messages of a stream as they come, and its text once it is over. */
+/** Messages of a stream as they arrive, and its text once it is over. */
 function follow(response: Response) {
   const messages: Message[] = []
   const over = (async () => {
@@ -89,7 +89,7 @@ describe('callers of MCP servers', () => {
       )
       try {
         const ann = await openSession(port, KEYS.ann)
-        // Another user, and another session of the same one.
+        // Another user, and another session of the same user.
         const others = [await openSession(port, KEYS.bob), await openSession(port, KEYS.ann)]
         const params = { name: count === 1 ? 'sample' : 'files_sample', arguments: {} }
         const call = follow(await ann.send({ id: 1, method: 'tools/call', params }))
@@ -114,7 +114,7 @@ describe('callers of MCP servers', () => {
     })
   }
 
-  it('cannot go on with the state of a request of others', async () => {
+  it('cannot continue with the request state of others', async () => {
     const states: unknown[] = []
     const handler = createMcpHandler(() => {
       const server = new McpServer({ name: 's', version: '1' }, { capabilities: { tools: {} } })

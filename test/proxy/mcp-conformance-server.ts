@@ -136,7 +136,7 @@ function resources(server: McpServer): void {
   )
 }
 
-/** Events of streams, so that a client can go on with one where it was cut. */
+/** Stores events of streams, so that a client can resume one where it was cut off. */
 class EventStore {
   readonly #events: { id: string; stream: string; message: object }[] = []
 
@@ -160,7 +160,7 @@ class EventStore {
   }
 }
 
-/** The port of a server with all of it, and how to stop it. */
+/** Starts a server with all of it; returns its port and how to stop it. */
 export async function startConformanceServer() {
   const sessions = new Map<string, StreamableHTTPServerTransport>()
   const http = createServer((request, response) => {

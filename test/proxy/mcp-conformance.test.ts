@@ -12,7 +12,7 @@ const SUITE = join(
   '../../node_modules/@modelcontextprotocol/conformance/dist/index.js',
 )
 
-/** What the official suite says of each scenario. */
+/** The result of the official suite for each scenario. */
 async function results(port: number): Promise<readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'mcp-conformance-'))
   const url = `http://127.0.0.1:${port}/mcp`
@@ -54,7 +54,7 @@ describe('the MCP conformance suite', () => {
     server.close()
   })
 
-  it('says the same of a server directly and through the gateway', async () => {
+  it('reports the same for a server directly and through the gateway', async () => {
     const direct = await results(server.port)
     const through = await results(port)
     const passed = direct.filter((line) => line.startsWith('✓'))

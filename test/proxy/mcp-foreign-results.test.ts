@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import { isForeignResult } from '../../src/protocols/mcp/foreign-response.ts'
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 
-/* Servers that respond to one request in the response to another. */
+/* Servers that return the result of one request in the response to another. */
 
 const SECRET = '{"tools":[{"name":"secret","inputSchema":{"type":"object"}}]}'
 const LIST = `{"jsonrpc":"2.0","id":1,"result":${SECRET}}`
@@ -124,7 +124,7 @@ describe('a result for another request', () => {
     })
   }
 
-  it('passes where nobody has rules for the one server there is', async () => {
+  it('passes with a single server and no rules', async () => {
     await gateway.apply(configOf(['a'], {}))
     isStream = true
     sent = [LIST]
@@ -132,7 +132,7 @@ describe('a result for another request', () => {
     assert.match(text, /secret/)
   })
 
-  it('is known by its id, however that is written', () => {
+  it('is identified by its ID, in any spelling', () => {
     const result = (id: string) => `{"jsonrpc":"2.0","id":${id},"result":{}}`
     for (const [id, own] of [
       ['1', '1'],

@@ -45,10 +45,10 @@ async function connect(guardrails: object): Promise<Client> {
 const call = (client: Client, name: string, args: Record<string, unknown>) =>
   client.callTool({ name, arguments: args })
 
-/** Two servers: one sends events, the other whole messages. */
+/** Two servers: one sends events, the other complete messages. */
 const SERVERS = ['one', 'two'] as const
 
-describe('guards of MCP', () => {
+describe('MCP guards', () => {
   before(async () => {
     streaming = await startMcpServer({ name: 'one' })
     whole = await startMcpServer({ name: 'two', isJson: true })
@@ -92,7 +92,7 @@ describe('guards of MCP', () => {
     })
   }
 
-  it('what a server asks a client for is guarded like a result', async () => {
+  it('a request of a server to a client is guarded like a result', async () => {
     const client = await connect({ response: [mask({ pattern: '[a-z]+', name: 'W' })] })
     const asked: string[] = []
     client.setRequestHandler(CreateMessageRequestSchema, async ({ params }) => {
@@ -105,7 +105,7 @@ describe('guards of MCP', () => {
     assert.match(asked[0] ?? '', /<W>/)
   })
 
-  it('guards of one server are rejected when the configuration is loaded', async () => {
+  it('guards of a single server are rejected when the configuration is loaded', async () => {
     const guardrails = { response: [mask(EMAIL)] }
     const host = { host: '127.0.0.1:1', path: '/mcp' }
     const text = JSON.stringify({

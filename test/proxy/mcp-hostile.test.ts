@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 
-/* Servers that say what they like, and clients that look for a way around. */
+/* Servers that send arbitrary data, and clients that look for a bypass. */
 
 const TOOLS = [{ name: 'echo' }, { name: 'secret' }]
 const result = { tools: TOOLS }
@@ -101,14 +101,14 @@ describe('MCP servers that misbehave', () => {
     })
   }
 
-  it('keep the spelling of what is not theirs to change', async () => {
+  it('keep the spelling of everything that the gateway need not change', async () => {
     const item = '{ "name": "echo", "x": 1.0, "y": 12345678901234567890, "z": "\\u00e9" }'
     say = json(`{"jsonrpc":"2.0","id":1,"result":{"tools":[${item}],"other":1.50}}`)
     const { text } = await list()
     assert.ok(text.includes(item) && text.includes('"other":1.50'), text)
   })
 
-  it('do not show more in a stream that is resumed', async () => {
+  it('do not show more in a resumed stream', async () => {
     say = (out, method) => {
       if (method === 'GET') stream(`id: 7\ndata: ${JSON.stringify(response)}\n\n`)(out)
     }
@@ -119,7 +119,7 @@ describe('MCP servers that misbehave', () => {
     assert.doesNotMatch(text, /secret/)
   })
 
-  it('fail one request alone', async () => {
+  it('fail only one request', async () => {
     for (const broken of [
       (out: ServerResponse) => void out.destroy(),
       (out: ServerResponse) =>
@@ -138,7 +138,7 @@ describe('MCP servers that misbehave', () => {
     }
   })
 
-  it('are not asked for what cannot be read', async () => {
+  it('do not receive unreadable requests', async () => {
     say = json(JSON.stringify(response))
     asked = []
     for (const body of [

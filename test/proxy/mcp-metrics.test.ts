@@ -51,7 +51,7 @@ describe('metrics and logs of MCP', () => {
       `portcullis_mcp_calls_total{route="mcp",target="${target}",tool="${tool}",method="${method}",outcome="${outcome}"}`,
     )
 
-  it('count calls by method, server, tool and outcome, and what lists hide', async () => {
+  it('count calls by method, server, tool and outcome, and the entries hidden in lists', async () => {
     await client.listTools()
     for (const name of ['files_echo', 'search_echo', 'search_echo']) await client.callTool({ name })
     for (const name of ['files_delete', 'files_made-up', 'nowhere_echo']) {
@@ -68,7 +68,7 @@ describe('metrics and logs of MCP', () => {
       calls('none', 'none', 'initialize', 'success'),
       calls('none', 'none', 'ping', 'success'),
     ]
-    // A request is counted when it is over, which may be after its response is there.
+    // A request is counted when it finishes, which may be after its response has arrived.
     await until('all is counted', () => counted().every((count) => count > 0))
     assert.deepEqual(counted(), [1, 2, 1, 1, 1, 1, 1, 1])
     for (const target of ['files', 'search']) {
@@ -79,7 +79,7 @@ describe('metrics and logs of MCP', () => {
   })
 
   it('count errors of tools, in streams too, and sessions', async () => {
-    // One responds with a stream, the other one with a message.
+    // One server responds with a stream, the other with a message.
     for (const name of ['files_echo', 'search_echo']) {
       const { isError } = await client.callTool({ name, arguments: { text: 5 } })
       assert.equal(isError, true)
@@ -100,7 +100,7 @@ describe('metrics and logs of MCP', () => {
     assert.equal(gateway.metric(`${series}"opened"}`), 1)
   })
 
-  it('log what a request was for', () => {
+  it('log the purpose of a request', () => {
     const line = gateway.lines.find((own) => own['gen_ai.tool.name'] === 'delete')
     assert.deepEqual(
       [line?.['mcp.method.name'], line?.['mcp.target'], line?.['mcp.outcome']],
@@ -108,7 +108,7 @@ describe('metrics and logs of MCP', () => {
     )
   })
 
-  it('tell the first byte of a stream from its end', async () => {
+  it('distinguish the first byte of a stream from its end', async () => {
     const sum = (name: string) => sumOf(gateway.metrics(), `portcullis_request_${name}_sum`)
     const streamed = () => sum('duration_seconds') - sum('first_byte_seconds')
     // The client has had a stream for messages of the server since it connected.

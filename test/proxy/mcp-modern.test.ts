@@ -8,7 +8,7 @@ import { createMcpHandler, inputRequired, McpServer } from '@modelcontextprotoco
 import * as z from 'zod'
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 
-/* The revision without sessions, by the SDK that speaks it. */
+/* The revision without sessions, with the SDK that supports it. */
 
 interface ModernServer {
   readonly port: number
@@ -136,7 +136,7 @@ const names = ({ tools }: { tools: readonly { readonly name: string }[] }) =>
   tools.map(({ name }) => name).sort()
 
 describe('MCP without sessions', () => {
-  it('passes to one server', async () => {
+  it('works with one server', async () => {
     await serve({ files })
     const client = await connect()
     assert.deepEqual(names(await client.listTools()), ['ask', 'delete', 'echo'])
@@ -144,7 +144,7 @@ describe('MCP without sessions', () => {
     assert.equal(said(result), 'files/echo: hi')
   })
 
-  it('passes to several, which are one to the client', async () => {
+  it('works with several, which the client sees as one', async () => {
     await serve({ files, search })
     const client = await connect('auto')
     const own = ['ask', 'delete', 'echo']
@@ -155,13 +155,13 @@ describe('MCP without sessions', () => {
     assert.equal(said(await client.callTool({ name: 'search_echo' })), 'search/echo: ')
   })
 
-  it('serves clients of the revisions before it by the same endpoint', async () => {
+  it('serves clients of earlier revisions on the same endpoint', async () => {
     await serve({ files })
     const client = await connect('legacy')
     assert.equal(said(await client.callTool({ name: 'echo' })), 'files/echo: ')
   })
 
-  it('seals the state that a server wants back, for the same tool alone', async () => {
+  it('seals the state that a server wants back, and accepts it only for the same tool', async () => {
     await serve({ files, search })
     const client = await connect()
     const result = await client.callTool({ name: 'files_ask' })
@@ -183,7 +183,7 @@ describe('MCP without sessions', () => {
     }
   })
 
-  it('hides what rules deny, and keeps such lists from caches of others', async () => {
+  it('hides what rules deny, and keeps such lists out of shared caches', async () => {
     await serve({ files }, { mcpAuthorization: { rules: [{ deny: "mcp.tool.name == 'delete'" }] } })
     const client = await connect()
     assert.deepEqual(names(await client.listTools()), ['ask', 'echo'])
@@ -193,7 +193,7 @@ describe('MCP without sessions', () => {
     assert.equal(body.result?.cacheScope, 'private')
   })
 
-  it('keeps resources that rules allow to some from caches of others', async () => {
+  it('keeps resources that rules restrict out of shared caches', async () => {
     const text =
       '{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","ttlMs":60000,"cacheScope":"public",' +
       '"contents":[{"uri":"note://one","text":"1","n":1.0,"cacheScope":"public"}]}}'
@@ -228,7 +228,7 @@ describe('MCP without sessions', () => {
     http.close()
   })
 
-  it('does not know the methods that this revision removed', async () => {
+  it('rejects the methods that this revision removed', async () => {
     for (const servers of [{ files }, { files, search }]) {
       await serve(servers)
       for (const [method, params] of [
@@ -245,7 +245,7 @@ describe('MCP without sessions', () => {
     }
   })
 
-  it('says which revisions there are to clients of another one', async () => {
+  it('lists the supported revisions for clients of another one', async () => {
     const key = 'io.modelcontextprotocol/protocolVersion'
     for (const servers of [{ files }, { files, search }]) {
       await serve(servers)

@@ -8,7 +8,7 @@ import { startMcpServer, type TestMcpServer } from './mcp-server.ts'
 
 const ISSUER = 'https://issuer.example'
 
-describe('MCP behind OAuth', () => {
+describe('MCP with OAuth', () => {
   let server: TestMcpServer
   let gateway: Deciding
   let port = 0
@@ -93,7 +93,7 @@ describe('MCP behind OAuth', () => {
     assert.deepEqual(found.authorization_servers, [ISSUER])
   })
 
-  it('admits tokens for this resource alone, and keeps them from the server', async () => {
+  it('admits only tokens for this resource, and does not forward them to the server', async () => {
     const other = await token('https://other.example')
     assert.equal((await initialize({ authorization: `Bearer ${other}` })).status, 401)
     const count = server.seen.length
@@ -103,7 +103,7 @@ describe('MCP behind OAuth', () => {
     assert.equal(server.seen.at(-1)?.headers.authorization, undefined)
   })
 
-  it('sends clients that ask here for the authorization server to it', async () => {
+  it('redirects requests for authorization server metadata to that server', async () => {
     for (const path of ['', '/mcp']) {
       const url = `http://127.0.0.1:${port}/.well-known/oauth-authorization-server${path}`
       const response = await fetch(url, { redirect: 'manual' })
@@ -115,7 +115,7 @@ describe('MCP behind OAuth', () => {
     }
   })
 
-  it('lets clients in browsers read metadata with a header of their own, and nothing else', async () => {
+  it('lets browser clients read metadata with a custom header, and nothing else', async () => {
     const ask = async (path: string, method: string) => {
       const response = await fetch(`http://127.0.0.1:${port}${path}`, {
         method: 'OPTIONS',
@@ -137,12 +137,12 @@ describe('MCP behind OAuth', () => {
     assert.deepEqual(await ask('/mcp', 'GET'), [401, null])
   })
 
-  it('names the resource as it is configured', () => {
+  it('uses the configured name of the resource', () => {
     const model = modelOf(configOf('{"keys":[]}', {}, { resource: 'https://tools.example/mcp' }))
     assert.match(JSON.stringify(model), /"resource":"https:\/\/tools.example\/mcp"/)
   })
 
-  it('needs an audience', () => {
+  it('requires an audience', () => {
     const text = configOf('{"keys":[]}', {}).replace('["https://tools.example/mcp"]', '[]')
     const { diagnostics } = loadText(text, 'gateway.yaml', { environment: {} }).result
     assert.deepEqual(

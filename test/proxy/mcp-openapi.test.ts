@@ -143,7 +143,7 @@ describe('an API that OpenAPI describes', () => {
   const call = (client: Client, name: string, given: Record<string, unknown>) =>
     client.callTool({ name, arguments: given })
 
-  it('has a tool for each operation that can be carried', async () => {
+  it('has a tool for each supported operation', async () => {
     const client = await serve()
     assert.deepEqual(client.getServerVersion(), { name: 'Shop', version: '2.1' })
     const { tools } = await client.listTools()
@@ -219,7 +219,7 @@ describe('an API that OpenAPI describes', () => {
     })
   }
 
-  it('is under rules about arguments, by name', async () => {
+  it('is subject to rules about arguments, by name', async () => {
     const rules = [{ allow: "mcp.tool.name == 'getOrder' && mcp.tool.arguments.id == '7'" }]
     const client = await serve({ mcpAuthorization: { rules } })
     const { tools } = await client.listTools()
@@ -236,7 +236,7 @@ describe('an API that OpenAPI describes', () => {
     )
   })
 
-  it('responds with errors and images as tools do', async () => {
+  it('returns errors and images as tools do', async () => {
     const client = await serve()
     const missing = await call(client, 'getOrder', { id: 'missing' })
     assert.deepEqual(missing, {
@@ -247,14 +247,14 @@ describe('an API that OpenAPI describes', () => {
     assert.deepEqual(content, [{ type: 'image', data: 'iVD/', mimeType: 'image/png' }])
   })
 
-  it('is fetched by its URL, and served below the path that is configured', async () => {
+  it('is fetched by its URL, and served below the configured path', async () => {
     const url = `http://127.0.0.1:${apiPort}/openapi.yaml`
     const client = await serve({}, { schema: { url }, path: '/other' })
     await call(client, 'getOrder', { id: '1' })
     assert.equal(seen[0]?.line, 'GET /other/orders/1')
   })
 
-  it('needs a document of OpenAPI 3', () => {
+  it('requires an OpenAPI 3 document', () => {
     for (const schema of ['{"swagger":"2.0","paths":{}}', 'openapi: 3.1.0', 'a: [', 'text']) {
       const text = JSON.stringify({
         gateways: { default: { port: 80 } },

@@ -5,13 +5,13 @@ import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 
-/* Lists that several servers give in pages, each in its own way. */
+/* Lists that several servers return in pages, each in its own way. */
 
 interface PagedServer {
   readonly port: number
-  /** What it offers, page by page; set anew for each run. */
+  /** What it offers, page by page; set for each run. */
   pages: readonly (readonly string[])[]
-  /** What a cursor looks like. */
+  /** The format of its cursors. */
   cursorOf: (page: number) => string
   readonly cursors: (string | undefined)[]
   readonly http: Server
@@ -107,7 +107,7 @@ describe('pages of several servers', async () => {
     }
   }
 
-  /** As a client does it: until there is no cursor. */
+  /** Reads pages as a client does: until there is no cursor. */
   async function all(): Promise<readonly string[]> {
     const found: string[] = []
     let cursor: string | undefined
@@ -121,7 +121,7 @@ describe('pages of several servers', async () => {
     return assert.fail('the pages have no end')
   }
 
-  it('are one list without a loss, whatever their cursors are like', async () => {
+  it('form one complete list, regardless of their cursors', async () => {
     const name = fc.constantFrom('a', 'b', 'c', 'hidden', 'd_e')
     const page = fc.uniqueArray(name, { maxLength: 4 })
     const plan = fc.tuple(
@@ -132,7 +132,7 @@ describe('pages of several servers', async () => {
       fc.asyncProperty(fc.tuple(plan, plan, plan), async (plans) => {
         for (const [at, [pages, cursor]] of plans.entries()) {
           const server = servers[at] as PagedServer
-          // A server lists a name once.
+          // A server lists each name once.
           server.pages = pages.map((own, page) => own.map((word) => `${word}${page}`))
           server.cursorOf = CURSORS[cursor] as (page: number) => string
         }
@@ -145,7 +145,7 @@ describe('pages of several servers', async () => {
     )
   })
 
-  it('cannot be asked for by cursors that the gateway did not make', async () => {
+  it('cannot be requested with cursors that the gateway did not issue', async () => {
     const [first] = servers as [PagedServer]
     first.pages = [['a'], ['b'], ['c']]
     first.cursorOf = String

@@ -14,8 +14,8 @@ import * as z from 'zod'
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 
 /*
- * Arguments that a tool wants repeated in headers (`x-mcp-header`): rules judge the argument, so a
- * server that goes by the header must never get another value.
+ * Arguments that a tool wants repeated in headers (`x-mcp-header`): rules evaluate the argument, so
+ * a server that relies on the header must never get another value.
  */
 
 const VERSION = '2026-07-28'
@@ -33,7 +33,7 @@ const SCHEMA = {
   },
 }
 
-/** It believes whatever headers say. */
+/** A server that trusts the headers. */
 function credulous(called: IncomingHttpHeaders[]): Server {
   return createServer(async (request, response) => {
     const pieces: Buffer[] = []
@@ -56,7 +56,7 @@ function credulous(called: IncomingHttpHeaders[]): Server {
   })
 }
 
-/** The official server, which checks them itself. */
+/** The official server, which checks the headers itself. */
 function official(): Server {
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: 'sdk', version: '1' })
@@ -139,7 +139,7 @@ describe('headers that repeat arguments', () => {
     })
   }
 
-  it('of a tool that declares none, of an argument that is missing and of another method, too', async () => {
+  it('of a tool that declares none, of a missing argument and of another method are rejected, too', async () => {
     const before = called.length
     const region = { 'mcp-param-region': 'us' }
     const of = (name: string, own: object) => post('tools/call', { name, arguments: own }, region)
@@ -149,7 +149,7 @@ describe('headers that repeat arguments', () => {
     assert.equal(called.length, before)
   })
 
-  it('reach the server if they say the same', async () => {
+  it('reach the server if they match the arguments', async () => {
     const headers = { 'mcp-param-region': base64('eu'), 'mcp-param-count': '3' }
     const params = { name: 'query', arguments: given }
     assert.deepEqual(await post('tools/call', params, headers), [200, undefined])
@@ -157,7 +157,7 @@ describe('headers that repeat arguments', () => {
     assert.equal(called.at(-1)?.['mcp-param-region'], base64('eu'))
   })
 
-  it('pass between the client and the server of the SDK', async () => {
+  it('work between the client and the server of the SDK', async () => {
     const versionNegotiation = { mode: { pin: VERSION } }
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation })
     const url = new URL(`http://127.0.0.1:${ports[1]}/mcp`)

@@ -56,7 +56,7 @@ describe('pinned tools', () => {
     })
   }
 
-  /** The configuration in a file, and `portcullis pin` with it. */
+  /** Writes the configuration to a file, and runs `portcullis pin` on it. */
   async function pin(config = configOf(), ...args: readonly string[]) {
     const file = join(folder, 'gateway.yaml')
     writeFileSync(file, config)
@@ -86,7 +86,7 @@ describe('pinned tools', () => {
   }
   const call = async (name: string) => (await ask('tools/call', { name })).error?.message
 
-  it('are written by `portcullis pin`, which says what changes', async () => {
+  it('are written by `portcullis pin`, which reports the changes', async () => {
     rmSync(pinFile(), { force: true })
     const first = await pin()
     assert.equal(first.code, 0, first.err)
@@ -102,7 +102,7 @@ describe('pinned tools', () => {
     assert.equal(readFileSync(pinFile(), 'utf8'), bytes)
   })
 
-  it('are hidden when they change, with a record, a log line and a counter', async () => {
+  it('are hidden when they change, with a decision record, a log line and a counter', async () => {
     await pin()
     gateway = await startDeciding(configOf())
     assert.deepEqual(await listed(), ['echo', 'read'])
@@ -122,7 +122,7 @@ describe('pinned tools', () => {
     const [called] = gateway.decisions()
     assert.deepEqual([called?.cause, called?.skipped], ['pin', undefined])
     assert.deepEqual(server.called, ['echo'])
-    // What was approved comes back.
+    // The approved tools are back.
     server.tools = PINNED
     assert.deepEqual(await listed(), ['echo', 'read'])
     assert.equal(await call('echo'), undefined)
@@ -153,7 +153,7 @@ describe('pinned tools', () => {
     })
   }
 
-  it('are looked up before a call by a client that never listed them', async () => {
+  it('are checked before a call by a client that never listed them', async () => {
     await pin()
     server.tools = [ECHO.replace('Repeats', 'Sends'), READ]
     gateway = await startDeciding(configOf())
@@ -174,7 +174,7 @@ describe('pinned tools', () => {
     assert.deepEqual(server.called, [])
   })
 
-  it('are those of one server: another one with a tool of that name has its own', async () => {
+  it('apply to one server: another one with a tool of the same name has its own', async () => {
     await pin()
     const target = { name: 'evil', mcp: { host: `127.0.0.1:${other.port}` } }
     const pins = { file: pinFile() }
@@ -202,7 +202,7 @@ describe('pinned tools', () => {
     assert.deepEqual([server.called, other.called], [['echo'], ['own']])
   })
 
-  it('in audit mode are reported, and pass', async () => {
+  it('in audit mode are reported and allowed', async () => {
     await pin()
     gateway = await startDeciding(configOf('Audit'))
     server.tools = [ECHO.replace('Repeats', 'Sends'), READ]
@@ -213,7 +213,7 @@ describe('pinned tools', () => {
     assert.deepEqual(server.called, ['echo'])
   })
 
-  it('need a file that says what they are', async () => {
+  it('require a file that lists them', async () => {
     writeFileSync(pinFile(), '{"version":1,"targets":{"files":{"echo":{"description":"md5:1"}}}}')
     const file = join(folder, 'gateway.yaml')
     writeFileSync(file, configOf())

@@ -16,12 +16,12 @@ import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 import { startMcpServer, type TestMcpServer } from './mcp-server.ts'
 
 /*
- * Identity providers as strict servers: each has what the vendor documents, and rejects what the
- * vendor rejects. The client is the SDK of MCP.
+ * Identity providers as strict servers: each implements what the vendor documents, and rejects what
+ * the vendor rejects. The client is the MCP SDK.
  */
 
 interface Vendor {
-  /** Of the issuer, below the server. */
+  /** The path of the issuer, below the server. */
   readonly path: string
   readonly metadata: string
   readonly keys: string
@@ -74,7 +74,7 @@ describe('identity providers behind the gateway', () => {
   let privateKey: CryptoKey
   let jwk: jose.JWK
   let challenge = ''
-  /** What arrived at the provider: method, path and body. */
+  /** Requests at the provider: method, path and body. */
   const arrived: { method: string; path: string; body: string; headers: object }[] = []
   let brokenMetadata: object | undefined
 
@@ -249,19 +249,19 @@ describe('identity providers behind the gateway', () => {
         resource: new URL(resource),
       })
       assert.equal((await call(tokens.access_token)).status, 200)
-      // What the client registered with, and nothing else, reaches the provider.
+      // Only the client's registration reaches the provider.
       const registered = arrived.filter(({ path }) => path === '/register')
       assert.equal(registered.length, own.registers ? 1 : 0)
     })
   }
 
-  it('the form of other gateways is read as well', () => {
+  it('the format of other gateways is accepted as well', () => {
     const text = configOf('Keycloak').replace('"provider":"Keycloak"', '"provider":{"keycloak":{}}')
     const { diagnostics } = loadText(text, 'a.yaml', { environment: {} }).result
     assert.deepEqual(diagnostics, [])
   })
 
-  it('the secret of the gateway is for codes with proof alone', async () => {
+  it('the secret of the gateway is only for codes with proof (PKCE)', async () => {
     await gateway.apply(configOf('Entra', { clientId: 'known', clientSecret: SECRET }))
     const token = `http://127.0.0.1:${port}/.well-known/oauth-authorization-server/mcp/token`
     for (const [what, form, error] of [
@@ -287,7 +287,7 @@ describe('identity providers behind the gateway', () => {
     }
   })
 
-  it('what a provider says of other hosts is not followed, and nothing is guessed', async () => {
+  it('references of a provider to other hosts are not followed, and nothing is guessed', async () => {
     const base = `http://127.0.0.1:${port}/.well-known/oauth-authorization-server/mcp`
     const register = () =>
       fetch(`${base}/client-registration`, {
@@ -311,7 +311,7 @@ describe('identity providers behind the gateway', () => {
     assert.equal(preflight.headers.get('access-control-allow-origin'), '*')
   })
 
-  it('registration in place of the provider takes redirects alone', async () => {
+  it('registration in place of the provider accepts only redirect URIs', async () => {
     await gateway.apply(configOf('Authentik', { clientId: 'known' }))
     const url = `http://127.0.0.1:${port}/.well-known/oauth-authorization-server/mcp/client-registration`
     for (const body of ['', '[]', '{}', '{"redirect_uris":[]}', '{"redirect_uris":["x"]}']) {

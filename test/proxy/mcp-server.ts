@@ -18,11 +18,11 @@ export interface SeenRequest {
 
 export interface TestMcpServer {
   readonly port: number
-  /** Every request that came, in order. */
+  /** All received requests, in order. */
   readonly seen: SeenRequest[]
-  /** Methods of messages that came. */
+  /** Methods of the received messages. */
   methods(): readonly string[]
-  /** Sends to every session that is open. */
+  /** Sends a notification to every open session. */
   announce(): void
   readonly sessions: Map<string, StreamableHTTPServerTransport>
   close(): Promise<void>
@@ -34,7 +34,7 @@ export interface ServerPlan {
   readonly isJson?: boolean
 }
 
-/** A server of the official SDK with sessions. */
+/** Starts a server of the official SDK, with sessions. */
 export async function startMcpServer(plan: ServerPlan = {}): Promise<TestMcpServer> {
   const sessions = new Map<string, StreamableHTTPServerTransport>()
   const servers = new Map<string, McpServer>()

@@ -109,7 +109,7 @@ describe('the transport of 2024-11-05', () => {
     })
   }
 
-  it('brings what servers announce to an old client', async () => {
+  it('delivers server notifications to an old client', async () => {
     await serve(['current'])
     const client = await connect(true)
     let changes = 0
@@ -131,7 +131,7 @@ describe('the transport of 2024-11-05', () => {
     await until('they end', () => current.sessions.size === before && old.sessions.size === held)
   })
 
-  it('is under the same rules', async () => {
+  it('is subject to the same rules', async () => {
     const rules = [{ allow: "mcp.tool.name == 'echo'" }]
     await serve(['current'], { mcpAuthorization: { rules } })
     const client = await connect(true)
@@ -145,7 +145,7 @@ describe('the transport of 2024-11-05', () => {
     assert.equal(current.seen.length, count)
   })
 
-  it('has streams of one caller, whose address is good for nobody else', async () => {
+  it('has streams of one caller, whose address no other caller can use', async () => {
     const basic = (user: string) => ({
       authorization: `Basic ${Buffer.from(`${user}:${user}`).toString('base64')}`,
     })
@@ -189,7 +189,7 @@ describe('the transport of 2024-11-05', () => {
     abort.abort()
   })
 
-  it('never sends messages to an address elsewhere', async () => {
+  it('never sends messages to an address on another host', async () => {
     for (const endpoint of ['http://evil.example/messages', '//evil.example/messages']) {
       old.endpoint = endpoint
       await serve(['old'])
@@ -204,13 +204,13 @@ describe('the transport of 2024-11-05', () => {
     }
   })
 
-  it('keeps the credentials of clients from old servers', async () => {
+  it('does not forward the credentials of clients to old servers', async () => {
     await serve(['old'])
     await connect(false, { authorization: 'Bearer secret', cookie: 'a=b' })
     assert.ok(!JSON.stringify(old.headers).includes('secret'))
   })
 
-  it('begins sessions of old servers anew in another process', async () => {
+  it('restarts sessions of old servers in another process', async () => {
     await serve(['old'])
     const client = await connect(false)
     assert.equal(said(await client.callTool({ name: 'echo' })), 'old/echo: ')
@@ -220,8 +220,8 @@ describe('the transport of 2024-11-05', () => {
   })
 })
 
-describe('streams whose requests come to other workers', () => {
-  it('get what was meant for them', async () => {
+describe('streams whose requests reach other workers', () => {
+  it('get their own messages', async () => {
     const all: MessageStreams[] = []
     const tell = (from: number) => (message: StreamMessage) => {
       for (const [index, own] of all.entries()) {

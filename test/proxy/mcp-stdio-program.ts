@@ -1,4 +1,4 @@
-/* An MCP server on its standard streams, which says what it was started with. */
+/* An MCP server on its standard streams, which reports how it was started. */
 import { createInterface } from 'node:readline'
 
 const write = (message: object) =>

@@ -78,7 +78,7 @@ describe('an MCP server on standard streams', () => {
   })
   const pidOf = (result: unknown) => Number(said(result).split(' ')[0])
 
-  it('gets few variables of the environment, and those that it is given', async () => {
+  it('gets few variables of the environment, and the configured ones', async () => {
     await serve({ targets: [stdio()] })
     const client = await connect()
     const names = JSON.parse(said(await client.callTool({ name: 'environment' }))) as string[]
@@ -95,7 +95,7 @@ describe('an MCP server on standard streams', () => {
     assert.deepEqual(progress, [1])
   })
 
-  it('has a process for each session, which goes on over a reload and ends with it', async () => {
+  it('has a process for each session, which survives a reload and ends with the session', async () => {
     await serve({ targets: [stdio()] })
     const [one, two] = [await connect(), await connect()]
     const first = pidOf(await one.callTool({ name: 'calls' }))
@@ -112,7 +112,7 @@ describe('an MCP server on standard streams', () => {
     await until('the other process ends', () => !isAlive(second))
   })
 
-  it('is started again for a session whose process is gone', async () => {
+  it('is restarted for a session whose process is gone', async () => {
     await serve({ targets: [stdio()] })
     const client = await connect()
     const pid = pidOf(await client.callTool({ name: 'calls' }))
@@ -123,7 +123,7 @@ describe('an MCP server on standard streams', () => {
     assert.notEqual(pidOf(next), pid)
   })
 
-  it('may be any: those of the protocol itself, federated', async () => {
+  it('can be any server: the reference servers, federated', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'mcp-files-'))
     writeFileSync(join(folder, 'note.txt'), 'a note')
     const packaged = (name: string, ...args: readonly string[]) => ({
@@ -159,7 +159,7 @@ describe('an MCP server on standard streams', () => {
     rmSync(folder, { recursive: true })
   })
 
-  it('is greeted with numbers that a double cannot hold, and told of their progress', async () => {
+  it('gets initialized with numbers that a double cannot hold, and receives their progress', async () => {
     const send = async (message: string, session?: string) => {
       const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
         method: 'POST',

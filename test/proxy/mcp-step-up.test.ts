@@ -84,7 +84,7 @@ describe('MCP with scopes', () => {
     return response.headers.get('mcp-session-id') ?? assert.fail()
   }
 
-  it('says which scopes a token lacks, and calls nobody', async () => {
+  it('lists the scopes that a token lacks, and calls no server', async () => {
     const small = await token('files:read')
     const session = await begin(small)
     const { text: list } = await ask(small, 'tools/list', {}, session)
@@ -103,13 +103,13 @@ describe('MCP with scopes', () => {
     assert.equal(server.seen.length, count)
     const [record] = gateway.decisions()
     assert.deepEqual(record?.rule?.scopes, ['files:write', 'files:delete'])
-    // The same session goes on with a token that can do more.
+    // The same session continues with a token that has more scopes.
     const large = await token('files:read files:write')
     const { text: done } = await ask(large, 'tools/call', { name: 'delete' }, session)
     assert.match(done, /files\/delete/)
   })
 
-  it('says nothing of scopes to those whom other rules deny', async () => {
+  it('does not mention scopes to clients that other rules deny', async () => {
     for (const [sub, name] of [
       ['eve', 'delete'],
       ['ann', 'nothing'],
@@ -124,7 +124,7 @@ describe('MCP with scopes', () => {
     }
   })
 
-  it('has scopes for Require rules alone', () => {
+  it('accepts scopes only for Require rules', () => {
     for (const rules of [
       [{ allow: 'true', scopes: ['a'] }],
       [{ require: 'true', scopes: ['a b'] }],

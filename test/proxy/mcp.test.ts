@@ -59,7 +59,7 @@ async function serve(written: Written = {}): Promise<Deciding> {
   return running
 }
 
-/** The next one is another gateway. */
+/** Stops the gateway, so that the next test starts a new one. */
 async function restart(): Promise<void> {
   await running?.stop()
   running = undefined
@@ -99,7 +99,7 @@ const said = (result: unknown) =>
 const OF_ALL = ['elicit', 'link', 'log', 'progress', 'roots', 'sample']
 
 describe('one MCP server behind the gateway', () => {
-  it('is what a client sees', async () => {
+  it('looks the same to a client', async () => {
     await serve()
     const client = await connect()
     assert.deepEqual(client.getServerVersion(), { name: 'files', version: '1.0.0' })
@@ -113,7 +113,7 @@ describe('one MCP server behind the gateway', () => {
     assert.deepEqual(prompt.messages[0]?.content, { type: 'text', text: 'files greets you' })
   })
 
-  it('sends progress, logs and changes, and asks the client', async () => {
+  it('sends progress, logs and changes, and requests to the client', async () => {
     await serve()
     const client = await connect()
     const logged: unknown[] = []
@@ -170,7 +170,7 @@ describe('one MCP server behind the gateway', () => {
 })
 
 describe('several MCP servers behind one endpoint', () => {
-  it('are one server, with their names in front', async () => {
+  it('appear as one server, with prefixed names', async () => {
     await serve({ targets: both() })
     const client = await connect()
     assert.equal(client.getServerVersion()?.name, 'portcullis')
@@ -206,7 +206,7 @@ describe('several MCP servers behind one endpoint', () => {
     await client.setLoggingLevel('info')
   })
 
-  it('reject a revision that none of them agreed to, as one does', async () => {
+  it('reject a revision that none of them agreed to, as a single server does', async () => {
     await serve({ targets: both() })
     const client = await connect()
     const session = (client.transport as { sessionId?: string } | undefined)?.sessionId ?? ''
@@ -233,7 +233,7 @@ describe('several MCP servers behind one endpoint', () => {
     ])
   })
 
-  it('ask the client at once, and each gets its own response', async () => {
+  it('send concurrent requests to the client, and each gets its own response', async () => {
     await serve({ targets: [at('files', files), at('more', files)] })
     const client = await connect()
     client.setRequestHandler(CreateMessageRequestSchema, async ({ params }) => {
@@ -246,7 +246,7 @@ describe('several MCP servers behind one endpoint', () => {
     for (const result of results) assert.match(said(result), /files sampled/)
   })
 
-  it('that are down take the others with them only if they are to', async () => {
+  it('that are down fail the others only if configured to', async () => {
     const dead = { name: 'dead', mcp: { host: `127.0.0.1:${await freePort()}` } }
     await serve({ targets: [at('files', files), dead], options: { failureMode: 'FailOpen' } })
     const client = await connect()
@@ -261,7 +261,7 @@ describe('several MCP servers behind one endpoint', () => {
 describe('rules about MCP', () => {
   const rules = (...list: readonly object[]) => ({ mcpAuthorization: { rules: list } })
 
-  it('hide what they deny, and call nobody for it', async () => {
+  it('hide what they deny, and call no server for it', async () => {
     const gateway = await serve({
       policies: rules({ allow: "mcp.tool.name == 'echo'" }, { allow: 'has(mcp.prompt)' }),
     })
@@ -291,7 +291,7 @@ describe('rules about MCP', () => {
     assert.deepEqual(await call('delete'), await call('denied'))
   })
 
-  it('read arguments at the call, and leave a tool in lists that some call may use', async () => {
+  it('read arguments at the call, and keep a tool in lists if some call may use it', async () => {
     await serve({
       policies: rules({ allow: "mcp.tool.name == 'echo' && mcp.tool.arguments.text == 'ok'" }),
     })
@@ -303,7 +303,7 @@ describe('rules about MCP', () => {
     await assert.rejects(client.callTool({ name: 'add', arguments: { text: 'ok' } }), /Unknown/)
   })
 
-  it('judge the body, whatever headers say', async () => {
+  it('evaluate the body, regardless of the headers', async () => {
     await serve({ policies: rules({ deny: "mcp.tool.name == 'delete'" }) })
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'delete' } }
     for (const headers of [{ 'mcp-name': 'echo' }, { 'mcp-method': 'tools/list' }]) {
@@ -328,7 +328,7 @@ describe('rules about MCP', () => {
   })
 })
 
-describe('ids of MCP sessions', () => {
+describe('IDs of MCP sessions', () => {
   const config = { session: { key: 'ab'.repeat(32) } }
   const initialize = {
     jsonrpc: '2.0',
@@ -342,7 +342,7 @@ describe('ids of MCP sessions', () => {
   }
   const list = { jsonrpc: '2.0', id: 2, method: 'tools/list' }
 
-  it('are of one caller, and 404 for any other', async () => {
+  it('belong to one caller, and are a 404 for any other', async () => {
     const basic = (user: string) => ({
       authorization: `Basic ${Buffer.from(`${user}:${user}`).toString('base64')}`,
     })
@@ -360,7 +360,7 @@ describe('ids of MCP sessions', () => {
     assert.equal((await post(list, { ...basic('ann'), 'mcp-session-id': changed })).status, 404)
   })
 
-  it('are good in another process with the same key', async () => {
+  it('are valid in another process with the same key', async () => {
     await restart()
     await serve({ targets: both(), config })
     const { headers } = await post(initialize)

@@ -46,7 +46,7 @@ routes: [{ name: all, backends: [{ host: 127.0.0.1:${upstream.port} }] }]
   const ask = (...lines: readonly string[]) =>
     exchange(port, ['GET / HTTP/1.1', 'host: x', ...lines, '', ''].join('\r\n'), 'hello')
 
-  it('have the values of each request, those of its response included', async () => {
+  it('have the values of each request, including those of its response', async () => {
     await ask('x-tenant: blue')
     await ask('x-tenant: blue')
     await ask()
@@ -57,7 +57,7 @@ routes: [{ name: all, backends: [{ host: 127.0.0.1:${upstream.port} }] }]
     assert.match(gateway.metrics(), /request_duration_seconds_count\{[^}]*tenant="blue"[^}]*\} 2\n/)
   })
 
-  it('never have the value of a sensitive header, nor has the log', async () => {
+  it('never have the value of a sensitive header, and neither has the log', async () => {
     await ask('x-tenant: green', 'x-own: s3cret')
     await until('the record', () => gateway.lines.some(({ tenant }) => tenant === 'green'))
     assert.match(gateway.metrics(), /tenant="green",cache="hit",secret="\(secret\)"/)
@@ -65,7 +65,7 @@ routes: [{ name: all, backends: [{ host: 127.0.0.1:${upstream.port} }] }]
     assert.deepEqual([line?.own, line?.all], ['(secret)', '(secret)'])
   })
 
-  it('are bounded: beyond all series of a metric values are told as other', async () => {
+  it('are bounded: above the max number of series of a metric, values become other', async () => {
     for (let at = 0; at < 2_100; at += 100) {
       const asked = Array.from({ length: 100 }, (_, i) => `x-tenant: t${at + i}`)
       await Promise.all(asked.map((line) => ask(line)))
@@ -75,7 +75,7 @@ routes: [{ name: all, backends: [{ host: 127.0.0.1:${upstream.port} }] }]
     assert.ok(counted <= 2_100, `${counted} series`)
   })
 
-  it('are told of metrics that are not left out', () => {
+  it('do not bring back excluded metrics', () => {
     assert.doesNotMatch(gateway.metrics(), /portcullis_response_bytes_total/)
   })
 

@@ -40,7 +40,7 @@ routes:
     return upstream.port
   }
 
-  it('gets the id of the request', async () => {
+  it('gets the ID of the request', async () => {
     const upstream = await startEcho(OK)
     opened.push(upstream)
     const mirror = await startEcho(OK)
@@ -68,7 +68,7 @@ routes:
     })
   }
 
-  it('is let go where the body never comes, since the backend cannot be reached', async () => {
+  it('is closed if the body never arrives because the backend is unreachable', async () => {
     const mirror = await startUpstream(() => {})
     const port = await start(await free(), mirror)
     const head = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\n'
@@ -76,7 +76,7 @@ routes:
     await until('the connection to the mirror to be gone', () => mirror.sockets.size === 0)
   })
 
-  it('is let go where the response comes before the body, and the client leaves', async () => {
+  it('is closed if the response precedes the body and the client disconnects', async () => {
     const mirror = await startUpstream(() => {})
     const port = await start(await upstreamOf(OK), mirror)
     const head = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\nconnection: close\r\n\r\nabc'
@@ -85,7 +85,7 @@ routes:
     await until('the connection to the mirror to be gone', () => mirror.sockets.size === 0)
   })
 
-  it('gets all of a body of which the backend wanted the beginning twice', async () => {
+  it('gets a complete body even if the backend got its beginning twice', async () => {
     const mirror = await startUpstream(() => {})
     let attempts = 0
     const upstream = await startUpstream((text, socket, all) => {

@@ -8,7 +8,7 @@ import { until } from './whole-gateway.ts'
 let one: ModelProvider
 let two: ModelProvider
 let anthropic: ModelProvider
-/** Connections that clients keep open are not waited for. */
+/** Does not wait for connections that clients keep open. */
 const QUICK_STOP = '  connectionTerminationDeadline: 1s\n  connectionMinTerminationDeadline: 0s\n'
 
 let port = 0
@@ -62,7 +62,7 @@ const configOf = (policies: object) =>
   })
 
 async function serve(budgets: object | readonly object[]): Promise<Deciding> {
-  // Another key each time, so that what one test used is not missing in the next.
+  // A different key each time, so that one test does not use up the budget of the next.
   const text = configOf({ budgets: [budgets].flat() })
   if (running === undefined) running = await startDeciding(text, 'json')
   else await running.apply(text)
@@ -101,7 +101,7 @@ async function statuses(count: number, sent: Sent = {}): Promise<readonly number
   return all
 }
 
-/** Calls of which none is over before all have been decided. */
+/** Concurrent calls: none finishes before all have been decided. */
 async function atOnce(count: number, ask: () => ReturnType<typeof call>) {
   let release = () => {}
   one.behaviour = { waits: new Promise<void>((done) => (release = done)) }
@@ -140,8 +140,8 @@ describe('budgets of calls to models', () => {
     for (const provider of [one, two, anthropic]) provider.behaviour = {}
   })
 
-  it('in dollars count what calls cost, for each key', async () => {
-    // A call costs 120 millionths, and 230 or so are reserved for it.
+  it('in dollars count the cost of calls, for each key', async () => {
+    // A call costs 120 millionths, and about 230 are reserved for it.
     await serve({ usd: '0.0006', per: 'Month', ...KEY })
     assert.deepEqual(await statuses(6), [200, 200, 200, 200, 429, 429])
     assert.equal((await call({ user: 'b' })).status, 200)
@@ -159,7 +159,7 @@ describe('budgets of calls to models', () => {
     assert.deepEqual(await statuses(4, { user: 'c' }), [200, 200, 200, 429])
   })
 
-  it('that are used up say so in the words of each vendor, and when they are there again', async () => {
+  it('that are exhausted are reported in the format of each vendor, with the time of the reset', async () => {
     const { metric } = await serve({ requests: 1, per: 'Month', ...KEY })
     const labels = 'policy="route:llm",measure="requests",outcome='
     const count = (outcome: string) =>
@@ -179,33 +179,33 @@ describe('budgets of calls to models', () => {
     assert.ok(count('allowed') >= 1)
   })
 
-  it('are not overrun by calls at the same time', async () => {
+  it('are not exceeded by concurrent calls', async () => {
     await serve({ usd: '0.001', per: 'Day', ...KEY })
     // About 500 millionths are reserved for each.
     const ask = () => call({ user: 'e', more: { max_tokens: 30 } })
     assert.equal(seen(await atOnce(12, ask), 200), 2)
-    // What was not used is there again, once: 240 of 1,000 are used.
+    // Unused reservations are returned, once: 240 of 1,000 are used.
     assert.equal(seen(await atOnce(12, ask), 200), 1)
   })
 
-  it('assume the most that a model can write if nobody says less', async () => {
+  it('assume the max output of a model if the request sets no lower limit', async () => {
     await serve({ tokens: 5_000, per: 'Day', ...KEY })
     const ask = () => call({ user: 'f', more: { max_tokens: undefined } })
     assert.equal(seen(await atOnce(3, ask), 200), 1)
     await until('the rest', async () => (await ask()).status === 200)
   })
 
-  it('pay for the provider that served, after another failed', async () => {
+  it('charge the provider that served, after another failed', async () => {
     await serve({ usd: '0.0006', per: 'Month', ...KEY })
     one.behaviour = { status: 500 }
-    // 12 millionths each: the reservation of 230 is what there must be room for.
+    // 12 millionths each, but there must be room for the reservation of 230.
     assert.equal(seen(await statuses(20, { user: 'g', model: 'auto' }), 200), 20)
     one.behaviour = {}
-    // Of 600 millionths 240 are used.
+    // 240 of 600 millionths are used.
     assert.deepEqual(await statuses(3, { user: 'g', model: 'auto' }), [200, 200, 429])
   })
 
-  it('keep what was reserved for a stream that its client breaks off', async () => {
+  it('keep the reservation for a stream that its client aborts', async () => {
     await serve({ tokens: 1_000, per: 'Day', ...KEY })
     const pieces = Array.from({ length: 4_000 }, () => ': still there\n\n')
     one.behaviour = { pieces }
@@ -228,7 +228,7 @@ describe('budgets of calls to models', () => {
     assert.equal((await call({ user: 'h', more: { max_tokens: 300 } })).status, 429)
   })
 
-  it('keep what was reserved for a call that its client gives up before the response', async () => {
+  it('keep the reservation for a call that its client aborts before the response', async () => {
     await serve({ tokens: 1_000, per: 'Day', ...KEY })
     one.behaviour = { hangs: true }
     const before = one.arrived.length
@@ -244,7 +244,7 @@ describe('budgets of calls to models', () => {
     assert.equal((await call({ user: 'gone', more: { max_tokens: 300 } })).status, 429)
   })
 
-  it('are for some models alone, if they say so', async () => {
+  it('apply only to the configured models', async () => {
     await serve({ requests: 1, per: 'Day', models: ['gpt-c*'], ...KEY })
     const user = 'i'
     assert.deepEqual(await statuses(2, { user, model: 'gpt-cheap' }), [200, 429])
@@ -258,7 +258,7 @@ describe('budgets of calls to models', () => {
     assert.equal(JSON.parse(text).error.code, 'model_not_priced')
   })
 
-  it('stay as they are when the file changes', async () => {
+  it('keep their usage when the file changes', async () => {
     await serve([{ requests: 2, per: 'Month', ...KEY }])
     assert.deepEqual(await statuses(2, { user: 'j' }), [200, 200])
     await running?.apply(
@@ -270,7 +270,7 @@ describe('budgets of calls to models', () => {
     assert.equal((await call({ user: 'j' })).status, 429)
   })
 
-  it('hold for all workers together, exactly', async () => {
+  it('apply to all workers together, exactly', async () => {
     const at = await freePort()
     const rest = {
       gateways: { default: { port: at } },

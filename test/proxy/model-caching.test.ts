@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 import { type Provider, startProvider } from './providers.ts'
 
-/* Where marks go is what the vendors' references say of `cache_control` and of `cachePoint`. */
+/* Marks are placed as the vendors' references for `cache_control` and `cachePoint` describe. */
 
 let vendor: Provider
 let port = 0
@@ -29,7 +29,7 @@ async function serve(promptCaching: object | undefined, more: object = {}): Prom
   else await running.apply(text)
 }
 
-/** What the provider was sent. */
+/** The request that the provider received. */
 async function sent(path: string, body: object) {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, {
     ...{ method: 'POST', headers: { 'anthropic-version': '2023-06-01' } },
@@ -79,7 +79,7 @@ const WHOLE = {
   },
 }
 
-describe('marks for what providers keep of prompts', () => {
+describe('cache marks in prompts', () => {
   before(async () => {
     vendor = await startProvider('vendor')
     vendor.respondWith = ({ url = '' }, response) => {
@@ -114,7 +114,7 @@ describe('marks for what providers keep of prompts', () => {
     assert.deepEqual(all[1], assistant([text('two', true)]))
   })
 
-  it('tools are marked where it is asked for, and what cannot bear a mark is passed over', async () => {
+  it('tools are marked if configured, and content that cannot carry a mark is skipped', async () => {
     await serve({ ...ANY, cacheTools: true, cacheSystem: false })
     const later = { ...tool('b'), defer_loading: true }
     const thinking = { type: 'thinking', thinking: 'hm', signature: 's' }
@@ -127,7 +127,7 @@ describe('marks for what providers keep of prompts', () => {
     assert.deepEqual(body.messages[1].content, [text('two', true), thinking])
   })
 
-  it('the offset moves the mark back, the first message at most; one message has none', async () => {
+  it('the offset moves the mark back, at most to the first message; a single message has none', async () => {
     for (const [cacheMessageOffset, at] of [
       [0, 1],
       [1, 0],
@@ -146,7 +146,7 @@ describe('marks for what providers keep of prompts', () => {
     assert.deepEqual((await messages(alone)).messages, alone.messages)
   })
 
-  it('what is shorter than minTokens, with all that is before it, is not marked', async () => {
+  it('content that is shorter than minTokens, including everything before it, is not marked', async () => {
     await serve({})
     const short = await messages({ messages: TALK })
     assert.equal(short.system, 'be brief')
@@ -186,7 +186,7 @@ describe('marks for what providers keep of prompts', () => {
     assert.equal(nova.toolConfig.tools.length, 1)
   })
 
-  it('models of Bedrock that reject points get none', async () => {
+  it('Bedrock models that reject points get none', async () => {
     await serve(ANY)
     for (const [model, isMarked] of [
       [SONNET, true],
@@ -203,7 +203,7 @@ describe('marks for what providers keep of prompts', () => {
     }
   })
 
-  it('other providers, other calls and gateways without it are left alone', async () => {
+  it('other providers, other calls and gateways without it are unaffected', async () => {
     await serve(ANY)
     const { messages: openai } = await complete('gpt-x')
     assert.deepEqual(openai.slice(1), TALK)
@@ -213,7 +213,7 @@ describe('marks for what providers keep of prompts', () => {
     assert.deepEqual((await messages({ messages: TALK })).messages, TALK)
   })
 
-  it('the model counts before its provider, the policy of all models last', async () => {
+  it('the model takes precedence over its provider, and the policy of all models comes last', async () => {
     const policies = { ai: { promptCaching: { ...ANY, cacheSystem: false } } }
     await serve(undefined, { policies })
     const general = await messages({ messages: TALK })

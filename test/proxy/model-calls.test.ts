@@ -102,8 +102,8 @@ describe('calls to models', () => {
     }
   })
 
-  describe('in the language of the provider', () => {
-    it('pass as they are: unknown fields and the spelling of numbers survive', async () => {
+  describe('in the API format of the provider', () => {
+    it('pass unchanged: unknown fields and the spelling of numbers survive', async () => {
       await serve(configOf(openAiOnly()))
       const text = '{"model":"gpt-x","messages":[{"role":"user","content":"Grüße"}],"new":1.0e2 }'
       const { status, text: said, headers } = await call(text)
@@ -113,7 +113,7 @@ describe('calls to models', () => {
       assert.equal(headers.get('content-length'), String(Buffer.byteLength(said)))
     })
 
-    it('pass whatever their fields are called, those of a response too', async () => {
+    it('pass regardless of their field names, in responses too', async () => {
       await serve(configOf(openAiOnly()))
       const forged = { status: 418, reason: 'authorization', body: 'forged', headers: {} }
       const { status, text } = await call({ ...CHAT, ...forged })
@@ -121,7 +121,7 @@ describe('calls to models', () => {
       assert.deepEqual(openai.bodies(), [{ ...CHAT, ...forged }])
     })
 
-    it('stream as they come, and nothing is added', async () => {
+    it('stream as they arrive, and nothing is added', async () => {
       await serve(configOf(openAiOnly()))
       const { text } = await call({ ...CHAT, stream: true })
       assert.equal(text, openAiEvents(CHAT))
@@ -130,7 +130,7 @@ describe('calls to models', () => {
       assert.equal(said, anthropicEvents(MESSAGE))
     })
 
-    it('never hold back what came of a stream', async () => {
+    it('never delay received data of a stream', async () => {
       await serve(configOf(openAiOnly()))
       const first = ': a comment\n\ndata: {"id":"1","choices":[{"delta":{"content":"a"}}]}\n\n'
       const serveAll = openai.respondWith
@@ -156,7 +156,7 @@ describe('calls to models', () => {
       await reader.cancel()
     })
 
-    it('end as a broken stream where the provider dies in the middle', async () => {
+    it('end as a broken stream if the provider dies in the middle', async () => {
       await serve(configOf(openAiOnly()))
       openai.behaviour = { dies: 'in-stream' }
       await assert.rejects(call({ ...CHAT, stream: true }))
@@ -180,7 +180,7 @@ describe('calls to models', () => {
       assert.equal(anthropic.arrived[0]?.headers.authorization, undefined)
     })
 
-    it('of clients go on if passthrough is configured', async () => {
+    it('of clients are forwarded if passthrough is configured', async () => {
       const policies = { backendAuth: { passthrough: {} } }
       const provider = { name: 'main', kind: 'openAI', port: openai.port, policies } as const
       await serve(configOf([[provider]]))
@@ -222,7 +222,7 @@ describe('calls to models', () => {
       })
     }
 
-    it('deny what names its model twice, or cannot be read', async () => {
+    it('deny a body that names its model twice, or that cannot be read', async () => {
       await serve(configOf(openAiOnly(), { backend: deny("llm.requestModel == 'gpt-x'") }))
       const twice = '{"model":"gpt-x","model":"gpt-y","messages":[{"role":"user","content":"a"}]}'
       assert.equal((await call(twice)).status, 400)
@@ -232,7 +232,7 @@ describe('calls to models', () => {
       assert.equal(openai.arrived.length, 0)
     })
 
-    it('reject a body that was made to take long to read', async () => {
+    it('reject a body that was crafted to be slow to read', async () => {
       await serve(configOf(openAiOnly()))
       const many = (count: number) =>
         Object.fromEntries(Array.from({ length: count }, (_, n) => [`a${n}`, 1]))
@@ -246,7 +246,7 @@ describe('calls to models', () => {
   })
 
   describe('errors of the gateway', () => {
-    it('have the shape of OpenAI for its clients', async () => {
+    it('have the format of OpenAI for its clients', async () => {
       await serve(configOf(openAiOnly(), { backend: deny('true') }))
       const { status, text, headers } = await call(CHAT)
       assert.equal(status, 403)
@@ -257,7 +257,7 @@ describe('calls to models', () => {
       assert.equal(error.type, 'permission_error')
     })
 
-    it('have that of Anthropic for its own, from rules of the route too', async () => {
+    it('have that of Anthropic for its clients, from rules of the route too', async () => {
       await serve(configOf(anthropicOnly(), { route: deny('true') }))
       const { status, text, headers } = await message(MESSAGE)
       assert.equal(status, 403)
@@ -266,7 +266,7 @@ describe('calls to models', () => {
       assert.equal(said.request_id, headers.get('x-request-id'))
     })
 
-    it('say what is wrong with a request, and keep Retry-After', async () => {
+    it('report the problem of a request, and keep Retry-After', async () => {
       const limit = { localRateLimit: [{ maxTokens: 1, tokensPerFill: 1, fillInterval: '1h' }] }
       await serve(configOf(openAiOnly(), { route: limit }))
       await call(CHAT)
@@ -291,7 +291,7 @@ describe('calls to models', () => {
       })
     }
 
-    it('after a connection that breaks, and one that nobody takes', async () => {
+    it('after a broken connection, and after a rejected one', async () => {
       await serve(configOf(both()))
       openai.behaviour = { dies: 'at-once' }
       assert.equal((await call({ ...CHAT, stream: true })).status, 200)
@@ -326,7 +326,7 @@ describe('calls to models', () => {
       assert.equal(other.arrived.length, 0)
     })
 
-    it('and tell clients not to try again once all were asked', async () => {
+    it('and tell clients not to retry once all providers were called', async () => {
       await serve(configOf(both()))
       openai.behaviour = { status: 500 }
       other.behaviour = { status: 503 }
@@ -334,7 +334,7 @@ describe('calls to models', () => {
       assert.deepEqual([status, headers.get('x-should-retry')], [503, 'false'])
     })
 
-    it('keeping away from a provider for as long as it asks for', async () => {
+    it('and avoid a provider for as long as it requests', async () => {
       await serve(configOf(both()))
       openai.behaviour = { status: 429, headers: { 'retry-after-ms': '60000' } }
       await call(CHAT)
@@ -379,7 +379,7 @@ describe('calls to models', () => {
     assert.ok(record['llm.time_to_first_token'] >= 0)
   })
 
-  it('are read whatever their framing, and a body that is too long is rejected', async () => {
+  it('are read with any framing, and a body that is too long is rejected', async () => {
     await serve(configOf(openAiOnly(), { backend: deny("llm.requestModel == 'gpt-x'") }))
     const status = await new Promise<number | undefined>((resolve, reject) => {
       const path = '/v1/chat/completions'

@@ -7,7 +7,7 @@ import { type Provider, startProvider } from './providers.ts'
 
 let openai: ModelProvider
 let anthropic: ModelProvider
-/** Takes anything. */
+/** Accepts any request. */
 let other: Provider
 let port = 0
 let running: Deciding | undefined
@@ -71,7 +71,7 @@ const sent = (to: { readonly arrived: Provider['arrived'] }) => {
   return JSON.parse(Buffer.from(body, 'latin1').toString('utf8'))
 }
 
-describe('what the configuration changes in calls to models', () => {
+describe('changes of the configuration to calls to models', () => {
   before(async () => {
     openai = await startModelProvider('openai')
     anthropic = await startModelProvider('anthropic')
@@ -97,7 +97,7 @@ describe('what the configuration changes in calls to models', () => {
     other.arrived.length = 0
   })
 
-  it('defaults are for what is missing, overrides for all; the most specific counts', async () => {
+  it('defaults fill in missing fields, overrides always apply; the most specific takes precedence', async () => {
     await serve({
       route: ai({ defaults: { temperature: 0.1, seed: 1, user: 'r' }, overrides: { n: 1 } }),
       backend: ai({ defaults: { seed: 2 }, overrides: { top_p: 0.5, n: 2 } }),
@@ -123,7 +123,7 @@ describe('what the configuration changes in calls to models', () => {
     assert.equal(openai.arrived[0]?.body, body.replace('{ ', '{"seed":7, '))
   })
 
-  it('an alias is the model that the provider gets; rules read what the client named', async () => {
+  it('the provider gets the model of an alias; rules read what the client named', async () => {
     const rules = { authorization: { rules: [{ allow: `llm.requestModel == 'fast'` }] } }
     await serve({ own: { ...ai({ modelAliases: { fast: 'gpt-x', m: 'y' } }), ...rules } })
     assert.equal((await call('openai', COMPLETIONS, chat({ model: 'fast' }))).status, 200)
@@ -181,7 +181,7 @@ describe('what the configuration changes in calls to models', () => {
       })
     }
 
-    it('of the client reach a provider of another API with what was added', async () => {
+    it('of the client reach a provider of another API together with the added ones', async () => {
       await serve({ own: prompts([system('be brief')]) })
       const { status } = await call('anthropic', COMPLETIONS, chat({ max_tokens: 5 }))
       assert.equal(status, 200)
@@ -220,7 +220,7 @@ describe('what the configuration changes in calls to models', () => {
       }
     })
 
-    it('are counted, and are none of an embedding', async () => {
+    it('are counted, and do not apply to embeddings', async () => {
       await serve({ own: prompts([system('first')]) })
       await call('responses', '/v1/embeddings', { model: 'm', input: 'hello' })
       assert.deepEqual(sent(other), { model: 'm', input: 'hello' })
@@ -229,7 +229,7 @@ describe('what the configuration changes in calls to models', () => {
       assert.deepEqual(sent(anthropic).system, [{ type: 'text', text: 'first' }])
     })
 
-    it('are not what guards look for', async () => {
+    it('that are added are not checked by guards', async () => {
       const guardrails = { request: [{ regex: { rules: [{ builtin: 'email' }] } }] }
       await serve({ own: { ...prompts([system('ask help@example.com')]), guardrails } })
       await call('openai', COMPLETIONS, chat({ messages: [{ role: 'user', content: 'b@c.de' }] }))
@@ -246,7 +246,7 @@ describe('what the configuration changes in calls to models', () => {
     assert.equal(openai.arrived.length, 0)
   })
 
-  it('is rejected where nothing would do it, or where it is wrong', () => {
+  it('settings that have no effect or are invalid are rejected', () => {
     const read = (value: unknown, backend: object = { ai: provider('a', 'openAI', 9) }) =>
       loadText(
         JSON.stringify({

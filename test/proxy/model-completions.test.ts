@@ -5,7 +5,7 @@ import { writeEventStream } from '../../src/protocols/llm/event-stream.ts'
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 import { type Provider, startProvider } from './providers.ts'
 
-/* `llm.completion`: what a model wrote, whatever way it came. */
+/* `llm.completion`: the output of a model, regardless of how it arrived. */
 
 let vendor: Provider
 let port = 0
@@ -97,7 +97,7 @@ const STREAMS: Readonly<Record<string, readonly (string | Buffer)[]>> = {
   ],
 }
 
-/** The line of the access log about one call. */
+/** The access log line of one call. */
 async function logged(path: string, model: string, more: object = {}) {
   const { lines } = running ?? assert.fail()
   const known = lines.length
@@ -129,7 +129,7 @@ describe('llm.completion', () => {
       }
       const type = kind === 'converse' ? 'application/vnd.amazon.eventstream' : 'text/event-stream'
       response.writeHead(200, { 'content-type': type })
-      // Cut where it hurts.
+      // Splits at arbitrary bytes.
       const bytes = Buffer.concat((STREAMS[kind] ?? []).map((one) => Buffer.from(one)))
       for (let at = 0; at < bytes.length; at += 7) response.write(bytes.subarray(at, at + 7))
       response.end()
@@ -171,7 +171,7 @@ describe('llm.completion', () => {
     })
   }
 
-  it('is what guards leave of it', async () => {
+  it('is the text that guards leave', async () => {
     const response = [{ regex: { action: 'mask', rules: [{ pattern: 'two' }] } }]
     await serve(ADD, { guardrails: { response } })
     for (const stream of [false, true]) {
@@ -182,7 +182,7 @@ describe('llm.completion', () => {
     }
   })
 
-  it('is cut where it is long, and is nothing where nothing was written', async () => {
+  it('is truncated if it is long, and unset if there is no output', async () => {
     const { messages = {} } = WHOLE
     const write = vendor.respondWith
     const responding = (text: string) => {
@@ -201,7 +201,7 @@ describe('llm.completion', () => {
     vendor.respondWith = write
   })
 
-  it('is not kept unless an expression reads it', async () => {
+  it('is not retained unless an expression reads it', async () => {
     await serve({ tokens: 'llm.outputTokens' })
     const { line } = await logged(MESSAGES, 'claude-x')
     assert.equal(line.tokens, 1)

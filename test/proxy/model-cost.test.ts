@@ -11,7 +11,7 @@ import { until } from './whole-gateway.ts'
 
 let openai: ModelProvider
 let anthropic: ModelProvider
-/** Connections that clients keep open are not waited for. */
+/** Does not wait for connections that clients keep open. */
 const QUICK_STOP = '  connectionTerminationDeadline: 1s\n  connectionMinTerminationDeadline: 0s\n'
 
 let port = 0
@@ -46,7 +46,7 @@ async function serve(providers: object | undefined): Promise<Deciding> {
   return running
 }
 
-/** As the admin API has it. */
+/** A call as the admin API returns it. */
 interface Rated {
   readonly model: string
   readonly rates: { readonly input: string }
@@ -60,7 +60,7 @@ interface Logged {
   readonly first?: number
 }
 
-/** The line of the access log that this call made. */
+/** Makes a call, and returns its access log line. */
 async function call(model: string, more: object = {}): Promise<Logged> {
   const lines = (running as Deciding).lines
   const seen = lines.length
@@ -110,12 +110,12 @@ describe('cost of calls to models', () => {
 
   it('counts cached tokens once, at their own rate, through a translation', async () => {
     await serve(priced('2.5', '10'))
-    // 7 tokens beside 2 of the cache, 3 out: 7 × 3 + 2 × 0.3 + 3 × 15.
+    // 7 tokens plus 2 from the cache, 3 out: 7 × 3 + 2 × 0.3 + 3 × 15.
     assert.equal((await call('claude-x'))['llm.cost'], '0.0000666')
     assert.equal((await call('claude-x-2026-08-01', { stream: true }))['llm.cost'], '0.0000666')
   })
 
-  it('has the limit of the model for providers that must be told one', async () => {
+  it('has the limit of the model for providers that require one', async () => {
     await serve(priced('2.5', '10'))
     await call('claude-x')
     assert.equal(anthropic.bodies().at(-1)?.max_tokens, 777)

@@ -4,7 +4,7 @@ import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 import { type ModelProvider, startModelProvider } from './model-provider.ts'
 import { deny } from './providers.ts'
 
-/* Endpoints of providers that are passed on as they are. */
+/* Endpoints of providers that are forwarded unchanged. */
 
 let openai: ModelProvider
 let port = 0
@@ -54,7 +54,7 @@ describe('rules at endpoints that are not translated', () => {
     openai.arrived.length = 0
   })
 
-  it('about models deny endpoints whose model is not read, but for those that are named', async () => {
+  it('about models deny endpoints whose model is not read, except for configured ones', async () => {
     const rules = { backend: deny("llm.requestModel == 'gpt-y'") }
     await serve(rules)
     for (const path of ['/v1/batches', '/v1/organization/projects', '/v1/files']) {
@@ -92,7 +92,7 @@ describe('rules at endpoints that are not translated', () => {
     assert.equal(openai.arrived.length, 0)
   })
 
-  it('about models read the deployment in a path, and so does the provider', async () => {
+  it('about models read the deployment in a path, as the provider does', async () => {
     await serve({ backend: deny("llm.requestModel == 'gpt-y'") })
     const at = (model: string, end: string) => `/openai/deployments/${model}/${end}`
     for (const end of ['chat/completions', 'images/generations']) {
@@ -110,7 +110,7 @@ describe('rules at endpoints that are not translated', () => {
     }
   })
 
-  it('about anything else do not', async () => {
+  it('about anything else do not deny them', async () => {
     await serve({ backend: deny("llm.provider == 'x'") })
     await call(CHAT, { path: '/v1/batches' })
     assert.equal(openai.arrived.length, 1)

@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 import { type Provider, startProvider } from './providers.ts'
 
-/* Providers that respond with a status of success, and say in the body that they failed. */
+/* Providers that respond with a success status, and report an error in the body. */
 
 let one: Provider
 let two: Provider
@@ -27,9 +27,9 @@ const OVERLOADED = '{"type":"error","error":{"type":"overloaded_error","message"
 interface Says {
   readonly type?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Bytes of each piece; 0: all at once. */
+  /** Bytes of each chunk; 0: all at once. */
   readonly size?: number
-  /** Closes the connection instead of the end. */
+  /** Closes the connection instead of ending the response. */
   readonly dies?: boolean
 }
 
@@ -138,7 +138,7 @@ describe('an error of a provider with status 200', () => {
     })
   }
 
-  it('has a status by its code or its words, and no other', async () => {
+  it('has a status by its code or its type, and no other', async () => {
     const cases: readonly (readonly [error: object | string, status: number])[] = [
       [{ code: 429, message: 'm' }, 429],
       [{ code: '503', message: 'm' }, 503],
@@ -154,13 +154,13 @@ describe('an error of a provider with status 200', () => {
     }
   })
 
-  it('that the client caused is not tried again', async () => {
+  it('that the client caused is not retried', async () => {
     say(one, '{"error":{"type":"invalid_request_error","message":"no"}}')
     assert.equal((await call('any')).status, 400)
     assert.equal(two.arrived.length, 0)
   })
 
-  it('is not what only looks like one', async () => {
+  it('is not confused with bodies that only look like one', async () => {
     const bodies = [
       '{"error":null,"id":"c"}',
       '{"errors":{}}',
@@ -185,7 +185,7 @@ describe('an error of a provider with status 200', () => {
     assert.equal(text, later)
   })
 
-  it('holds back no comment and no event', async () => {
+  it('delays no comment and no event', async () => {
     for (const begun of [
       ': ping\n\n',
       'data: {}\n\n',
@@ -207,7 +207,7 @@ describe('an error of a provider with status 200', () => {
     }
   })
 
-  it('is a connection that ends before anything of the body came, too', async () => {
+  it('is also a connection that ends before any of the body arrived', async () => {
     say(one, '', { dies: true })
     assert.equal((await call('any')).status, 200)
     assert.equal(one.arrived.length, 1)
@@ -219,7 +219,7 @@ describe('an error of a provider with status 200', () => {
     say(one, LIMITED, { headers: { 'retry-after': '60' } })
     await call('any')
     await call('any')
-    // It is left alone for as long as it said.
+    // The provider gets no request for as long as it requested.
     assert.equal(one.arrived.length, 1)
   })
 })

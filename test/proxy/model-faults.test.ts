@@ -47,7 +47,7 @@ async function call(model: string, more: object = {}, headers?: Record<string, s
   return { status: response.status, text }
 }
 
-/** What a client of chat completions reads. */
+/** The text that a chat completions client reads. */
 function heard(stream: string): string {
   return stream
     .split('\n')
@@ -56,7 +56,7 @@ function heard(stream: string): string {
     .join('')
 }
 
-describe('providers at fault', () => {
+describe('a faulty provider', () => {
   before(async () => {
     openai = await startModelProvider('openai')
     anthropic = await startModelProvider('anthropic')
@@ -102,7 +102,7 @@ describe('providers at fault', () => {
     })
   }
 
-  it('responds to a translated call with 200 and an error, or with something else', async () => {
+  it('returns an error or something unexpected with 200 to a translated call', async () => {
     for (const body of [
       '{"type":"error","error":{"type":"api_error","message":"no"}}',
       '<html>',
@@ -119,7 +119,7 @@ describe('providers at fault', () => {
     }
   })
 
-  it('sends an event of 10 MB, which passes as it is', async () => {
+  it('sends an event of 10 MB, which passes unchanged', async () => {
     openai.behaviour = { pieces: [chunk(LONG), STOP] }
     const { status, text } = await call('gpt-x', { stream: true })
     assert.equal(status, 200)
@@ -127,7 +127,7 @@ describe('providers at fault', () => {
     assert.match(text, /\[DONE\]\n\n$/)
   })
 
-  it('sends an event of 4 MB that is translated, and one of 10 MB, which is too long to be', async () => {
+  it('sends an event of 4 MB that is translated, and one of 10 MB, which is too long to translate', async () => {
     const event = (type: string, rest: object) =>
       `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`
     const usage = { input_tokens: 1, output_tokens: 1 }
@@ -159,7 +159,7 @@ describe('providers at fault', () => {
     assert.equal(heard(text), pieces.map((_, at) => `${at} `).join(''))
   })
 
-  it('streams on over a reload, by the configuration that it began with', async () => {
+  it('continues to stream over a reload, by the configuration that it started with', async () => {
     const usual = openai.respondWith
     const begun = Promise.withResolvers<() => void>()
     openai.respondWith = (_, response) => {
@@ -178,7 +178,7 @@ describe('providers at fault', () => {
     assert.equal((await call('gpt-x')).status, 200)
   })
 
-  it('keys are found where the SDKs of any vendor put them, and two that differ are none', async () => {
+  it('keys are found where the SDKs of any vendor put them, and two different ones are rejected', async () => {
     for (const name of ['x-api-key', 'api-key', 'x-goog-api-key']) {
       assert.equal((await call('gpt-x', {}, { [name]: KEY })).status, 200, name)
       assert.equal((await call('gpt-x', {}, { [name]: 'other' })).status, 401, name)

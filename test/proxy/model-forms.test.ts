@@ -27,7 +27,7 @@ async function serve(config: object) {
   else await running.apply(text)
 }
 
-/** A backend of kind `ai` under rules about models. */
+/** A backend of kind `ai` with rules about models. */
 function serveBackend(policies: object, provider: object = {}, route: object = {}) {
   const main = {
     name: 'main',
@@ -84,7 +84,7 @@ describe('forms with files', () => {
     }
   })
 
-  it('pass byte for byte under rules that read their fields', async () => {
+  it('pass byte for byte with rules that read their fields', async () => {
     await serveBackend(RULES)
     const ends = [
       'audio/transcriptions',
@@ -111,11 +111,11 @@ describe('forms with files', () => {
       assert.equal((await post(FILE + END, path)).status, 400)
       assert.equal(one.arrived.length, 0)
     }
-    // Files may be requests for any model.
+    // Files may contain requests for any model.
     assert.equal((await post(field('model', 'gpt-x') + FILE + END, '/v1/files')).status, 403)
   })
 
-  it('are rejected in the form of OpenAI if they can be read in two ways', async () => {
+  it('are rejected in the format of OpenAI if they are ambiguous', async () => {
     await serveBackend(RULES)
     const forms = [
       field('model', 'gpt-x') + field('model', 'gpt-y') + END,
@@ -133,7 +133,7 @@ describe('forms with files', () => {
     const json = '{"model":"gpt-x","a":"&model=gpt-y&"}'
     assert.equal((await post(json)).status, 400)
     assert.equal(one.arrived.length, 0)
-    // What was read as JSON is JSON for the provider, too.
+    // A body that the gateway read as JSON reaches the provider as JSON.
     const type = 'application/x-www-form-urlencoded'
     await post(json, TRANSCRIPTIONS, { 'content-type': type })
     assert.equal(one.arrived[0]?.headers['content-type'], 'application/json')
@@ -148,14 +148,14 @@ describe('forms with files', () => {
     assert.equal(one.arrived.length, 0)
   })
 
-  it('pass as they are where no rule reads the model', async () => {
+  it('pass unchanged if no rule reads the model', async () => {
     await serveBackend({})
     const odd = `hello\r\n${field('model', 'gpt-x')}${field('model', 'gpt-y')}`
     await post(odd)
     assert.equal(one.arrived[0]?.body, odd)
   })
 
-  it('name the model that the configuration or the path says', async () => {
+  it('name the model that the configuration or the path sets', async () => {
     await serveBackend(RULES, { model: 'real' })
     await post(FILE + field('model', 'gpt-x') + END)
     assert.equal(one.arrived.splice(0)[0]?.body, FILE + field('model', 'real') + END)
@@ -172,14 +172,14 @@ describe('forms with files', () => {
     assert.equal((await post(FILE + field('model', 'gpt-x') + END, denied)).status, 403)
   })
 
-  it('are rejected where guards would have to read them', async () => {
+  it('are rejected if guards would have to read them', async () => {
     const guards = { guardrails: { request: [{ regex: { rules: [{ builtin: 'email' }] } }] } }
     await serveBackend({ ...RULES, ...guards })
     assert.equal((await post(FILE + field('model', 'gpt-x') + END)).status, 400)
     assert.equal(one.arrived.length, 0)
   })
 
-  it('may come byte by byte', async () => {
+  it('may arrive byte by byte', async () => {
     await serveBackend(RULES)
     const send = async (form: string) => {
       const head = `POST ${TRANSCRIPTIONS} HTTP/1.1\r\nhost: a\r\ncontent-type: ${TYPE}\r\ncontent-length: ${form.length}\r\nconnection: close\r\n\r\n`
@@ -247,7 +247,7 @@ describe('forms with files', () => {
       assert.equal(two.arrived.length, 3)
     })
 
-    it('are counted by requests, and denied where tokens are counted', async () => {
+    it('are counted by requests, and denied if tokens are counted', async () => {
       const limit = (type: string) => ({
         localRateLimit: [{ maxTokens: 1, tokensPerFill: 1, fillInterval: '1h', type }],
       })

@@ -51,7 +51,7 @@ const errorsOf = (guardrails: object) =>
     .result.diagnostics.filter(({ severity }) => severity === 'error')
     .map(({ message }) => message)
 
-describe('guards that are services of vendors', () => {
+describe('guards that call vendor services', () => {
   before(async () => {
     openai = await startModelProvider('openai')
     service = await startProvider('service')
@@ -78,7 +78,7 @@ describe('guards that are services of vendors', () => {
     })
     const results = (...flags: boolean[]) => ({ results: flags.map((flagged) => ({ flagged })) })
 
-    it('passes what is not flagged, with its key', async () => {
+    it('admits content that is not flagged, with its key', async () => {
       await serve({ request: [guard()] })
       says(results(false))
       assert.equal((await call('hello')).status, 200)
@@ -88,7 +88,7 @@ describe('guards that are services of vendors', () => {
       assert.equal(service.arrived[0]?.headers['authorization'], 'Bearer sk-moderation')
     })
 
-    it('rejects what is flagged in any of the texts, with the body of the policy', async () => {
+    it('rejects content if any of the texts is flagged, with the body of the policy', async () => {
       await serve({ request: [{ ...guard(), rejection: { body: 'Blocked.' } }] })
       says(results(false, true))
       const messages = ['a', 'b'].map((content) => ({ role: 'user', content }))
@@ -98,7 +98,7 @@ describe('guards that are services of vendors', () => {
       assert.equal(openai.arrived.length, 0)
     })
 
-    it('judges responses too', async () => {
+    it('checks responses too', async () => {
       await serve({ response: [guard()] })
       says(results(true))
       assert.equal((await call('hello')).status, 403)
@@ -123,7 +123,7 @@ describe('guards that are services of vendors', () => {
       })
     }
 
-    it('fails closed where nobody listens, and without a key', async () => {
+    it('fails closed if the service is unreachable, and without a key', async () => {
       await serve({ request: [guard({}, NOBODY.port)] })
       assert.equal((await call('hello')).status, 503)
       service.arrived.length = 0
@@ -170,13 +170,13 @@ describe('guards that are services of vendors', () => {
       assert.equal(service.arrived[0]?.headers['ocp-apim-subscription-key'], 'the-key')
     })
 
-    it('rejects what is on a blocklist', async () => {
+    it('rejects texts on a blocklist', async () => {
       await serve({ request: [guard({ analyzeText: { blocklistNames: ['words'] } })] })
       says(analysis(0, [{ blocklistName: 'words' }]))
       assert.equal((await call('hello')).status, 403)
     })
 
-    it('looks for jailbreaks in requests alone', async () => {
+    it('looks for jailbreaks in requests only', async () => {
       await serve({ request: [guard({ analyzeText: undefined, detectJailbreak: {} })] })
       for (const [detected, status] of [
         [false, 200],
@@ -196,7 +196,7 @@ describe('guards that are services of vendors', () => {
       assert.equal(service.arrived.length, 1)
     })
 
-    it('sees all of a long text, in pieces that overlap', async () => {
+    it('checks all of a long text, in overlapping chunks', async () => {
       await serve({ request: [guard()] })
       service.respondWith = (_, response) => {
         const { text } = json(service.arrived.at(-1)?.body ?? '')
@@ -221,7 +221,7 @@ describe('guards that are services of vendors', () => {
       })
     }
 
-    it('must look for something', () => {
+    it('requires a check to be configured', () => {
       const [message] = errorsOf({ request: [guard({ analyzeText: undefined })] })
       assert.match(message ?? '', /no analysis is enabled/)
     })
@@ -255,7 +255,7 @@ describe('guards that are services of vendors', () => {
     })
     const body = '{"error":{"code":"own"}}'
 
-    it('have a body, a status and headers of their own, on requests and responses', async () => {
+    it('have a custom body, status and headers, on requests and responses', async () => {
       const headers = { set: { 'content-type': 'application/json', 'x-why': 'zeus' } }
       await serve({ request: [regex({ status: 400, headers, body })] })
       const { status, text, headers: got } = await call('zeus')
@@ -268,14 +268,14 @@ describe('guards that are services of vendors', () => {
       assert.deepEqual([rejected.status, rejected.text], [422, body])
     })
 
-    it('with headers alone keep the form of the API', async () => {
+    it('with headers only keep the format of the API', async () => {
       await serve({ request: [regex({ headers: { set: { 'x-why': 'zeus' } } })] })
       const { status, text, headers } = await call('zeus')
       assert.deepEqual([status, headers.get('x-why')], [403, 'zeus'])
       assert.equal(JSON.parse(text).error.code, 'content_rejected')
     })
 
-    it('say one thing', () => {
+    it('have either a message or a body', () => {
       const [message] = errorsOf({ request: [regex({ body, message: 'no' })] })
       assert.match(message ?? '', /`message` and `body` are mutually exclusive/)
     })

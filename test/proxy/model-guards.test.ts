@@ -51,7 +51,7 @@ const chunk = (delta: object, finish_reason: string | null = null) =>
     choices: [{ index: 0, delta, finish_reason }],
   })}\n\n`
 
-/** A stream that says these pieces, cut wherever it hurts. */
+/** A stream with these parts, split at arbitrary bytes. */
 function saying(...pieces: readonly string[]): readonly Buffer[] {
   const events = [
     ...pieces.map((content) => chunk({ content })),
@@ -61,7 +61,7 @@ function saying(...pieces: readonly string[]): readonly Buffer[] {
   return cut(Buffer.from(events.join('')), 11)
 }
 
-/** What a client of chat completions reads. */
+/** The text that a chat completions client reads. */
 function heard(stream: string): string {
   return stream
     .split('\n')
@@ -132,7 +132,7 @@ describe('guards of calls to models', () => {
       )
     })
 
-    it('find what is split over parts of one message', async () => {
+    it('find text that is split over parts of one message', async () => {
       const REJECTED = /content is not allowed/
       const card = { builtin: 'creditCard' }
       await serve({ request: [mask(EMAIL)] })
@@ -171,7 +171,7 @@ describe('guards of calls to models', () => {
       ]
       assert.match((await call({ input }, '/v1/responses')).text, REJECTED)
       assert.equal(openai.arrived.length + anthropic.arrived.length, 0)
-      // Inputs of embeddings are texts of their own.
+      // Inputs of embeddings are separate texts.
       assert.doesNotMatch(
         (await call({ input: ['4111 1111', ' 1111 1111'] }, '/v1/embeddings')).text,
         REJECTED,
@@ -187,7 +187,7 @@ describe('guards of calls to models', () => {
       assert.equal(sent.prediction.content, 'write to <EMAIL_ADDRESS>')
     })
 
-    it('see through escapes of JSON', async () => {
+    it('decode escapes of JSON', async () => {
       await serve({ request: [mask(EMAIL)] })
       await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
         method: 'POST',
@@ -196,7 +196,7 @@ describe('guards of calls to models', () => {
       assert.ok(!String(openai.arrived[0]?.body).includes('example.com'))
     })
 
-    it('reject in the words of each vendor, and nobody is sent anything', async () => {
+    it('reject in the format of each vendor, and call no provider', async () => {
       await serve({
         request: [{ ...reject(EMAIL), rejection: { status: 422, message: 'No addresses.' } }],
       })
@@ -221,7 +221,7 @@ describe('guards of calls to models', () => {
   })
 
   describe('on responses', () => {
-    it('mask and reject whole ones, of the same language and translated', async () => {
+    it('mask and reject complete ones, of the same API and translated', async () => {
       await serve({ response: [mask({ pattern: 'Gr.{1,2}e', name: 'HELLO' })] })
       const same = await call(user('hi'))
       assert.equal(JSON.parse(same.text).choices[0].message.content, '<HELLO>')
@@ -233,7 +233,7 @@ describe('guards of calls to models', () => {
       assert.ok(!rejected.text.includes('Gr'), rejected.text)
     })
 
-    it('mask streams across pieces', async () => {
+    it('mask streams across chunks', async () => {
       await serve({ response: [mask(EMAIL, { pattern: 'project [a-z]+', name: 'SECRET' })] })
       const pieces = saying('write to a', 'nn@exa', 'mple.c', 'om about pro', 'ject zeus', ', now')
       openai.behaviour = { pieces }
@@ -275,7 +275,7 @@ describe('guards of calls to models', () => {
       assert.equal(own.text.match(/content_block_stop/g)?.length, 4)
     })
 
-    it('end streams with an error before anything of what is rejected', async () => {
+    it('end streams with an error before any rejected content', async () => {
       await serve({ response: [reject(EMAIL)] })
       openai.behaviour = { pieces: saying('write to a', 'nn@exa', 'mple.c', 'om, now') }
       const { text } = await call({ stream: true, ...user('hi') })
@@ -283,7 +283,7 @@ describe('guards of calls to models', () => {
       assert.match(text, /"error"/)
     })
 
-    it('reject what cannot be guarded, and endpoints that are not read', async () => {
+    it('reject responses that cannot be guarded, and endpoints that are not read', async () => {
       await serve({ response: [mask(EMAIL)] })
       const gemini = await call({ contents: [] }, '/v1beta/models/gpt-x:generateContent')
       assert.equal(gemini.status, 400)
@@ -305,7 +305,7 @@ describe('guards of calls to models', () => {
     })
   }
 
-  it('are rejected at a backend that is none of models', () => {
+  it('are rejected on a backend without models', () => {
     const policies = { guardrails: { request: [mask(EMAIL)] } }
     const backend = { name: 'm', host: 'api:8080', policies }
     const text = JSON.stringify({

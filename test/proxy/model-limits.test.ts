@@ -39,7 +39,7 @@ async function call(body: object, { path = '/v1/chat/completions', headers = {} 
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
-describe('limits in tokens of models', () => {
+describe('token limits of models', () => {
   before(async () => {
     openai = await startModelProvider('openai')
     port = await freePort()
@@ -60,9 +60,9 @@ describe('limits in tokens of models', () => {
   const ask = (user: string, more: object = {}) =>
     call({ ...CHAT, ...more }, { headers: { 'x-user': user } })
 
-  it('count what providers say, for each key, and say when to come back', async () => {
+  it('count what providers report, for each key, and set the time to retry', async () => {
     await serve({ route: limit(39) })
-    // Each costs 12; before it 16 are taken.
+    // Each call costs 12, and 16 are reserved before it.
     const statuses = []
     for (let i = 0; i < 4; i++) statuses.push((await ask('a')).status)
     assert.deepEqual(statuses, [200, 200, 429, 429])
@@ -72,17 +72,17 @@ describe('limits in tokens of models', () => {
     assert.equal(JSON.parse(text).error.type, 'rate_limit_error')
   })
 
-  it('take the most that a call may cost before it is made', async () => {
+  it('reserve the max cost of a call before it is made', async () => {
     await serve({ route: limit(1000) })
     const all = await Promise.all(
       Array.from({ length: 5 }, () => ask('c', { max_tokens: 400 }).then(({ status }) => status)),
     )
     assert.equal(all.filter((status) => status === 200).length, 2)
-    // What was not used is there again.
+    // The unused part is available again.
     await until('the rest', async () => (await ask('c', { max_tokens: 400 })).status === 200)
   })
 
-  it('give back what a call took that no provider served', async () => {
+  it('return the reservation of a call that no provider served', async () => {
     await serve({ route: limit(30), backend: deny('llm.params.n == 2') })
     for (let i = 0; i < 5; i++) assert.equal((await ask('d', { n: 2 })).status, 403)
     openai.behaviour = { status: 400 }
@@ -91,7 +91,7 @@ describe('limits in tokens of models', () => {
     assert.equal((await ask('d')).status, 200)
   })
 
-  it('hold for streams, and deny endpoints where nothing can be counted', async () => {
+  it('apply to streams, and deny endpoints without a token count', async () => {
     await serve({ route: limit(30) })
     assert.equal((await ask('e', { stream: true })).status, 200)
     assert.equal((await ask('e', { stream: true })).status, 429)

@@ -16,7 +16,7 @@ const MESSAGE = {
   messages: [{ role: 'user', content: 'hi' }],
 }
 
-/** What stands behind `config`. */
+/** The sections after `config`. */
 function sections(config: object): string {
   const lines = Object.entries(config).map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`)
   return lines.join('')
@@ -34,11 +34,11 @@ async function message(body: object): Promise<number> {
 
 interface Served {
   readonly policies?: object
-  /** Of providers, by name. */
+  /** Policies of providers, by name. */
   readonly rules?: Readonly<Record<string, object>>
 }
 
-/** Two providers, the second for when the first does not serve. */
+/** Two providers: the second one is used if the first fails. */
 function configOf({ policies = {}, rules = {} }: Served = {}): string {
   const groups = [
     { name: 'first', of: first },
@@ -60,7 +60,7 @@ function configOf({ policies = {}, rules = {} }: Served = {}): string {
   })
 }
 
-describe('metrics of models, as they are scraped', () => {
+describe('scraped model metrics', () => {
   before(async () => {
     first = await startModelProvider('anthropic')
     second = await startModelProvider('anthropic')
@@ -73,7 +73,7 @@ describe('metrics of models, as they are scraped', () => {
     for (const provider of [first, second]) await provider.close()
   })
 
-  it('have the names that OpenTelemetry gave them, too', async () => {
+  it('also have the names that OpenTelemetry defines', async () => {
     assert.equal(await message(MESSAGE), 200)
     assert.equal(await message({ ...MESSAGE, stream: true }), 200)
     const labels =
@@ -122,7 +122,7 @@ describe('metrics of models, as they are scraped', () => {
       await until('the denial', async () => (await failovers('authorization')) === 1)
     })
 
-    it('only if another provider is asked', async () => {
+    it('only if another provider is called', async () => {
       const denied = { authorization: { rules: [{ deny: 'true' }] } }
       await running.reload(configOf({ rules: { second: denied } }))
       const before = await failovers('status')
@@ -136,7 +136,7 @@ describe('metrics of models, as they are scraped', () => {
     })
   })
 
-  describe('count what guards came to', () => {
+  describe('count the outcomes of guards', () => {
     const rules = [{ pattern: 'secret', name: 'SECRET' }]
     const said = (content: string) => ({ ...MESSAGE, messages: [{ role: 'user', content }] })
     const checks = async (phase: string, outcome: string) => {
@@ -163,7 +163,7 @@ describe('metrics of models, as they are scraped', () => {
       assert.equal(await checks('request', 'masked'), 1)
     })
 
-    it('for calls that they reject, and that reach nobody', async () => {
+    it('for calls that they reject and that reach no provider', async () => {
       const guardrails = { request: [{ regex: { action: 'reject', rules } }] }
       await running.reload(configOf({ policies: { guardrails } }))
       assert.equal(await message(said('a secret')), 403)

@@ -3,22 +3,22 @@ import { type Provider, startProvider } from './providers.ts'
 
 /** What a provider does with the next calls. */
 export interface Behaviour {
-  /** Rejects calls with this status, in the vendor's words. */
+  /** Rejects calls with this status, in the vendor's format. */
   status?: number
   headers?: Readonly<Record<string, string>>
-  /** Breaks the connection: before anything was sent, or in the middle of a stream. */
+  /** Breaks the connection: before it sends anything, or in the middle of a stream. */
   dies?: 'at-once' | 'in-stream'
-  /** Responds when this is over. */
+  /** Responds once this promise settles. */
   waits?: Promise<unknown>
   /** Never responds. */
   hangs?: boolean
-  /** Pieces of a stream, as they go over the wire. */
+  /** Chunks of a stream, as they are sent on the wire. */
   pieces?: readonly (string | Buffer)[]
 }
 
 export interface ModelProvider extends Provider {
   behaviour: Behaviour
-  /** The bodies that were sent to it, as JSON. */
+  /** The received bodies, as JSON. */
   readonly bodies: () => readonly Readonly<Record<string, unknown>>[]
 }
 
@@ -141,7 +141,7 @@ function whole(vendor: 'openai' | 'anthropic', { model }: Readonly<Record<string
   }
 }
 
-/** Events as the vendor sends them, with a comment, a ping and an event that nobody knows. */
+/** Events as the vendor sends them, with a comment, a ping and an event of an unknown type. */
 function stream(
   vendor: 'openai' | 'anthropic',
   body: Readonly<Record<string, unknown>>,
@@ -150,7 +150,7 @@ function stream(
 ): void {
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', ...headers })
   const text = vendor === 'openai' ? openAiEvents(body) : anthropicEvents(body)
-  // Cut wherever it hurts: in the middle of characters, lines and events.
+  // Split at arbitrary bytes: in the middle of characters, lines and events.
   const all = pieces ?? cut(Buffer.from(text), 7)
   let at = 0
   const next = () => {

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 import { type Provider, startProvider } from './providers.ts'
 
-/* Requests and responses are those of Cohere's reference, `POST /v2/rerank`. */
+/* Requests and responses follow Cohere's reference, `POST /v2/rerank`. */
 
 let vendor: Provider
 let port = 0
@@ -53,7 +53,7 @@ describe('calls that rerank documents', () => {
     vendor.arrived.length = 0
   })
 
-  it('reach Cohere as they are, with its key, and their tokens are counted', async () => {
+  it('reach Cohere unchanged, with its key, and their tokens are counted', async () => {
     await serve({})
     for (const path of ['/v2/rerank', '/v1/rerank']) {
       const { status, text } = await rerank(path)
@@ -71,7 +71,7 @@ describe('calls that rerank documents', () => {
     assert.equal(line['gen_ai.usage.input_tokens'], 42)
   })
 
-  it('go to the path of a format, and by its version otherwise', async () => {
+  it('go to the path of a format, and otherwise to that of its version', async () => {
     for (const [format, url] of [
       [{ type: 'rerank' }, '/v2/rerank'],
       [{ type: 'rerank', path: '/api/order' }, '/api/order'],
@@ -82,7 +82,7 @@ describe('calls that rerank documents', () => {
     }
   })
 
-  it('are judged by rules of models and by guards', async () => {
+  it('are subject to rules of models and to guards', async () => {
     const rules = [{ deny: `llm.requestModel == 'rerank-v3.5'` }]
     await serve({ authorization: { rules } })
     assert.equal((await rerank('/v2/rerank')).status, 403)
@@ -97,7 +97,7 @@ describe('calls that rerank documents', () => {
     assert.equal((await rerank('/v2/rerank', { ...BODY, documents: ['b'] })).status, 200)
   })
 
-  it('are not for providers that have none', async () => {
+  it('are rejected for providers without reranking', async () => {
     await serve({ provider: 'openAI' })
     const { status, text } = await rerank('/v2/rerank')
     assert.equal(status, 400)

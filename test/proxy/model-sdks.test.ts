@@ -79,7 +79,7 @@ describe('SDKs of vendors', () => {
       assert.equal(said.choices[0]?.message.content, 'Grüße')
       assert.equal(said.choices[0]?.finish_reason, 'stop')
       assert.equal(said.usage?.completion_tokens, 3)
-      // Anthropic counts what its cache had beside the rest.
+      // Anthropic counts cached tokens separately.
       assert.equal(said.usage?.prompt_tokens, 9)
     })
 
@@ -92,7 +92,7 @@ describe('SDKs of vendors', () => {
       let chunks = 0
       for await (const chunk of stream) {
         chunks++
-        // An event of a kind that nobody knows has none.
+        // An event of an unknown type has no choices.
         assert.notEqual(chunk.choices?.length, 0, 'usage that was not asked for')
         text += chunk.choices?.[0]?.delta.content ?? ''
         finish = chunk.choices?.[0]?.finish_reason ?? finish
@@ -120,7 +120,7 @@ describe('SDKs of vendors', () => {
     })
   }
 
-  it('understand what the gateway denies, and do not try again', async () => {
+  it('understand what the gateway denies, and do not retry', async () => {
     const call = { model: 'secret', messages: [...HELLO] }
     await assert.rejects(openaiClient().chat.completions.create(call), (error: unknown) => {
       assert.ok(error instanceof OpenAI.PermissionDeniedError)
@@ -150,7 +150,7 @@ describe('SDKs of vendors', () => {
     assert.deepEqual(others, ids)
   })
 
-  it('see nothing of a provider that fails, though the next one speaks another language', async () => {
+  it('see nothing of a failing provider, even if the next one uses another API', async () => {
     openai.behaviour = { status: 503 }
     const call = { model: 'any', messages: [...HELLO] }
     const said = await openaiClient().chat.completions.create(call)
@@ -162,7 +162,7 @@ describe('SDKs of vendors', () => {
     assert.equal(text, 'Grüße')
   })
 
-  it('are told the error of a provider in their own language', async () => {
+  it('get the error of a provider in their own format', async () => {
     anthropic.behaviour = { status: 400 }
     const call = { model: 'claude-x', messages: [...HELLO] }
     for (const stream of [false, true]) {
@@ -177,7 +177,7 @@ describe('SDKs of vendors', () => {
     }
   })
 
-  it('are told in a header what was lost in translation, and so is the log', async () => {
+  it('get what the translation dropped in a header, and so does the log', async () => {
     const { response } = await openaiClient()
       .chat.completions.create({ model: 'claude-x', messages: [...HELLO], seed: 7, logit_bias: {} })
       .withResponse()
@@ -187,7 +187,7 @@ describe('SDKs of vendors', () => {
     assert.equal(record['llm.dropped'], dropped)
   })
 
-  it('are told so whatever they call their fields, and however many they send', async () => {
+  it('get that header regardless of the names and number of their fields', async () => {
     const many = Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`field-${at}`, 1]))
     const odd = { seed: 7, 'a\r\nset-cookie: b': 1, '\u{1f40d}': 1, ...many }
     const call = { model: 'claude-x', messages: [...HELLO], ...odd }
@@ -199,7 +199,7 @@ describe('SDKs of vendors', () => {
     )
   })
 
-  it('notice a stream that breaks', async () => {
+  it('notice a stream that breaks off', async () => {
     for (const [model, provider] of [
       ['gpt-x', openai],
       ['claude-x', anthropic],

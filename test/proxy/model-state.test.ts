@@ -5,14 +5,14 @@ import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 import { type StatefulProvider, startStatefulProvider } from './stateful-provider.ts'
 
 /*
- * Providers keep responses, conversations and items for one account, which all clients of the
- * gateway share: an id must work for the client that got it, and for nobody else.
+ * Providers store responses, conversations and items for one account, which all clients of the
+ * gateway share: an ID must work for the client that got it, and for no other client.
  */
 
 let one: StatefulProvider
 let two: StatefulProvider
 let running: Deciding
-/** A route to a backend with two providers, and the section `llm`. */
+/** A route to a backend with two providers, and the `llm` section. */
 let port = 0
 let llmPort = 0
 
@@ -72,7 +72,7 @@ function config({ backend = {} }: { backend?: object } = {}): string {
 const isNotFound = (error: unknown) => error instanceof OpenAI.NotFoundError
 const HELLO = { model: 'gpt-x', input: 'hello' }
 
-/** Every id that the two providers hold: none may be seen by a client. */
+/** Every ID that the two providers store: no client may see any of them. */
 function rawIds(): readonly string[] {
   return [...one.stored.keys(), ...two.stored.keys()]
 }
@@ -84,7 +84,7 @@ function assertSealed(value: unknown): void {
   }
 }
 
-describe('ids of what providers store', () => {
+describe('IDs of objects that providers store', () => {
   before(async () => {
     ;[one, two] = await Promise.all([startStatefulProvider('a'), startStatefulProvider('b')])
     port = await freePort()
@@ -104,8 +104,8 @@ describe('ids of what providers store', () => {
     }
   })
 
-  it('a response goes on from one of the same client, at the provider that has it', async () => {
-    // Each provider rejects what it did not store, so that a wrong choice would show.
+  it('a response continues one of the same client, at the provider that stores it', async () => {
+    // Each provider rejects IDs that it did not create, so a wrong choice is detected.
     for (let i = 0; i < 8; i++) {
       const first = await client('alice').responses.create(HELLO)
       const next = await client('alice').responses.create({
@@ -116,14 +116,14 @@ describe('ids of what providers store', () => {
     }
   })
 
-  it('what is no id stays as the provider wrote it', async () => {
+  it('text that is not an ID stays as the provider wrote it', async () => {
     const made = await client('alice').responses.create(HELLO)
     assert.deepEqual(made.metadata, { id: 'msg_of_the_client' })
     assert.equal(made.output_text, 'Grüße "id":"msg_1"')
     assert.equal((made as unknown as Record<string, unknown>)['x-unknown'], 'kept')
   })
 
-  it('streams have the same ids, cut wherever they are', async () => {
+  it('streams have the same IDs, wherever they are split', async () => {
     const stream = await client('alice').responses.create({ ...HELLO, stream: true })
     const events: OpenAI.Responses.ResponseStreamEvent[] = []
     for await (const event of stream) events.push(event)
@@ -145,7 +145,7 @@ describe('ids of what providers store', () => {
     assert.equal(read.id, last.response.id)
   })
 
-  it('the ids of another client, raw ids and changed ones are all unknown', async () => {
+  it('the IDs of another client, raw IDs and modified ones are all unknown', async () => {
     const own = await client('alice').responses.create(HELLO)
     const raw = rawIds().find((id) => id.startsWith('resp')) as string
     const before = one.arrived.length + two.arrived.length
@@ -173,7 +173,7 @@ describe('ids of what providers store', () => {
         () => responses.create({ ...HELLO, conversation: id }),
         () => responses.create({ ...HELLO, conversation: { id } }),
         () => responses.create({ ...HELLO, input: [{ type: 'item_reference', id }] }),
-        // The type of a reference may be left out.
+        // The type of a reference is optional.
         () => responses.create({ ...HELLO, input: [{ id } as never] }),
         () => responses.create({ ...HELLO, input: [{ type: 'reasoning', id, summary: [] }] }),
         () => client(who).conversations.retrieve(id),
@@ -189,11 +189,11 @@ describe('ids of what providers store', () => {
       }
     }
     assert.equal(one.arrived.length + two.arrived.length, before, 'no provider was called')
-    // Six kinds of bad ids, and for each attempt one text.
+    // Six kinds of bad IDs, and one message for each attempt.
     assert.equal(new Set(said).size, new Set(said.slice(0, said.length / 6)).size)
   })
 
-  it('other ways to the same are not served', async () => {
+  it('other paths to the same objects are not served', async () => {
     const own = await client('alice').responses.create(HELLO)
     const raw = rawIds().find((id) => id.startsWith('resp')) as string
     const before = one.arrived.length + two.arrived.length
@@ -215,14 +215,14 @@ describe('ids of what providers store', () => {
       const response = await fetch(`http://127.0.0.1:${port}${path}`, {
         ...{ method, headers: { authorization: `Bearer ${KEYS.alice}` } },
       })
-      // Paths that could be read in two ways are rejected before any of this.
+      // Ambiguous paths are rejected earlier.
       assert.equal(response.status, /%2F/.test(path) ? 400 : 404, path)
       await response.body?.cancel()
     }
     assert.equal(one.arrived.length + two.arrived.length, before)
   })
 
-  it('a client reads, lists, cancels and deletes what it made in the background', async () => {
+  it('a client reads, lists, cancels and deletes what it created in the background', async () => {
     const { responses } = client('alice')
     const made = await responses.create({ ...HELLO, background: true })
     assert.equal(made.status, 'queued')
@@ -246,7 +246,7 @@ describe('ids of what providers store', () => {
     await assert.rejects(responses.retrieve(made.id), isNotFound)
   })
 
-  it('items go back: as references, and whole', async () => {
+  it('items are sent back: as references, and complete', async () => {
     const { responses } = client('alice')
     const made = await responses.create(HELLO)
     const [item] = made.output
@@ -254,14 +254,14 @@ describe('ids of what providers store', () => {
     const reference = { type: 'item_reference', id: item.id } as const
     await responses.create({ ...HELLO, input: [reference] })
     await responses.create({ ...HELLO, input: [item, { role: 'user', content: 'more' }] })
-    // What says all of itself is taken from anyone, without the id that means nothing.
+    // A complete item is accepted from anyone, without its foreign ID.
     const foreign = { ...item, id: 'msg_other' }
     await responses.create({ ...HELLO, input: [foreign, { role: 'user', content: 'more' }] })
     const sent = [...one.arrived, ...two.arrived].map(({ body }) => body)
     assert.ok(!sent.some((body) => body.includes('msg_other')))
   })
 
-  it('conversations belong to the client that began them', async () => {
+  it('conversations belong to the client that started them', async () => {
     const { conversations, responses } = client('alice')
     for (let i = 0; i < 4; i++) {
       const { id } = await conversations.create({})
@@ -275,12 +275,12 @@ describe('ids of what providers store', () => {
     }
   })
 
-  it('the rules of a model decide about what it made', async () => {
+  it('the rules of a model apply to its stored responses', async () => {
     const alice = client('alice', llmPort).responses
     const made = await alice.create({ ...HELLO, model: 'gpt-y' })
     assert.equal((await alice.retrieve(made.id)).id, made.id)
     await assert.rejects(client('bob', llmPort).responses.retrieve(made.id), isNotFound)
-    // An id of one model does not carry over to one of another backend.
+    // An ID of one model is not valid for a model of another backend.
     await assert.rejects(client('alice', port).responses.retrieve(made.id), isNotFound)
     const denying = config().replace("apiKey.user == 'alice'", 'false')
     await running.apply(denying)
@@ -291,7 +291,7 @@ describe('ids of what providers store', () => {
     }
   })
 
-  it('responses that are guarded are not read past their guards', async () => {
+  it('responses that are guarded cannot be read past their guards', async () => {
     const made = await client('alice').responses.create({ ...HELLO, background: true })
     const guardrails = { response: [{ regex: { rules: [{ pattern: 'Gr' }] } }] }
     await running.apply(config({ backend: { guardrails } }))
@@ -302,7 +302,7 @@ describe('ids of what providers store', () => {
     }
   })
 
-  it('ids outlive the gateway that made them', async () => {
+  it('IDs survive a restart of the gateway', async () => {
     const made = await client('alice').responses.create(HELLO)
     await running.stop()
     running = await startDeciding(config(), 'json')

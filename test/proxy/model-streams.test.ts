@@ -7,8 +7,8 @@ import { freePort } from '../free-port.ts'
 import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
 
 /*
- * Streams that are open at the same time. CI opens some hundred; MODEL_STREAMS=5000 is the long
- * form, for which a process needs 20,000 files.
+ * Concurrent streams. CI opens some hundred; MODEL_STREAMS=5000 is the long form, for which a
+ * process needs 20,000 files.
  */
 
 const STREAMS = Number(process.env['MODEL_STREAMS'] ?? 400)
@@ -40,7 +40,7 @@ const PARTS = {
   ],
 } as const
 
-/** Streams that wait in the middle. */
+/** A provider whose streams wait in the middle. */
 class WaitingProvider {
   readonly waiting: ServerResponse[] = []
   readonly #server: Server
@@ -79,7 +79,7 @@ interface Client {
   text: string
 }
 
-describe('many streams at once', () => {
+describe('many concurrent streams', () => {
   const providers = {
     openAI: new WaitingProvider('openAI'),
     anthropic: new WaitingProvider('anthropic'),
@@ -123,7 +123,7 @@ describe('many streams at once', () => {
   for (const kind of ['openAI', 'anthropic'] as const) {
     it(`${kind}: all are served, none is held back, and all end`, async () => {
       const first = clients.length
-      // So many begin at a time as a listener's queue takes.
+      // At most as many start at a time as fit in a listener's queue.
       for (let begun = 0; begun < STREAMS; begun += 100) {
         const wanted = Math.min(STREAMS, begun + 100)
         for (let at = begun; at < wanted; at++) open(kind)
@@ -140,7 +140,7 @@ describe('many streams at once', () => {
       for (const { text } of own) {
         assert.match(text, /^HTTP\/1\.1 200/)
         assert.match(text, /last[\s\S]*data: \[DONE\]/)
-        // The client did not ask for it.
+        // The client did not request it.
         assert.doesNotMatch(text, /"total_tokens"/)
       }
       const series = `portcullis_llm_requests_total{route="llm",provider="${kind}",model="${kind}",operation="chat",outcome="success"}`

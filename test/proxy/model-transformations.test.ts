@@ -42,7 +42,7 @@ const complete = (model: string, more: object = {}, headers = {}) =>
 const sent = ({ arrived }: ModelProvider) =>
   JSON.parse(Buffer.from(arrived.at(-1)?.body ?? '', 'latin1').toString('utf8'))
 
-/** What is wrong with it, as codes. */
+/** Its problems, as codes. */
 function problemsOf(llm: object): readonly string[] {
   const text = JSON.stringify({ gateways: { default: { port: 4000 } }, llm })
   const { diagnostics } = loadText(text, 'a.json', { environment: {} }).result
@@ -66,14 +66,14 @@ describe('fields of calls that expressions compute', () => {
     for (const one of [openai, anthropic]) one.arrived.length = 0
   })
 
-  it('the model is what the expression makes of its name', async () => {
+  it('the model is the result of the expression', async () => {
     const transformation = { model: 'llmRequest.model.stripPrefix("o/")' }
     await serve({ models: [{ name: 'o/*', provider: 'openai', ...at(openai), transformation }] })
     assert.equal((await complete('o/gpt-x')).status, 200)
     assert.equal(sent(openai).model, 'gpt-x')
   })
 
-  it('rules read what the client named, whatever becomes of it', async () => {
+  it('rules read what the client named, regardless of later changes', async () => {
     const transformation = { model: `'gpt-x'` }
     const authorization = { rules: [{ deny: `llm.requestModel == 'gpt-x'` }] }
     const model = { name: '*', provider: 'openAI', ...at(openai), transformation, authorization }
@@ -93,7 +93,7 @@ describe('fields of calls that expressions compute', () => {
     assert.equal(openai.arrived.length, 0)
   })
 
-  it('fields win over overrides, and one that fails is removed', async () => {
+  it('fields take precedence over overrides, and one that fails is removed', async () => {
     const model = {
       ...{ name: '*', provider: 'openAI', ...at(openai) },
       defaults: { seed: 1, user: 'default' },
@@ -116,7 +116,7 @@ describe('fields of calls that expressions compute', () => {
     await complete('m', { max_tokens: 7, metadata: { tier: 'gold' } }, { 'x-user': 'admin' })
     assert.equal(sent(openai).max_tokens, 7)
     assert.deepEqual(sent(openai).metadata, { tier: 'gold', n: [1, 2] })
-    // Nothing is there to take the smaller one of.
+    // There is no value to take the minimum of.
     await complete('m', {}, { 'x-user': 'admin' })
     assert.equal('max_tokens' in sent(openai), false)
   })
@@ -170,7 +170,7 @@ describe('fields of calls that expressions compute', () => {
     }
   })
 
-  it('of a provider are for the models that refer to it, unless they say otherwise', async () => {
+  it('of a provider apply to the models that refer to it, unless they override them', async () => {
     const shared = {
       ...{ name: 'shared', provider: 'openAI', ...at(openai) },
       defaults: {
@@ -194,14 +194,14 @@ describe('fields of calls that expressions compute', () => {
     assert.deepEqual([sent(openai).model, sent(openai).seed], ['two', 2])
   })
 
-  it('a budget counts the model and the length that are computed', async () => {
+  it('a budget counts the computed model and length', async () => {
     const rates = { rates: { input: '10', output: '10' } }
     const config = {
       modelCatalog: [{ inline: { providers: { openai: { models: { 'gpt-x': rates } } } } }],
     }
     const transformation = { model: 'llmRequest.model.stripPrefix("o/")', max_tokens: '10' }
     const model = { name: 'o/*', provider: 'openAI', ...at(openai), transformation }
-    // Without the expression a call might write 100,000 tokens, for a dollar.
+    // Without the expression a call could write 100,000 tokens, for a dollar.
     const policies = { budgets: [{ usd: '0.5', per: 'Month' }] }
     await serve({ policies, models: [model] }, { config })
     const served = await complete('o/gpt-x', { max_tokens: 100_000 })
@@ -209,7 +209,7 @@ describe('fields of calls that expressions compute', () => {
     assert.equal((await complete('o/unpriced')).status, 403)
   })
 
-  it('is rejected where it is wrong', () => {
+  it('invalid ones are rejected', () => {
     const model = (transformation: unknown) => ({
       models: [{ name: '*', provider: 'openAI', transformation }],
     })

@@ -8,17 +8,17 @@ import { cut, openAiEvents } from './model-provider.ts'
 import { type Arrived, type Provider, startProvider } from './providers.ts'
 
 /*
- * Vendors that differ in addresses, credentials and language, each as a server that rejects what
- * the vendor rejects: another path, a foreign credential, a field that it does not know.
+ * Vendors that differ in addresses, credentials and API format, each as a server that rejects what
+ * the vendor rejects: another path, a foreign credential, an unknown field.
  */
 
 interface Vendor {
   readonly name: string
   readonly provider: string
   readonly params: Readonly<Record<string, string>>
-  /** The only header that may have a credential, and what it must be. */
+  /** The only header that may have a credential, and its required value. */
   readonly credential: readonly [name: string, value: string]
-  /** Paths with their query, whole and streamed. */
+  /** Paths with their query, complete and streamed. */
   readonly paths: readonly [whole: string, stream: string]
   readonly speaks: 'completions' | 'gemini'
   /** `gen_ai.provider.name`. */
@@ -80,7 +80,7 @@ const GEMINI_FIELDS = new Set([
   ...['cachedContent', 'labels'],
 ])
 
-/** What the vendor says against a request. */
+/** The vendor's objection to a request, if any. */
 function problemOf(
   { credential, paths, speaks }: Vendor,
   { url, headers, body }: Arrived,

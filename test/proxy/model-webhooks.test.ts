@@ -44,7 +44,7 @@ async function call(body: object, headers: Readonly<Record<string, string>> = {}
 
 const user = (content: unknown) => ({ messages: [{ role: 'user', content }] })
 
-/** What the webhook says, whatever it is sent; an object is its JSON. */
+/** Sets the response of the webhook to any request; an object is sent as JSON. */
 function says(said: object | string | Buffer, status = 200): void {
   hook.respondWith = (_, response) => {
     const isRaw = typeof said === 'string' || Buffer.isBuffer(said)
@@ -53,7 +53,7 @@ function says(said: object | string | Buffer, status = 200): void {
   }
 }
 
-/** Each text becomes what this makes of it. */
+/** Replaces each text with the result of `change`. */
 function masks(change: (text: string) => string): void {
   hook.respondWith = (request, response) => {
     const { body } = json(hook.arrived.at(-1)?.body ?? '{}')
@@ -74,7 +74,7 @@ function masks(change: (text: string) => string): void {
 }
 
 const PASS = { action: { reason: 'fine' } }
-/** Bodies that arrived are kept with one character for each byte. */
+/** The server keeps received bodies with one character per byte. */
 const json = (body: string) => JSON.parse(Buffer.from(body, 'latin1').toString('utf8'))
 const sentTo = () => hook.arrived.map(({ url, body }) => [url, json(body)] as const)
 
@@ -111,7 +111,7 @@ describe('guards that are services', () => {
   })
 
   describe('on requests', () => {
-    it('get every text with its role, and let it pass', async () => {
+    it('get every text with its role, and can admit it', async () => {
       await serve({ request: [webhook({ includeRequestHeaders: ['x-team', 'host'] })] })
       const { status } = await call(
         {
@@ -158,7 +158,7 @@ describe('guards that are services', () => {
       assert.equal(sent.temperature, 0.5)
     })
 
-    it('come in the order of the list, and see what those before left', async () => {
+    it('are called in the order of the list, and see what the previous ones left', async () => {
       const regex = { regex: { rules: [{ builtin: 'email' }] } }
       const late = { regex: { action: 'Reject', rules: [{ pattern: 'from the hook' }] } }
       await serve({ request: [regex, webhook({ path: '/v1/guards' }), late] })
@@ -173,7 +173,7 @@ describe('guards that are services', () => {
       assert.equal(openai.arrived.length, 0)
     })
 
-    it('reject in the words of the webhook and the form of the API', async () => {
+    it('reject with the message of the webhook and in the format of the API', async () => {
       await serve({ request: [webhook()] })
       says({ action: { body: 'Not about zeus.', status_code: 422, reason: 'policy' } })
       const { status, text } = await call(user('zeus'))
@@ -184,7 +184,7 @@ describe('guards that are services', () => {
       assert.equal(openai.arrived.length, 0)
     })
 
-    it('reject with the status of the policy where the webhook has none that is an error', async () => {
+    it('reject with the status of the policy if the webhook returns no error status', async () => {
       await serve({ request: [{ ...webhook(), rejection: { status: 451 } }] })
       for (const status_code of [undefined, 200, 302, 'x', 700]) {
         says({ action: { body: 'No.', status_code } })
@@ -227,7 +227,7 @@ describe('guards that are services', () => {
       })
     }
 
-    it('fail closed where nobody listens, and where nobody responds in time', async () => {
+    it('fail closed if the service is unreachable or does not respond in time', async () => {
       await serve({ request: [webhook({}, NOBODY.port)] })
       assert.equal((await call(user('hello'))).status, 503)
       await serve({ request: [webhook({ timeout: '50ms' })] })
@@ -236,7 +236,7 @@ describe('guards that are services', () => {
       assert.equal(openai.arrived.length, 0)
     })
 
-    it('let pass what cannot be judged only if they are told so', async () => {
+    it('admit content that cannot be evaluated only if configured to', async () => {
       await serve({ request: [webhook({ failureMode: 'failOpen' })] })
       says('no')
       assert.equal((await call(user('hello'))).status, 200)
@@ -247,7 +247,7 @@ describe('guards that are services', () => {
   })
 
   describe('on responses', () => {
-    it('get what the model wrote, and mask it', async () => {
+    it('get the output of the model, and mask it', async () => {
       await serve({ response: [webhook()] })
       masks((text) => text.toUpperCase())
       const { status, text } = await call(user('hello'))
@@ -270,7 +270,7 @@ describe('guards that are services', () => {
       assert.doesNotMatch(failed.text, /Grüße/)
     })
 
-    it('judge a stream as a whole before any of it is sent', async () => {
+    it('evaluate a stream as a whole before any of it is sent', async () => {
       await serve({ response: [webhook()] })
       let release = () => {}
       const asked = new Promise<void>((done) => {
@@ -312,7 +312,7 @@ describe('guards that are services', () => {
       })
     }
 
-    it('leave calls to tools and what they carry alone', async () => {
+    it('ignore tool calls and their content', async () => {
       await serve({ response: [webhook()] })
       const head = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' }
       const chunk = (delta: object, finish_reason: string | null = null) =>
@@ -340,7 +340,7 @@ describe('guards that are services', () => {
       assert.equal(pieces.map(([, json]) => JSON.parse(json as string)).join(''), '{"a":1}')
     })
 
-    it('are not called for what the provider rejected', async () => {
+    it('are not called for responses that the provider rejected', async () => {
       await serve({ response: [webhook()] })
       openai.behaviour = { status: 400 }
       assert.equal((await call(user('hello'))).status, 400)
@@ -348,7 +348,7 @@ describe('guards that are services', () => {
     })
   })
 
-  it('are rejected where nothing would call them', () => {
+  it('are rejected if they would never be called', () => {
     const read = (guardrails: object) =>
       loadText(
         JSON.stringify({
@@ -365,7 +365,7 @@ describe('guards that are services', () => {
     assert.deepEqual(read({ request: [{ regex: { rules: [{ builtin: 'email' }] } }] }), [])
   })
 
-  it('are strict about what is written', () => {
+  it('accept only valid settings', () => {
     const read = (guard: object) =>
       loadText(
         JSON.stringify({

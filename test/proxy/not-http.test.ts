@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Http2Gateway, startHttp2Gateway } from './http2-gateway.ts'
 
-/** What a client gets that sends `text` in these pieces, until the gateway closes. */
+/** What a client that sends these chunks receives until the gateway closes. */
 async function sent(port: number, pieces: readonly string[]): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
   let text = ''
@@ -32,7 +32,7 @@ describe('a client that speaks neither HTTP/1.1 nor HTTP/2', () => {
   after(() => gateway.close())
 
   const other = 'INVALID CONNECTION PREFACE\r\n\r\n'
-  it('gets no response, wherever its first line is cut', async () => {
+  it('gets no response, wherever its first line is split', async () => {
     for (let at = 0; at < other.length; at++) {
       assert.equal(await sent(gateway.port, [other.slice(0, at), other.slice(at)]), '', `at ${at}`)
       assert.equal(gateway.rejections.at(-1), 'not-http')

@@ -170,7 +170,7 @@ describe('the access log', () => {
     })
   }
 
-  it('has further fields, and lacks those that are removed', async () => {
+  it('has additional fields, and omits those that are removed', async () => {
     const gateway = await start(`  accessLog:
     remove: [http.host, src.addr]
     add:
@@ -205,7 +205,7 @@ describe('the access log', () => {
     await gateway.stop()
   })
 
-  it('has the headers of each request, however they come', async () => {
+  it('has the headers of each request, regardless of how they arrive', async () => {
     const gateway = await start(`  accessLog: { add: { n: "request.headers['n']" } }`)
     const get = (n: number) => `GET /${n} HTTP/1.1\r\nhost: x\r\nn: ${n}\r\n\r\n`
     await exchange(gateway.port, get(1) + get(2) + get(3), /(hello.*){3}/s)
@@ -226,7 +226,7 @@ const TRACED = (more = '') => `  tracing:
 const PARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 
 describe('tracing', () => {
-  it('takes a trace from the client, passes it on, and sends spans when it stops', async () => {
+  it('continues a trace from the client, propagates it, and sends spans on shutdown', async () => {
     batches.length = 0
     const gateway = await start(
       TRACED(`attributes: { who: "request.headers['x-user']" }
@@ -275,7 +275,7 @@ describe('tracing', () => {
     })
   }
 
-  it('speaks gRPC with collectors that want it', async () => {
+  it('uses gRPC for collectors that require it', async () => {
     const calls: string[] = []
     const server = createHttp2Server()
     server.on('stream', (stream: ServerHttp2Stream, headers) => {
@@ -296,7 +296,7 @@ describe('tracing', () => {
     server.close()
   })
 
-  it('drops spans that no collector takes, and says so, without any request failing', async () => {
+  it('drops spans that no collector accepts, and reports it, without any request failing', async () => {
     const nobody = await freePort()
     const gateway = await start(`  tracing: { host: "127.0.0.1:${nobody}", randomSampling: 1 }`)
     assert.equal((await gateway.get('/')).status, 200)
@@ -305,7 +305,7 @@ describe('tracing', () => {
     assert.equal(gateway.lines.at(-1)?.scope, 'tracing')
   })
 
-  it('passes on what the client says where there is no policy', async () => {
+  it("propagates the client's trace if there is no policy", async () => {
     const gateway = await start('')
     await gateway.get('/', { traceparent: PARENT })
     assert.equal(seen.at(-1)?.traceparent, PARENT)
@@ -315,7 +315,7 @@ describe('tracing', () => {
 })
 
 describe('metrics', () => {
-  it('tell of requests, attempts, retries and connections', async () => {
+  it('cover requests, attempts, retries and connections', async () => {
     const gateway = await start('')
     await gateway.get('/busy')
     await gateway.get('/')
@@ -338,7 +338,7 @@ describe('metrics', () => {
     assert.match(after, /connections_closed_total\{.*reason="(drain|client)"\} [1-9]/)
   })
 
-  it('tell what rate limits said', async () => {
+  it('cover the decisions of rate limits', async () => {
     const gateway = await start('')
     const limit = '    localRateLimit: { requests: 1, unit: Hours }'
     const limited = config(gateway.port, '').replace('    responseHeaders:', `${limit}\n$&`)
@@ -350,7 +350,7 @@ describe('metrics', () => {
     await gateway.stop()
   })
 
-  it('forget routes and backends that are gone', async () => {
+  it('drop routes and backends that are gone', async () => {
     const gateway = await start('')
     await gateway.get('/')
     assert.match(gateway.metrics(), /route="all"/)

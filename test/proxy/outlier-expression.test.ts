@@ -11,7 +11,7 @@ after(() => Promise.all(opened.map((close) => close())))
 const response = (body: string, status: number, ...lines: readonly string[]) =>
   `HTTP/1.1 ${status} X\r\n${lines.map((line) => `${line}\r\n`).join('')}content-length: ${body.length}\r\n\r\n${body}`
 
-/** Sends ten requests, in turn to one that is suspected and one that is well. */
+/** Sends ten requests, alternating between a suspect and a healthy endpoint. */
 async function bodies(suspect: string, expression: string, retry = ''): Promise<string[]> {
   const endpoints = await Promise.all([startEcho(suspect), startEcho(response('well', 200))])
   const port = await free()
@@ -32,7 +32,7 @@ routes: [{ backends: [{ backend: pair }]${retry} }]
   return found
 }
 
-describe('what counts as a failure of an endpoint', () => {
+describe('the expression for failures of an endpoint', () => {
   const SICK = `unhealthyExpression: "'x-sick' in response.headers", `
   const NEVER = 'unhealthyExpression: response.code == 418, '
   const ERROR = `unhealthyExpression: "response.headers['x'] == 'y'", `

@@ -1,5 +1,5 @@
-// A broken part fails closed by itself: over real sockets, before it breaks, while it is broken and
-// after it is fixed, with everything beside it serving all the time.
+// A broken part fails closed separately: over real sockets, before it breaks, while it is broken
+// and after it is fixed, while everything else keeps serving.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -116,7 +116,7 @@ describe('a Model in parts', { skip: WITHOUT_OPENSSL }, () => {
     })
   }
 
-  it('a port that is taken: the others serve, and it is opened once it is free', async () => {
+  it('a port that is in use: the others serve, and it is opened once it is free', async () => {
     await good()
     const without = read({}) ?? assert.fail()
     const gateways = without.gateways.filter(({ name }) => name !== 'spare')
@@ -135,7 +135,7 @@ describe('a Model in parts', { skip: WITHOUT_OPENSSL }, () => {
     await expect({}, 'free')
   })
 
-  it('an error of which nobody knows what it guards rejects all of it', async () => {
+  it('an error that cannot be attributed to a part rejects the whole Model', async () => {
     await good()
     for (const [wrong, code] of [
       [{ more: 'polices: []' }, 'PC0210'],

@@ -13,10 +13,10 @@ import {
 } from './harness.ts'
 import { until } from './whole-gateway.ts'
 
-/** More than the kernel holds for a connection. */
+/** More than the kernel buffers for a connection. */
 const LARGE = 'x'.repeat(24_000_000)
 
-describe('how connections of clients end', () => {
+describe('the end of client connections', () => {
   let upstream: RawUpstream
   let gateway: TestGateway
 
@@ -31,7 +31,7 @@ describe('how connections of clients end', () => {
     upstream.close()
   })
 
-  it('a response that is the last one may be taken slowly, to its end', async () => {
+  it('a client may read the last response slowly, to its end', async () => {
     const socket = connect(gateway.port, '127.0.0.1')
     socket.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
     await wait(3_000)
@@ -43,7 +43,7 @@ describe('how connections of clients end', () => {
     assert.ok(byteCount > LARGE.length, `${byteCount} of ${LARGE.length}`)
   })
 
-  it('a body that got a response early, and that never becomes whole, holds nothing', async () => {
+  it('an incomplete body that got an early response retains nothing', async () => {
     const early = await startUpstream((_, socket) =>
       socket.write('HTTP/1.1 413 Too Much\r\ncontent-length: 0\r\n\r\n'),
     )
@@ -62,13 +62,13 @@ describe('how connections of clients end', () => {
     early.close()
   })
 
-  it('a body that nobody takes any more does not hold up the next request', async () => {
+  it('a body that the backend no longer reads does not delay the next request', async () => {
     const length = 30_000_000
     const early = await startUpstream((text, socket) => {
       if (text.startsWith('GET')) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nnext')
       if (!text.startsWith('POST')) return
       socket.pause()
-      // By then all that fits on the way is there, and the client waits.
+      // By then the buffers on the path are full, and the client waits.
       setTimeout(() => {
         socket.write('HTTP/1.1 413 Too Much\r\ncontent-length: 0\r\n\r\n')
       }, 300)
@@ -86,7 +86,7 @@ describe('how connections of clients end', () => {
     early.close()
   })
 
-  it('nor does one of which a policy read the beginning, and then rejected', async () => {
+  it('nor does one whose beginning a policy read before it rejected the request', async () => {
     const own = await startGateway(upstream.port, {
       route: { readsBeginning: true },
       steps: [() => reply(403, 'direct-response', 'no')],
@@ -102,7 +102,7 @@ describe('how connections of clients end', () => {
     await own.close()
   })
 
-  it('a head that never ends is a 408, also behind a response that was taken late', async () => {
+  it('a head that never ends is a 408, also after a response that was read late', async () => {
     const own = await startGateway(upstream.port, {
       steps: [
         ({ request: { path } }) =>
@@ -123,7 +123,7 @@ describe('how connections of clients end', () => {
     await own.close()
   })
 
-  it('an idle connection ends in time, also behind a response that was taken late', async () => {
+  it('an idle connection is closed in time, also after a response that was read late', async () => {
     const own = await startGateway(upstream.port, {
       steps: [() => reply(200, 'direct-response', LARGE)],
       limits: { idle: 300 },

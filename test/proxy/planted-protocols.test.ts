@@ -21,7 +21,9 @@ import {
 } from './planted.ts'
 import { type LogLine, modelOf, settingsOf, until } from './whole-gateway.ts'
 
-/* A throw where calls to models, tools and agents are read, guarded, translated and counted. */
+/*
+ * A throw in the code that reads, guards, translates and counts calls to models, tools and agents.
+ */
 
 type Call =
   | 'model'
@@ -94,7 +96,7 @@ const CHUNK = {
 }
 const RESULT = { jsonrpc: '2.0', id: 1, result: { content: [{ type: 'text', text: 'hi' }] } }
 
-/** More than is filtered in one turn. */
+/** More than are filtered in one turn. */
 const TOOLS = Array.from({ length: 2_000 }, (_, n) => ({ name: `tool${n}`, inputSchema: {} }))
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -117,7 +119,7 @@ const CARD = signedCard()
 const PROMPT = { model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'hello' }] }
 const rpc = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params })
 
-/** `served`: what becomes of it without a throw; 200 if it does not say. */
+/** `served`: the status without a throw; 200 by default. */
 const REQUESTS: Readonly<Record<Call, { path: string; body?: object; served?: number }>> = {
   model: { path: '/v1/chat/completions', body: PROMPT },
   translated: { path: '/v1/chat/completions', body: PROMPT },

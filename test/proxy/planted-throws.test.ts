@@ -20,13 +20,13 @@ type Seen = number | 'closed'
 
 interface Plant {
   readonly callOut: CallOutName
-  /** What throws: ./planted.ts. */
+  /** The place that throws: see ./planted.ts. */
   readonly place: string
   readonly path?: string
-  /** What is asked; GET over either version of HTTP unless told otherwise. */
+  /** The kind of request; by default GET over both versions of HTTP. */
   readonly by?: 'http' | 'post' | 'http1' | 'https' | 'tcp' | 'bytes' | 'malformed'
   readonly seen: Seen
-  /** What the line of the log names beside the gateway. */
+  /** What the log line names in addition to the gateway. */
   readonly named?: Readonly<Record<string, string>>
 }
 
@@ -149,10 +149,10 @@ const PLANTS: readonly Plant[] = [
   { callOut: 'handshake', place: 'network authorization of secure', by: 'https', seen: 'closed' },
 ]
 
-/** Held by tests of their own. */
+/** Other tests cover these. */
 const ELSEWHERE: readonly CallOutName[] = ['swap', 'admin', 'process']
 
-describe('a throw is the affair of one request', { skip: WITHOUT_OPENSSL }, () => {
+describe('a throw affects only one request', { skip: WITHOUT_OPENSSL }, () => {
   const lines: LogLine[] = []
   let gateway: Gateway
   let backend: Server
@@ -176,7 +176,7 @@ describe('a throw is the affair of one request', { skip: WITHOUT_OPENSSL }, () =
     const pair = makeAuthority('clients')
     const issued = ['a.test', 'b.test'].map((name) => pair.issue({ names: [`DNS:${name}`] }))
     const inline = (pem: string) => `{ inline: ${JSON.stringify(pem)} }`
-    // Two of them: with one there is nothing to choose by the server name.
+    // Two certificates: with one, there is nothing to choose by the server name.
     const all = issued.map(({ cert, key }) => `{ cert: ${inline(cert)}, key: ${inline(key)} }`)
     const tls = `certificates: [${all.join(', ')}]`
     const to = `backends: [{ host: 127.0.0.1:${own} }]`
@@ -291,7 +291,7 @@ routes:
     }
   }
 
-  it('in putting a configuration into effect, of which a later one hears nothing', async () => {
+  it('while a configuration is applied does not affect a later configuration', async () => {
     lines.length = 0
     for (let i = 0; i < 2; i++) {
       arm('planning ports')
@@ -370,7 +370,10 @@ routes:
     return responseOf(socket, 'GET / HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\n\r\n')
   }
 
-  /** A ClientHello for a listener that passes TLS on: to a server of HTTP, which hangs up. */
+  /**
+   * Sends a ClientHello to a listener that passes TLS through, to an HTTP server that closes the
+   * connection.
+   */
   async function askBytes(): Promise<Seen> {
     const before = lines.length
     const options = { port: ports.named, host: '127.0.0.1', servername: 'a.test' }

@@ -33,7 +33,7 @@ import { Terminators } from '../../src/wire/tls/terminators.ts'
 let armed = ''
 let isTripped = false
 
-/** Every call of this place throws, until it is disarmed. */
+/** Makes every call of this place throw until it is disarmed. */
 export function arm(place: string): void {
   armed = place
   isTripped = false
@@ -43,7 +43,7 @@ export function disarm(): void {
   armed = ''
 }
 
-/** Whether what was armed has thrown. */
+/** Whether the armed place has thrown. */
 export function hasThrown(): boolean {
   return isTripped
 }
@@ -58,7 +58,7 @@ type Method = (...values: never[]) => unknown
 
 const restores: (() => void)[] = []
 
-/** Has a method throw before it does what it does. */
+/** Makes a method throw before it runs. */
 function plantIn(owner: object, name: string, place: string): void {
   const found = Object.getOwnPropertyDescriptor(owner, name)
   const own = found ?? Object.getOwnPropertyDescriptor(Object.getPrototypeOf(owner), name)
@@ -76,7 +76,7 @@ function plantIn(owner: object, name: string, place: string): void {
   })
 }
 
-/** Prototypes of what the request path calls, whatever the configuration. */
+/** Plants throws in the prototypes that the request path calls, regardless of the configuration. */
 export function plantEverywhere(): void {
   for (const [owner, name, place] of [
     [HttpListeners.prototype, 'forHost', 'finding the listener'],
@@ -128,7 +128,7 @@ export function plantEverywhere(): void {
   for (const policy of POLICIES) plantInPolicy(policy)
 }
 
-/** What the canonical form of a card with this name is made into, in a later turn. */
+/** The name of a card; computing the canonical form of that card throws, in a later turn. */
 export const PLANTED_CARD = 'planted-card'
 
 function plantInCards(): void {
@@ -143,7 +143,10 @@ function plantInCards(): void {
   restores.push(() => Object.assign(Buffer, { from }))
 }
 
-/** The index; and a header that rules may read, which throws in the middle of their expression. */
+/**
+ * Plants throws in the rule index, and in a header that rules may read, in the middle of an
+ * expression.
+ */
 function plantInRules(): void {
   const rules = Object.getPrototypeOf(compileRules([]))
   const { decide, denying, admitting } = rules
@@ -244,7 +247,7 @@ function trippingBody(inner: BodyPart, place: string): BodyPart {
   }
 }
 
-/** What only a Program has. */
+/** Plants throws in the parts that exist only in a Program. */
 export function plantInProgram(program: Program): void {
   for (const cluster of program.clusters.values())
     plantIn(cluster, 'choose', 'choosing an endpoint')

@@ -1,7 +1,7 @@
 import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js'
 import { decodeEnvoy, encodeEnvoy } from './envoy-messages.ts'
 
-/* An external processor: another gRPC and another protobuf than the gateway's. */
+/* An external processor based on gRPC and protobuf libraries other than the gateway's. */
 
 interface Head {
   readonly headers?: { readonly headers: readonly { key: string; rawValue: Uint8Array }[] }
@@ -35,9 +35,9 @@ export interface Heard {
 export interface Service {
   readonly port: number
   readonly heard: Heard[]
-  /** Streams that are open. */
+  /** The number of open streams. */
   open: number
-  /** What it says to a message; undefined: nothing; `end`: it closes the stream. */
+  /** The response to a message; undefined: none; `end`: closes the stream. */
   respondWith: (heard: Heard) => readonly object[] | 'end' | undefined
   close(): void
 }
@@ -121,7 +121,7 @@ const options = (headers: Readonly<Record<string, string>> = {}, more: object = 
     ...more,
   }))
 
-/** The reply to a phase. */
+/** The response to a phase. */
 export function says(phase: string, wanted: Wanted = {}): object {
   const { set, append, remove = [], bodyMutation, status, modeOverride } = wanted
   const setHeaders = [...options(set), ...options(append, { append: { value: true } })]

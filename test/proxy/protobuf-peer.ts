@@ -4,15 +4,15 @@ import protobuf from 'protobufjs'
 
 const FOLDER = join(import.meta.dirname, '../../proto')
 
-/** The messages of `proto/` as another implementation of protobuf understands them. */
+/** The messages of `proto/`, as an independent implementation of protobuf interprets them. */
 const root = new protobuf.Root()
 root.resolvePath = (_origin, target) =>
   target.startsWith('google/protobuf/') ? target : join(FOLDER, target)
 root.loadSync(globSync('**/*.proto', { cwd: FOLDER }))
 
 /**
- * A message as an object of what it has, or with `defaults` also of what it could have: names in
- * camel case, 64-bit numbers as strings.
+ * Decodes a message to an object of its fields, with `defaults` also those that are not set: names
+ * in camel case, 64-bit numbers as strings.
  */
 export function decodeByPeer<Decoded>(name: string, bytes: Uint8Array, defaults = false): Decoded {
   const type = root.lookupType(name)
@@ -25,7 +25,7 @@ export function encodeByPeer(name: string, value: object): Buffer {
   return Buffer.from(type.encode(type.fromObject(value)).finish())
 }
 
-/** Messages one after another, each behind its length. */
+/** Decodes a sequence of messages, each prefixed with its length. */
 export function decodeDelimitedByPeer<Decoded>(
   name: string,
   bytes: Uint8Array,

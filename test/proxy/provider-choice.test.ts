@@ -18,7 +18,7 @@ const provider = (name: string, at: number) => ({
   policies: { backendAuth: { key: 'sk-provider' } },
 })
 
-/** `groups`: ports. */
+/** `groups`: the ports of each group. */
 const config = (groups: readonly (readonly number[])[]) =>
   JSON.stringify({
     gateways: { default: { port } },
@@ -44,7 +44,7 @@ async function call(path = '/v1/chat/completions', model = 'gpt-x') {
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
-describe('which provider serves a call', () => {
+describe('the provider that serves a call', () => {
   before(async () => {
     ;[first, second] = await Promise.all([
       startModelProvider('openai'),
@@ -66,30 +66,30 @@ describe('which provider serves a call', () => {
     }
   })
 
-  it('is the one of a group that responds sooner, once both are known', async () => {
+  it('is the one of a group that responds faster, once both are known', async () => {
     await gateway.apply(config([[first.port, second.port]]))
     const slow = first.respondWith as Exclude<ModelProvider['respondWith'], number>
     first.respondWith = (...args) => void wait(300).then(() => slow(...args))
     for (let count = 0; count < 12; count++) assert.equal((await call()).status, 200)
     first.respondWith = slow
-    // It was tried once, to know, and perhaps again as that fades.
+    // It was tried once to measure it, and perhaps again as the measurement ages.
     assert.ok(first.arrived.length <= 3, `${first.arrived.length} of 12 went to the slow one`)
   })
 
-  it('is not one that fails at once, however fast that is', async () => {
-    // Two are compared at a time: of three, chance may compare the broken ones with each other.
+  it('is not one that fails immediately, however fast it fails', async () => {
+    // Two are compared at a time: of three, the two broken ones could be compared with each other.
     await gateway.apply(config([[first.port, second.port]]))
     first.behaviour = { status: 500 }
     for (let count = 0; count < 12; count++) assert.equal((await call()).status, 200)
-    // Each time that it is forgotten, which takes some seconds, it is tried again.
+    // It is retried each time its failure is forgotten, which takes some seconds.
     assert.ok(first.arrived.length <= 6, `${first.arrived.length} of 12 went to the broken one`)
     await gateway.apply(config([[NOBODY.port, second.port]]))
     for (let count = 0; count < 12; count++) assert.equal((await call()).status, 200)
   })
 
-  it('is none that asked to be left alone, also in parts of seconds', async () => {
+  it('is not one that requested a pause, also in fractions of seconds', async () => {
     for (const headers of [{ 'retry-after': '59.5' }, { 'retry-after-ms': '59000.5' }]) {
-      // Others than before: what is known of a provider lives as long as its name and address.
+      // Replaces the providers: the state of a provider is kept as long as its name and address.
       await gateway.apply(config([[second.port]]))
       await gateway.apply(config([[first.port], [second.port]]))
       first.arrived.length = 0
@@ -99,7 +99,7 @@ describe('which provider serves a call', () => {
     }
   })
 
-  it('says that trying again is in vain where none could be reached', async () => {
+  it('is none if all are unreachable, and x-should-retry is false', async () => {
     const nobody = await freePort()
     await gateway.apply(config([[NOBODY.port], [nobody]]))
     const { status, headers, text } = await call()
@@ -110,7 +110,7 @@ describe('which provider serves a call', () => {
     assert.deepEqual([single.status, single.headers.get('x-should-retry')], [503, null])
   })
 
-  it('gets no credentials of the client, wherever a query has them', async () => {
+  it('gets no credentials of the client, wherever they are in the query', async () => {
     await gateway.apply(config([[first.port]]))
     const names = ['key', 'access_token', 'oauth_token', 'api_key', 'api-key', '%6bey', 'apikey']
     const query = names.map((name) => `${name}=sk-client`).join('&')

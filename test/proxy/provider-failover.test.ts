@@ -44,8 +44,8 @@ async function ask(body?: string, headers: Readonly<Record<string, string>> = {}
 const arrivals = () => [one, two, three].map(({ arrived }) => arrived.length)
 const RETRY = { retry: { attempts: 3, codes: [429, 503], backoff: '1ms' } }
 
-describe('AI providers in turn', () => {
-  // As late as can be: whoever else is tested meanwhile may take a port that is free now.
+describe('failover of AI providers', () => {
+  // As late as possible: another test may take a port that is free now.
   before(async () => {
     ;[one, two, three, service] = await Promise.all([
       startProvider('one'),
@@ -63,15 +63,15 @@ describe('AI providers in turn', () => {
 
   beforeEach(() => renew(all()))
 
-  describe('failover within a request', () => {
-    it('goes to the next provider where one cannot be reached, with the whole body', async () => {
+  describe('within a request', () => {
+    it('goes to the next provider if one is unreachable, with the complete body', async () => {
       await serve(aiConfig(port, [[provider('a', NOBODY)], [provider('b', two)]]))
       assert.equal((await ask('hello')).text, 'two')
       assert.equal(two.arrived[0]?.body, 'hello')
       assert.equal(two.arrived[0]?.host, `127.0.0.1:${two.port}`)
     })
 
-    it('never goes to one that is denied', async () => {
+    it('never goes to a denied provider', async () => {
       await serve(
         aiConfig(port, [
           [provider('a', NOBODY)],
@@ -82,7 +82,7 @@ describe('AI providers in turn', () => {
       assert.deepEqual(arrivals(), [0, 0, 5])
     })
 
-    it('chooses among the entries of a conditional policy for each provider anew', async () => {
+    it('evaluates the entries of a conditional policy for each provider separately', async () => {
       const entry = (name: string, provider: string) => ({
         condition: `backend.provider == '${provider}'`,
         request: { set: { 'x-for': `'${name}'` } },
@@ -99,13 +99,13 @@ describe('AI providers in turn', () => {
       assert.equal(response.headers.get('x-from'), 'second')
     })
 
-    it('responds with 503 where all that may be asked are gone, though others are denied', async () => {
+    it('responds with 503 if all admitted providers are down, even if others are denied', async () => {
       await serve(aiConfig(port, [[provider('a', NOBODY)], [provider('b', two, deny('true'))]]))
       assert.equal((await ask('x')).status, 503)
       assert.deepEqual(arrivals(), [0, 0, 0])
     })
 
-    it('after a response to try again after goes to another one, and not to who is denied', async () => {
+    it('goes to another provider after a retryable response, and not to a denied one', async () => {
       one.respondWith = 429
       const groups = [
         [provider('a', one)],
@@ -117,7 +117,7 @@ describe('AI providers in turn', () => {
       assert.equal(three.arrived[0]?.body, 'again')
     })
 
-    it('asks the same one again where there is no other', async () => {
+    it('calls the same provider again if there is no other', async () => {
       one.respondWith = (_, response) => {
         one.respondWith = 200
         response.writeHead(503).end()
@@ -129,7 +129,7 @@ describe('AI providers in turn', () => {
       assert.deepEqual(arrivals(), [2, 0, 0])
     })
 
-    it('without a retry policy a response is passed on', async () => {
+    it('without a retry policy passes a response on', async () => {
       one.respondWith = 503
       await serve(aiConfig(port, [[provider('a', one)], [provider('b', two)]]))
       assert.equal((await ask('x')).status, 503)
@@ -157,7 +157,7 @@ describe('AI providers in turn', () => {
   })
 
   describe('health', () => {
-    it('sends requests to the next group, and back to the first when it is well again', async () => {
+    it('sends requests to the next group, and back to the first once it is healthy again', async () => {
       let isWell = true
       one.respondWith = (request, response) => {
         const status = request.url === '/health' && !isWell ? 500 : 200
@@ -185,7 +185,7 @@ describe('AI providers in turn', () => {
       await until('the first to respond', async () => (await ask()).text === 'one')
     })
 
-    it('takes out the only endpoint of a provider whose responses fail', async () => {
+    it('ejects the only endpoint of a provider whose responses fail', async () => {
       one.respondWith = 500
       const outlier = {
         outlierDetection: { eviction: { duration: '60s', consecutiveFailures: 2 } },
@@ -197,7 +197,7 @@ describe('AI providers in turn', () => {
       await until('another to respond', async () => (await ask()).text === 'two')
     })
 
-    it('does not matter where nobody else may be asked', async () => {
+    it('does not matter if no other provider is allowed', async () => {
       one.respondWith = 500
       const outlier = {
         outlierDetection: { eviction: { duration: '60s', consecutiveFailures: 1 } },
@@ -214,7 +214,7 @@ describe('AI providers in turn', () => {
       extAuthz: { host: `127.0.0.1:${service.port}`, protocol: { http: {} }, ...more },
     })
 
-    it('of the backend is asked once, however many providers are looked at', async () => {
+    it('of the backend is called once, regardless of the number of providers considered', async () => {
       const groups = [
         [provider('a', one, deny('true'))],
         [provider('b', two, deny('true')), provider('c', three)],
@@ -227,7 +227,7 @@ describe('AI providers in turn', () => {
       assert.equal(service.arrived.length, 2)
     })
 
-    it('of a provider sends to the next one', async () => {
+    it('of a provider causes failover to the next one', async () => {
       service.respondWith = 403
       const audit = { authorization: { ...deny('true').authorization, mode: 'Audit' } }
       const gateway = await serve(
@@ -244,7 +244,7 @@ describe('AI providers in turn', () => {
       assert.equal(isRejected(), true)
     })
 
-    it('of a provider lends what it says to no other one', async () => {
+    it('of a provider does not expose its results to another one', async () => {
       const reported = asking({
         protocol: { http: { metadata: { level: 'string(response.code)' } } },
       })
@@ -259,7 +259,7 @@ describe('AI providers in turn', () => {
   })
 
   describe('providers of one group', () => {
-    it('are asked by how much each has to do', async () => {
+    it('are chosen by their load', async () => {
       let finish = () => {}
       one.respondWith = (_, response) => {
         finish = () => void response.end('one')
@@ -277,7 +277,7 @@ describe('AI providers in turn', () => {
       await slow
     })
 
-    it('are forgotten by the metrics once they are gone', async () => {
+    it('are removed from the metrics once they are gone', async () => {
       const gateway = await serve(aiConfig(port, [[provider('brief', one, deny('true'))]]))
       await ask()
       const series =
@@ -289,7 +289,7 @@ describe('AI providers in turn', () => {
   })
 
   describe('a stream of a provider', () => {
-    it('goes on when its provider is denied by a reload, and the next request is rejected', async () => {
+    it('continues when a reload denies its provider, and the next request is rejected', async () => {
       const open: ServerResponse[] = []
       one.respondWith = (_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -310,8 +310,8 @@ describe('AI providers in turn', () => {
     })
   })
 
-  describe('a provider that speaks HTTP/2', () => {
-    it('is asked in it, by clients of HTTP/1.1', async () => {
+  describe('a provider with HTTP/2', () => {
+    it('is called over HTTP/2 by clients of HTTP/1.1', async () => {
       const seen: (string | undefined)[] = []
       const server = createHttp2Server((request, response) => {
         seen.push(request.httpVersion, request.headers[':authority'])
@@ -339,7 +339,7 @@ describe('AI providers in turn', () => {
   })
 
   describe('mirrors of requests to providers', () => {
-    it('get what goes on, and nothing of what no provider may be asked', async () => {
+    it('get what is forwarded, and nothing that every provider denies', async () => {
       const mirror = { requestMirror: { backend: { host: `127.0.0.1:${service.port}` } } }
       const groups = [[provider('a', one, deny("'x-no' in request.headers"))]]
       await serve(aiConfig(port, groups, { route: mirror }))
@@ -351,7 +351,7 @@ describe('AI providers in turn', () => {
   })
 
   describe('a provider behind TLS', () => {
-    it('is asked for by its own name, in the handshake and in the request', async () => {
+    it('is addressed by its own name, in the handshake and in the request', async () => {
       const ca = certify({ name: 'ca' })
       const own = certify({ name: 'models.test', names: ['DNS:localhost'], issuer: ca })
       const seen: (string | undefined | false)[] = []

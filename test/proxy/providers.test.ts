@@ -50,7 +50,7 @@ async function ask(headers: Asked = {}, body?: string) {
   return { status: response.status, text, id: response.headers.get('x-request-id') ?? '' }
 }
 
-/** Told when the client has its response already, where a backend gave it. */
+/** Waits for the record, which may be written after the client has its response. */
 async function newest(gateway: Deciding, name: string): Promise<DecisionRecord> {
   const found = () => gateway.decisions().find((record) => record.provider === name)
   await until(`a record of ${name}`, () => found() !== undefined)
@@ -60,7 +60,7 @@ async function newest(gateway: Deciding, name: string): Promise<DecisionRecord> 
 const arrivals = () => all().map(({ arrived }) => arrived.length)
 
 describe('AI providers', () => {
-  // As late as can be: whoever else is tested meanwhile may take a port that is free now.
+  // As late as possible: another test may take a port that is free now.
   before(async () => {
     ;[one, two, three] = await Promise.all([
       startProvider('one'),
@@ -78,7 +78,7 @@ describe('AI providers', () => {
   beforeEach(() => renew(all()))
 
   describe('a request to an AI backend', () => {
-    it('passes as it is but for credentials, under the name of the provider', async () => {
+    it('passes unchanged except for credentials, with the name of the provider', async () => {
       await gatewayOf(aiConfig(port, [[provider('main', one)]]))
       const { status, text } = await ask({ 'x-api-key': 'k', 'x-odd': 'a' }, '{"model" : "m"}\n')
       assert.deepEqual([status, text], [200, 'one'])
@@ -89,7 +89,7 @@ describe('AI providers', () => {
       assert.deepEqual([got?.headers['x-api-key'], got?.headers['x-odd']], [undefined, 'a'])
     })
 
-    it('is shared by the providers of a group, and the next group waits', async () => {
+    it('is distributed over the providers of a group, and the next group waits', async () => {
       const groups = [[provider('a', one), provider('b', two)], [provider('c', three)]]
       await gatewayOf(
         aiConfig(port, groups, { backend: { loadBalancer: { algorithm: 'RoundRobin' } } }),
@@ -106,7 +106,7 @@ describe('AI providers', () => {
       )
       assert.equal((await ask()).text, 'two')
       assert.equal(two.arrived[0]?.headers['x-key'], 'b')
-      // Of settings that do not compose the most specific holds, here as elsewhere.
+      // For settings that do not compose, the most specific one applies, as elsewhere.
       assert.equal(two.arrived[0]?.headers['x-all'], undefined)
     })
   })
@@ -127,7 +127,7 @@ describe('AI providers', () => {
       assert.equal(record.nearest?.expression, TEAM)
     })
 
-    it('respond with 403 where none is left, with a record for each', async () => {
+    it('respond with 403 if none is left, with a record for each', async () => {
       const groups = [
         [provider('a', one, deny("request.path.startsWith('/v1')"))],
         [provider('b', two, require(TEAM)), provider('c', three, require(TEAM))],
@@ -154,7 +154,7 @@ describe('AI providers', () => {
       assert.deepEqual([final?.cause, final?.status, final?.verdict], ['unset', 403, 'denied'])
     })
 
-    it('are one set with those of the backend: any Allow of both admits', async () => {
+    it('form one set with those of the backend: any Allow of both admits', async () => {
       const groups = [[provider('a', one, allow(TEAM)), provider('b', two)]]
       await gatewayOf(aiConfig(port, groups, { backend: allow("'x-all' in request.headers") }))
       for (const [headers, texts] of [
@@ -173,7 +173,7 @@ describe('AI providers', () => {
       }
     })
 
-    it('are not asked where the backend denies, and nobody else is looked for', async () => {
+    it('are not evaluated if the backend denies, and no other provider is considered', async () => {
       const groups = [[provider('a', one, allow('true'))], [provider('b', two)]]
       const gateway = await gatewayOf(aiConfig(port, groups, { backend: require(TEAM) }))
       const { status, id } = await ask()
@@ -184,7 +184,7 @@ describe('AI providers', () => {
       assert.deepEqual(arrivals(), [0, 0, 0])
     })
 
-    it('of the backend may speak of the provider, and then others are looked for', async () => {
+    it('of the backend may read the provider, and then other providers are considered', async () => {
       const groups = [[provider('a', one)], [provider('b', two)]]
       for (const rule of ["backend.provider == 'a'", "llm.provider == 'a'"]) {
         await gatewayOf(aiConfig(port, groups, { backend: deny(rule) }))
@@ -192,7 +192,7 @@ describe('AI providers', () => {
       }
     })
 
-    it('in audit mode are recorded and counted, and keep nobody from a provider', async () => {
+    it('in audit mode are recorded and counted, and exclude no provider', async () => {
       const { authorization } = deny('true')
       const audit = { authorization: { ...authorization, mode: 'Audit' } }
       const gateway = await gatewayOf(

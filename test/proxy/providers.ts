@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What a provider was sent. */
+/** A request that a provider received. */
 export interface Arrived {
   readonly method: string
   readonly url: string
@@ -10,11 +10,13 @@ export interface Arrived {
   readonly body: string
 }
 
-/** A provider of models, as far as a gateway sees one: a real server that can be told what to do. */
+/**
+ * A provider of models, as far as a gateway sees one: a real server with configurable responses.
+ */
 export interface Provider {
   readonly port: number
   readonly arrived: Arrived[]
-  /** What it responds with from now on; a function responds by itself. */
+  /** The status of its responses from now on; a function responds itself. */
   respondWith: number | ((request: IncomingMessage, response: ServerResponse) => void)
   close(): Promise<void>
 }
@@ -45,7 +47,7 @@ export async function startProvider(name: string): Promise<Provider> {
   return provider
 }
 
-/** As they were when they started. */
+/** Resets them to their initial state. */
 export function renew(providers: readonly Provider[]): void {
   for (const provider of providers) {
     provider.arrived.length = 0
@@ -53,14 +55,14 @@ export function renew(providers: readonly Provider[]): void {
   }
 }
 
-/** Where nobody listens: a port that only root could take, and that nobody has a use for. */
+/** A port without a listener: only root could bind it, and it is not in use. */
 export const NOBODY = { port: 1 }
 
 /** One entry of `providers`, as YAML. */
 export interface WrittenProvider {
   readonly name: string
   readonly port: number
-  /** JSON, which is YAML too. */
+  /** JSON, which is also YAML. */
   readonly policies?: object
 }
 

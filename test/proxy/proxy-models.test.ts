@@ -96,16 +96,16 @@ describe('ProxyModels', () => {
     await Promise.all([openai.close(), anthropic.close()])
   })
 
-  it('are asked for by name, with the key of the Secret', async () => {
+  it('are requested by name, with the key of the Secret', async () => {
     assert.equal(await ask('gpt-x'), 'Grüße')
     assert.deepEqual(openai.arrived.at(-1)?.headers.authorization, 'Bearer sk-provider')
   })
 
-  it('hold their own rules', async () => {
+  it('apply their own rules', async () => {
     assert.equal(await ask('gpt-x', { 'x-team': 'red' }), 403)
   })
 
-  it('that are internal are reached by virtual ones alone', async () => {
+  it('that are internal are reachable only through virtual ones', async () => {
     assert.equal(await ask('claude-x'), 404)
     openai.behaviour = { status: 503 }
     assert.equal(await ask('any'), 'Grüße')
@@ -113,13 +113,13 @@ describe('ProxyModels', () => {
     openai.behaviour = {}
   })
 
-  it('that are invalid reject what asks for them, and nothing else', async () => {
+  it('that are invalid reject requests for them, and nothing else', async () => {
     const status = await ask('broken')
     assert.ok(typeof status === 'number' && status >= 400, String(status))
     assert.equal(await ask('gpt-x'), 'Grüße')
   })
 
-  it('are listed, but for internal ones', async () => {
+  it('are listed, except for internal ones', async () => {
     const { data } = await client().models.list()
     const names = data.map(({ id }) => id)
     assert.ok(names.includes('gpt-x') && names.includes('any'), names.join())

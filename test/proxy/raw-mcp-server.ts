@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net'
 /** A server without sessions that lists tools exactly as they are written here. */
 export interface RawMcpServer {
   readonly port: number
-  /** JSON texts. */
+  /** JSON strings. */
   tools: readonly string[]
-  /** Names that were called. */
+  /** Names of the called tools. */
   readonly called: string[]
-  /** Methods that were asked for. */
+  /** Requested methods. */
   readonly methods: string[]
   close(): void
 }

@@ -15,7 +15,7 @@ interface Client {
   isClosed: boolean
 }
 
-describe('a connection that new network rules keep out', () => {
+describe('a connection that new network rules deny', () => {
   let upstream: RawUpstream
   let gateway: WholeGateway
   let ports: { http: number; tcp: number }
@@ -59,7 +59,7 @@ tcpRoutes: [{ name: bytes, gateways: [raw], backends: [{ host: 127.0.0.1:${upstr
     return client
   }
 
-  it('takes no more requests, whatever it speaks, and is told of', async () => {
+  it('accepts no further requests, over any protocol, and is logged', async () => {
     const idle = await open(ports.http, GET)
     const bytes = await open(ports.tcp, GET)
     const late = await open(ports.http, `${GET}GET /late HTTP/1.1\r\nhost: x\r\n\r\n${GET}`)
@@ -79,7 +79,8 @@ tcpRoutes: [{ name: bytes, gateways: [raw], backends: [{ host: 127.0.0.1:${upstr
     idle.socket.write(GET)
     await until('the end of who was idle', () => idle.isClosed && dumb.destroyed)
     await until('the end of HTTP/2', () => http2.destroyed || http2.closed)
-    // What was under way finishes by the rules that it began with; what stands behind does not begin.
+    // The request in progress finishes by its original rules; the pipelined one after it does not
+    // start.
     respondLate()
     await until('the end of who waited', () => late.isClosed)
     assert.equal(late.text.split('ok').length, 3)
@@ -90,7 +91,7 @@ tcpRoutes: [{ name: bytes, gateways: [raw], backends: [{ host: 127.0.0.1:${upstr
     assert.equal(denials.length, 5)
   })
 
-  it('stays where the rules still let it in', async () => {
+  it('stays open if the rules still allow it', async () => {
     await gateway.apply(LET_IN())
     const client = await open(ports.http, GET)
     await gateway.apply(config("source.address == '192.0.2.2'"))

@@ -18,7 +18,7 @@ const EVENT_STREAMS = 700
 const WEBSOCKETS = 300
 const RELOADS = 20
 
-/** One stream as its client sees it: which events came, in the order in which they came. */
+/** One stream as its client sees it: the received events, in order. */
 interface Stream {
   readonly socket: Socket
   readonly events: number[]
@@ -55,7 +55,10 @@ describe(`reloads with ${EVENT_STREAMS + WEBSOCKETS} open streams`, () => {
     peer.close()
   })
 
-  /** What changes with each turn: routes come, change and go, and so do policies and listeners. */
+  /**
+   * The changes of each turn: routes are added, changed and removed, and so are policies and
+   * listeners.
+   */
   function config(turn: number): string {
     const { backend: http, main, other, brief } = ports
     const extra = Array.from(
@@ -142,7 +145,7 @@ ${extra}- name: turn
       () => 0,
     )
 
-  it('none is cut, and each gets every event in order', async () => {
+  it('none is cut off, and each gets every event in order', async () => {
     for (let i = 0; i < EVENT_STREAMS; i++) openEvents()
     for (let i = 0; i < WEBSOCKETS; i++) openSocket()
     await until('all to be open', () => responses.size === EVENT_STREAMS)
@@ -154,7 +157,7 @@ ${extra}- name: turn
       publish(published++)
       await reloaded
       publish(published++)
-      // The change is in effect, on the port that came too; what was before is not there any more.
+      // The change is in effect, on the added port too; the previous route is gone.
       assert.equal(await asked(ports.main, `/turn-${turn}`), 200)
       assert.equal(await asked(ports.main, `/turn-${turn - 1}`), 404)
       assert.equal(await asked(ports.brief, `/turn-${turn}`), turn % 2 === 1 ? 200 : 0)
@@ -169,7 +172,7 @@ ${extra}- name: turn
     assert.equal(responses.size + peer.sockets.size, EVENT_STREAMS + WEBSOCKETS)
   })
 
-  it('clients can still speak, and what they leave is cleared away', async () => {
+  it('clients can still send, and closed streams leave nothing behind', async () => {
     const sockets = streams.slice(EVENT_STREAMS)
     const counts = sockets.map(({ events }) => events.length)
     for (const { socket } of sockets)

@@ -8,7 +8,7 @@ import { decodeEnvoy, encodeEnvoy } from './envoy-messages.ts'
 import { type ModelProvider, startModelProvider } from './model-provider.ts'
 import { until } from './whole-gateway.ts'
 
-/* A rate limit service of its own: another gRPC, another protobuf, and counters. */
+/* A rate limit service with independent gRPC and protobuf libraries, and counters. */
 
 interface Asked {
   readonly domain: string
@@ -140,7 +140,7 @@ describe('a remote rate limit', () => {
     models.behaviour = {}
   })
 
-  it('counts by what expressions say, and tells when to come back', async () => {
+  it('counts by the values of expressions, and sets the time to retry', async () => {
     await serve(limiting([USER]))
     limits = { 'user=ann': 2 }
     const seen = [await get({ 'x-user': 'ann' }), await get({ 'x-user': 'ann' })]
@@ -177,7 +177,7 @@ describe('a remote rate limit', () => {
     assert.deepEqual([counters.get('user=ann'), counters.get('path=/')], [2, 10])
   })
 
-  it('counts a cost that is no whole number as one', async () => {
+  it('counts a cost that is not an integer as one', async () => {
     await serve(limiting([{ ...USER, cost: "request.headers['x-cost']" }]))
     for (const cost of ['7', '-1', '']) await get({ 'x-user': 'ann', 'x-cost': cost })
     assert.equal(counters.get('user=ann'), 3)
@@ -207,7 +207,7 @@ describe('a remote rate limit', () => {
     assert.deepEqual([status, headers.get('x-a'), text], [429, 'b', 'slow down, Ann'])
   })
 
-  it('rejects with 503 what it cannot ask about, unless told otherwise', async () => {
+  it('rejects with 503 if the service cannot be called, by default', async () => {
     const nowhere = { host: `127.0.0.1:${await freePort()}` }
     await serve(limiting([USER], nowhere))
     const { status, headers } = await get()
@@ -223,7 +223,7 @@ describe('a remote rate limit', () => {
     assert.equal((await get()).status, 503)
   })
 
-  it('is conditional if the file says so', async () => {
+  it('is conditional if configured', async () => {
     const { remoteRateLimit } = limiting([USER])
     const condition = "request.path == '/other'"
     await serve({ remoteRateLimit: { conditional: [{ condition, ...remoteRateLimit }] } })
@@ -254,7 +254,7 @@ describe('a remote rate limit', () => {
     })
   }
 
-  it('reports the tokens of a call after it, and asks before it without taking any', async () => {
+  it('reports the tokens of a call after it, and checks before it without taking any', async () => {
     await serve(limiting([{ ...USER, type: 'tokens' }]), true)
     models.arrived.length = 0
     limits = { 'user=ann': 12 }

@@ -7,7 +7,7 @@ import { exchange, startEcho, startGateway } from './harness.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello'
 
-describe('the id of a request', () => {
+describe('the ID of a request', () => {
   for (const [title, header, edit, ids] of [
     ['has its id there', '', NO_EDIT, ['id-1']],
     ['has ours in place of the one that it came with', 'X-Request-Id: own\r\n', NO_EDIT, ['id-1']],
@@ -92,7 +92,7 @@ routes: [{ name: all, backends: [{ host: '127.0.0.1:${backend}' }] }]
       const id = headers.get('x-request-id') ?? ''
       assert.equal(id === given, isKept)
       assert.match(id, /^[A-Za-z0-9._-]{1,128}$/)
-      // The client, the backend and the log have the same one.
+      // The client, the backend and the log have the same ID.
       assert.equal(got?.headers['x-request-id'], id)
       assert.ok(gateway.lines.some((line) => line['request.id'] === id))
     })

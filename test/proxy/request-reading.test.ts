@@ -4,7 +4,7 @@ import { type Governed, governBy } from './governed.ts'
 import { exchange, type RawUpstream, startUpstream } from './harness.ts'
 import { clientOf } from './http2-peers.ts'
 
-/** A gateway with these settings and rules in front of a raw backend. */
+/** A gateway with these settings and rules, and a raw backend. */
 function governRaw(settings: string, rules: string, backend: RawUpstream): Promise<Governed> {
   return governBy(
     '',
@@ -23,7 +23,7 @@ routes:
   )
 }
 
-/** Responds once the request is whole, chunked ones too. */
+/** Responds once the request is complete, chunked ones too. */
 const startBackend = () =>
   startUpstream((_, socket, all) => {
     const isWhole = /transfer-encoding: chunked/i.test(all)
@@ -90,7 +90,7 @@ describe('adjacent slashes', () => {
     })
   }
 
-  it('are kept where the gateway says so', async () => {
+  it('are kept if the gateway is configured to', async () => {
     assert.equal(statusOf(await exchange(keeping.port, get('//admin'))), 200)
     assert.equal(statusOf(await exchange(keeping.port, get('/x/../admin'))), 403)
   })

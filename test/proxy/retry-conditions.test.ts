@@ -18,7 +18,9 @@ const LATER = response(200, 'X-Later: yes')
 const GET = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
 const POST = 'POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nbody'
 
-/** A gateway whose only route tries again as `retry` says; the backend responses in turn. */
+/**
+ * A gateway whose only route retries as `retry` configures; the backend sends `responses` in turn.
+ */
 async function start(retry: string, responses: readonly string[]) {
   let at = 0
   const upstream = await startUpstream((_, socket) => {
@@ -95,12 +97,12 @@ describe('retry', () => {
       const text = await exchange(own.port, request, /\r\n\r\n(?:done|Bad|Gateway)/)
       assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `))
       assert.equal(own.asked(), asked)
-      // The response of an attempt that was given up does not reach the client.
+      // The response of an abandoned attempt does not reach the client.
       assert.equal(text.match(/HTTP\/1\.1/g)?.length, 1)
     })
   }
 
-  it('why is counted, and the log tells of the last response', async () => {
+  it('the reason is counted, and the log contains the last response', async () => {
     const own = await start('{ backoff: 1ms, condition: response.code == 429 }', [LIMITED, OK])
     await exchange(own.port, GET, 'done')
     await until('the record', () => own.gateway.lines.some(({ code }) => code === 200))
@@ -108,7 +110,7 @@ describe('retry', () => {
     assert.match(own.gateway.metrics(), series)
   })
 
-  it('a condition reads the status of gRPC', async () => {
+  it('a condition reads the gRPC status', async () => {
     const responses = [response(200, 'grpc-status: 14'), response(200, 'grpc-status: 0')]
     const own = await start('{ backoff: 1ms, condition: response.grpcStatus == 14 }', responses)
     const client = clientOf('h2', own.port)

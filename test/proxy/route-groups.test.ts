@@ -40,14 +40,14 @@ describe('routes that delegate to groups', () => {
     else await running.apply(text)
   }
 
-  /** Who responds, or the status. */
+  /** The name of the backend that responds, or the status. */
   async function asks(path: string, headers: Readonly<Record<string, string>> = {}) {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers })
     await response.text()
     return response.headers.get('x-served-by') ?? response.status
   }
 
-  it('to what matches both; what no route of the group matches is not found', async () => {
+  it('match if both match; a request that no route of the group matches is not found', async () => {
     await serve({
       routes: [
         { name: 'team', matches: below('/team'), backends: delegating('team') },
@@ -65,14 +65,14 @@ describe('routes that delegate to groups', () => {
     })
     const wanted = { '/team/foo': 'one', '/team/foo/x': 'one', '/team/bar': 'two' }
     for (const [path, who] of Object.entries(wanted)) assert.equal(await asks(path), who, path)
-    // Another route would serve these, but they are the team's.
+    // Another route would serve these, but the team's route matches them first.
     for (const path of ['/team', '/team/other', '/team/bar/x', '/team/food']) {
       assert.equal(await asks(path), 404, path)
     }
     assert.equal(await asks('/teams'), 'three')
   })
 
-  it('with headers, queries and methods of both', async () => {
+  it('match headers, queries and methods of both', async () => {
     const matches = below('/team', {
       headers: [{ name: 'x-team', value: { exact: 'blue' } }],
       query: [{ name: 'env', value: { exact: 'prod' } }],
@@ -98,7 +98,7 @@ describe('routes that delegate to groups', () => {
     assert.equal(await asks('/team/bar?env=prod', { 'x-team': 'red' }), 404)
   })
 
-  it('over several levels, and one group of two routes', async () => {
+  it('work over several levels, and one group may serve two routes', async () => {
     const orders = { name: 'orders', matches: below('/api/orders'), backends: delegating('orders') }
     await serve({
       routes: [
@@ -116,7 +116,7 @@ describe('routes that delegate to groups', () => {
     assert.equal(await asks('/api/orders/list', { host: 'again.test' }), 'two')
   })
 
-  it('under the policies of both: the inner one wins, and rules of all levels hold', async () => {
+  it('apply the policies of both: the inner one takes precedence, and rules of all levels apply', async () => {
     const headers = (name: string) => ({ requestHeaderModifier: { set: { 'x-from': name } } })
     const rule = (require: string) => ({ authorization: { rules: [{ require }] } })
     await serve({
@@ -251,7 +251,7 @@ describe('routes that delegate to groups', () => {
     })
   }
 
-  it('a change of the group is seen, though the route is as it was', () => {
+  it('a change of the group takes effect, although the route is unchanged', () => {
     const known = new KnownItems()
     const hostOf = (own: string) => {
       const text = `gateways:\n  default: { port: ${port} }\nroutes:\n- name: a\n  backends: [{ routeGroup: g }]\nrouteGroups:\n- name: g\n  routes:\n  - backends: [{ host: ${own} }]\n`

@@ -8,38 +8,38 @@ import { seriesValue, until } from './whole-gateway.ts'
 
 const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
 
-/** The program itself, as its own process with its own file. */
+/** The program in its own process with its own file. */
 export interface Running {
   readonly child: ChildProcess
   readonly pid: number
   readonly out: () => string
   readonly ports: { readonly admin: number; readonly stats: number; readonly ready: number }
-  /** Writes the file; the process takes it over by itself. */
+  /** Writes the file; the process applies it automatically. */
   readonly write: (text: string) => void
-  /** The same, and waits until it was. */
+  /** Writes the file, and waits until it is applied. */
   readonly reload: (text: string) => Promise<void>
   readonly metrics: () => Promise<string>
-  /** Of one series; 0 where there is none. */
+  /** The value of one series; 0 if there is none. */
   readonly metric: (series: string) => Promise<number>
   /** The sum over all series of a name. */
   readonly total: (name: string) => Promise<number>
   readonly status: (path: string) => Promise<number>
-  /** Open descriptors of the process. */
+  /** The number of open descriptors of the process. */
   readonly descriptors: () => number
-  /** Bytes in memory. */
+  /** Bytes of resident memory. */
   readonly resident: () => number
   readonly stop: () => Promise<void>
 }
 
 export interface RunningOptions {
   readonly workers?: number
-  /** Further lines of `config`, indented by two. */
+  /** Additional lines of `config`, indented by two. */
   readonly config?: string
-  /** Further arguments. */
+  /** Additional arguments. */
   readonly args?: readonly string[]
-  /** File descriptors that it may have. */
+  /** The limit of file descriptors. */
   readonly descriptors?: number
-  /** Flags of Node. */
+  /** Node flags. */
   readonly flags?: readonly string[]
   /** A script that runs the program, which is its first argument. */
   readonly through?: string
@@ -47,7 +47,7 @@ export interface RunningOptions {
 
 const APPLIED = 'portcullis_config_reloads_total{outcome="applied"}'
 
-/** Starts it with everything but `config`, and waits until it is ready. */
+/** Starts the program with `text` after the generated `config`, and waits until it is ready. */
 export async function startRunning(text: string, options: RunningOptions = {}): Promise<Running> {
   const { workers = 1, config = '', args = [], descriptors, flags = [], through } = options
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
@@ -94,7 +94,7 @@ ${config}`
     },
     120,
   ).catch((error: unknown) => {
-    // It would keep the process of the tests alive.
+    // The child would keep the test process alive.
     child.kill('SIGKILL')
     throw error
   })
@@ -140,7 +140,7 @@ function residentOf(pid: number): number {
   return Number(found?.[1]) * 1024
 }
 
-/** The records of the access log, where all of its lines are whole. */
+/** The records of the access log; skips incomplete lines. */
 export function recordsIn(out: string): readonly Readonly<Record<string, unknown>>[] {
   return out.split('\n').flatMap((line) => {
     if (!line.startsWith('{') || !line.endsWith('}')) return []

@@ -1,7 +1,7 @@
 import { ConnectionCounts } from '../../src/proxy/connection-counts.ts'
 import { acceptingPort, free, httpListener, programOf } from './accepting.ts'
 
-// A process of its own, with few descriptors: with `bounded` it knows of them, else it does not.
+// A separate process with few descriptors; it respects their limit only with `bounded`.
 const isBounded = process.argv[2] === 'bounded'
 const limits = { connections: 10_000, connectionsPerAddress: 10_000 }
 const counts = new ConnectionCounts(limits, isBounded ? undefined : Number.POSITIVE_INFINITY)

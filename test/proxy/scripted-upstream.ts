@@ -18,14 +18,14 @@ export const [PRIORITY, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CON
 ]
 export const NO_SETTINGS: Buffer = frame(SETTINGS, 0, 0, Buffer.alloc(0))
 
-/** Four bytes, or eight. */
+/** Encodes values as 32-bit big-endian integers. */
 export const words = (...values: readonly number[]): Buffer => {
   const bytes = Buffer.alloc(values.length * 4)
   values.forEach((value, i) => void bytes.writeUInt32BE(value, i * 4))
   return bytes
 }
 
-/** Opens upstreams that have greeted, until the tests of a file are over. */
+/** Opens upstreams that have sent their preface, and closes them after the tests of a file. */
 export function greetedUpstreams() {
   const opened: ScriptedUpstream[] = []
   after(() => opened.forEach((own) => void own.close()))
@@ -42,7 +42,7 @@ export function greetedUpstreams() {
 }
 
 export interface Asked {
-  /** What was told of the response, one by one; data that follow each other are one. */
+  /** Events of the response in order; consecutive data are merged. */
   readonly reported: string[]
   readonly stream: ClientStream
 }
@@ -55,7 +55,7 @@ export interface Sent {
   readonly payload: Buffer
 }
 
-/** A connection to an upstream that says exactly what it is told to. */
+/** A connection to an upstream that sends exactly the given bytes. */
 export class ScriptedUpstream {
   readonly session: ClientSession
   readonly counts: Http2Count[] = []
@@ -88,7 +88,7 @@ export class ScriptedUpstream {
     )
   }
 
-  /** Sends bytes, in pieces of `length`, and waits until they were read. */
+  /** Sends bytes, in chunks of `length`, and waits until they were read. */
   async say(bytes: Buffer, length = bytes.length): Promise<void> {
     for (let at = 0; at < bytes.length; at += length) {
       this.#peer.write(Buffer.from(bytes.subarray(at, at + length)))
@@ -97,7 +97,7 @@ export class ScriptedUpstream {
     for (let i = 0; i < 4; i++) await turn()
   }
 
-  /** Sends a request, which needs the upstream's settings first. */
+  /** Sends a request, which requires the upstream's settings first. */
   ask(head = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n', hasBody = false, takes = () => true): Asked {
     const reported: string[] = []
     const stream = this.session.open()
@@ -106,7 +106,7 @@ export class ScriptedUpstream {
     return { reported, stream }
   }
 
-  /** All frames behind the preface. */
+  /** All frames after the preface. */
   get sent(): readonly Sent[] {
     const bytes = this.#received.subarray(24)
     const frames: Sent[] = []
@@ -120,7 +120,7 @@ export class ScriptedUpstream {
     return frames
   }
 
-  /** The same, as its peer reads them. */
+  /** The same frames, as their peer reads them. */
   get served(): Served {
     return readServed(this.#received.subarray(24))
   }

@@ -9,7 +9,7 @@ const SMUGGLED = 'GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n'
 const opened: { close: () => unknown }[] = []
 after(() => Promise.all(opened.map((own) => own.close())))
 
-/** What the client gets, and what the upstream saw, as request lines and bodies. */
+/** What the client receives, and what the upstream saw, as request lines and bodies. */
 async function through(request: string) {
   const upstream = await startEcho(OK)
   const paths: string[] = []
@@ -32,7 +32,7 @@ async function through(request: string) {
 const post = (lines: readonly string[], body = '') =>
   `POST /a HTTP/1.1\r\nhost: x\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n${body}`
 
-describe('what is ambiguous is rejected, and nothing of it reaches the upstream', () => {
+describe('ambiguous requests are rejected, and nothing of them reaches the upstream', () => {
   for (const [title, request, status] of [
     [
       'both lengths',
@@ -107,7 +107,7 @@ describe('what is ambiguous is rejected, and nothing of it reaches the upstream'
   }
 })
 
-describe('a body that turns out to be wrong', () => {
+describe('a body that turns out to be malformed', () => {
   for (const [title, body] of [
     ['a chunk size that is no number', `g\r\n${SMUGGLED}`],
     ['a chunk size that overflows', `fffffffffffffffff\r\n${SMUGGLED}`],
@@ -155,13 +155,13 @@ describe('rules, route and upstream see one path', () => {
 })
 
 describe('CONNECT', () => {
-  it('is told what is allowed', async () => {
+  it('gets the allowed methods', async () => {
     const { text } = await through('CONNECT y:443 HTTP/1.1\r\nhost: y:443\r\n\r\n')
     assert.match(text, /^HTTP\/1\.1 405 [\s\S]*\r\nallow: GET, HEAD, POST, /)
   })
 })
 
-describe('nobody is taken to a tunnel in which HTTP could be spoken past the rules', () => {
+describe('tunnels that would carry HTTP past the rules are rejected', () => {
   const SWITCH = 'HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n'
 
   for (const [title, version, upgrade] of [

@@ -59,7 +59,7 @@ routes:
       const server = spans.find(({ name }) => name === 'GET all')?.attributes
       const client = spans.find(({ name }) => name === 'GET')?.attributes
       assert.equal(spans.length, 2)
-      // What the client called, and the port that it reached.
+      // The name that the client called, and the port that it reached.
       assert.deepEqual([server?.['server.address'], server?.['server.port']], ['api.test', port])
       assert.deepEqual(
         [client?.['server.address'], client?.['server.port']],
@@ -69,7 +69,7 @@ routes:
   }
 })
 
-it('headers of the collector come with each batch, and are shown nowhere', async () => {
+it('headers for the collector are sent with each batch, and are never shown', async () => {
   const got: (string | undefined)[] = []
   const collector = await listening(
     createServer((request, response) => {

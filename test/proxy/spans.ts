@@ -23,7 +23,7 @@ interface Value {
   readonly stringValue?: string
 }
 
-/** Of ExportTraceServiceRequests. */
+/** Decodes the spans of ExportTraceServiceRequests. */
 export function spansIn(bodies: readonly Buffer[]): readonly SeenSpan[] {
   return bodies
     .map((body) => decodeByPeer<Decoded>(REQUEST, body))

@@ -7,12 +7,12 @@ export interface SseMcpServer {
   readonly port: number
   readonly sessions: Map<string, SSEServerTransport>
   readonly headers: IncomingHttpHeaders[]
-  /** In place of the address that it would name. */
+  /** Replaces the address that it would send. */
   endpoint: string | undefined
   close(): void
 }
 
-/** A server of the official SDK that speaks the transport of 2024-11-05 alone. */
+/** A server of the official SDK that supports only the transport of 2024-11-05. */
 export async function startSseMcpServer(name: string): Promise<SseMcpServer> {
   const sessions = new Map<string, SSEServerTransport>()
   const headers: IncomingHttpHeaders[] = []

@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Provider, startProvider } from './providers.ts'
 
 export interface StatefulProvider extends Provider {
-  /** Ids of all that it stores, as it calls them. */
+  /** Everything that it stores, by its own IDs. */
   readonly stored: Map<string, Readonly<Record<string, unknown>>>
 }
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** OpenAI's responses, conversations and items: it rejects each id that it did not make. */
+/** OpenAI's responses, conversations and items: it rejects each ID that it did not create. */
 export async function startStatefulProvider(name: string): Promise<StatefulProvider> {
   const provider = (await startProvider(name)) as StatefulProvider
   const stored = new Map<string, Fields>()
@@ -95,7 +95,7 @@ function send(response: ServerResponse, status: number, body: Fields): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-/** In pieces of a few bytes, which cut characters and events. */
+/** Sends chunks of a few bytes, which split characters and events. */
 function stream(response: ServerResponse, made: Fields): void {
   const [item] = made.output as readonly Fields[]
   const events: readonly Fields[] = [

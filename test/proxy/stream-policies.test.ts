@@ -25,7 +25,7 @@ function load(text: string) {
   return loadFile(file, { environment: {} }).result
 }
 
-describe('policies that nothing enforces for connections are rejected', () => {
+describe('policies that cannot be enforced for connections are rejected', () => {
   for (const [what, text, codes] of [
     [
       'rules of a route',
@@ -78,11 +78,11 @@ describe('policies that nothing enforces for connections are rejected', () => {
   }
 })
 
-describe('connections by a model that was not read from a file', () => {
+describe('connections with a Model that was not read from a file', () => {
   const text = `${TCP}\ntcpRoutes: [{ policies: { authorization: ${RULES} }, ${BACKEND} }]`
   const model = () => load(text).value ?? assert.fail()
 
-  it('the program says so too', () => {
+  it('the program reports the same error', () => {
     const { diagnostics } = compileProgram(model(), undefined, new TestServices())
     assert.deepEqual(
       diagnostics.map(({ code, severity }) => `${severity} ${code}`),
@@ -90,7 +90,7 @@ describe('connections by a model that was not read from a file', () => {
     )
   })
 
-  it('and nobody is let through', () => {
+  it('no connection is allowed', () => {
     const services = new TestServices()
     const program = compileProgram(model(), undefined, services)
     const streams = new Streams(model(), services, undefined)
@@ -100,7 +100,7 @@ describe('connections by a model that was not read from a file', () => {
   })
 })
 
-it('policies of a reference to a backend hold for connections', {
+it('policies of a reference to a backend apply to connections', {
   skip: WITHOUT_OPENSSL,
 }, async () => {
   const { cert, key } = makeAuthority('authority').issue({ names: ['DNS:localhost'] })

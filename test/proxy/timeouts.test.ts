@@ -17,7 +17,7 @@ describe('timeouts', () => {
   let port: number
 
   before(async () => {
-    // Responds 700 ms after a request is whole; bodies here end with a full stop.
+    // Responds 700 ms after a request is complete; bodies here end with a full stop.
     upstream = await startUpstream((text, socket) => {
       if (/^GET|\.$/.test(text)) setTimeout(() => socket.write(LATE), 700)
     })
@@ -62,7 +62,7 @@ ${route('whole', '{ request: 250ms, backendRequest: 5s }')}
     })
   }
 
-  it('the time of a backend begins when the body is whole, however long the client sends', async () => {
+  it('the timeout of a backend starts when the body is complete, however long the client sends', async () => {
     const socket = connect(port, '127.0.0.1')
     let text = ''
     socket.on('data', (bytes) => (text += bytes))
@@ -76,7 +76,7 @@ ${route('whole', '{ request: 250ms, backendRequest: 5s }')}
     assert.match(text, /^HTTP\/1.1 200 /)
   })
 
-  it('a stream both ways may be quiet for longer than a body may', async () => {
+  it('a bidirectional stream may be quiet for longer than a body may', async () => {
     const client = grpcClient(port)
     const call = client.makeBidiStreamRequest(`/${SERVICE}/both`, asIs, asIs)
     const ended = new Promise<number>((resolve) => call.on('status', ({ code }) => resolve(code)))
@@ -93,7 +93,7 @@ ${route('whole', '{ request: 250ms, backendRequest: 5s }')}
   })
 })
 
-describe('a connection that the upstream closes in the moment of use', () => {
+describe('a connection that the upstream closes at the moment of use', () => {
   for (const [method, code, times] of [
     ['GET', 200, 3],
     ['DELETE', 200, 3],

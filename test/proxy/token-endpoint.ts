@@ -4,13 +4,13 @@ import * as jose from 'jose'
 
 export interface TokenEndpoint {
   readonly port: number
-  /** Forms that were accepted. */
+  /** Accepted forms. */
   readonly accepted: URLSearchParams[]
-  /** What was wrong with the others. */
+  /** The problems of the rejected forms. */
   readonly rejected: string[]
-  /** Seconds that tokens live; undefined: it does not say. */
+  /** Lifetime of tokens in seconds; undefined: not reported. */
   life: number | undefined
-  /** In place of what it would say. */
+  /** Replaces the response. */
   fault: { readonly status: number; readonly body: string } | 'same-token' | 'silent' | undefined
   close(): void
 }

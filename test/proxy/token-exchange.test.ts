@@ -8,10 +8,10 @@ import { startTokenEndpoint, type TokenEndpoint } from './token-endpoint.ts'
 
 const ISSUER = 'https://issuer.example'
 const AUDIENCE = 'https://files.internal/mcp'
-/** What a form has to encode. */
+/** Contains characters that a form must encode. */
 const SECRET = 's3 cr+t:&é'
 
-describe('tokens for backends by exchange', () => {
+describe('exchanged tokens for backends', () => {
   let server: TestMcpServer
   let endpoint: TokenEndpoint
   let gateway: Deciding
@@ -119,7 +119,7 @@ describe('tokens for backends by exchange', () => {
     assert.ok(!gateway.lines.some((line) => line.includes(own) || line.includes(SECRET)))
   })
 
-  it('are kept for each token, and fetched once for many requests at once', async () => {
+  it('are cached for each token, and fetched once for concurrent requests', async () => {
     const [ann, bob] = [await token(), await token()]
     const statuses = await Promise.all([ann, ann, ann, bob, ann, bob].map(initialize))
     assert.deepEqual(statuses, Array(6).fill(200))
@@ -128,7 +128,7 @@ describe('tokens for backends by exchange', () => {
     assert.equal(new Set(received()).size, 2)
   })
 
-  it('are fetched again when they are about to end', async () => {
+  it('are fetched again when they are about to expire', async () => {
     const own = await token()
     endpoint.life = 0.001
     assert.equal(await initialize(own), 200)
@@ -143,7 +143,7 @@ describe('tokens for backends by exchange', () => {
   it('never outlive the token of the client', async () => {
     const own = await token('short', '2s')
     assert.equal(await initialize(own), 200)
-    // It is another one for the gateway, although the client is the same.
+    // For the gateway this is a different token, although the client is the same.
     assert.equal(await initialize(await token('short', '3s')), 200)
     assert.equal(endpoint.accepted.length, 2)
   })
@@ -172,18 +172,18 @@ describe('tokens for backends by exchange', () => {
       const own = await token(fault === undefined ? 'barred' : undefined)
       assert.equal(await initialize(own), status)
       assert.deepEqual(server.seen, [])
-      // What failed is not kept.
+      // Failures are not cached.
       endpoint.fault = undefined
       if (fault !== undefined) assert.equal(await initialize(own), 200)
     })
   }
 
-  it('need a client that is known', async () => {
+  it('require an authenticated client', async () => {
     assert.equal(await initialize(undefined), 403)
     assert.deepEqual([server.seen, endpoint.accepted], [[], []])
   })
 
-  it('are good for a server that is named', () => {
+  it('must be restricted to an audience', () => {
     const text = config.replace(`"audiences":["${AUDIENCE}"],`, '')
     const { diagnostics } = loadText(text, 'gateway.yaml', { environment: {} }).result
     assert.ok(diagnostics.some(({ message }) => message.includes('valid for any server')))

@@ -56,7 +56,7 @@ describe('tokens on the wire', () => {
     })
   }
 
-  it('one body for all faults of a token, and the reason in the log alone', async () => {
+  it('one body for all faults of a token, and the reason only in the log', async () => {
     const bodies = new Set<string>()
     const faults = new Set<unknown>()
     for (const bad of [
@@ -82,7 +82,7 @@ describe('tokens on the wire', () => {
     assert.match(gateway.metrics(), /portcullis_token_cache_lookups_total\{outcome="hit"\}/)
   })
 
-  it('two Authorization headers: 401, whichever is good', async () => {
+  it('two Authorization headers: 401, even if one or both are valid', async () => {
     const good = `Authorization: Bearer ${token()}\r\n`
     for (const second of ['Authorization: Bearer x\r\n', good, 'Authorization: Basic YTpi\r\n']) {
       for (const pair of [good + second, second + good]) {
@@ -95,7 +95,7 @@ describe('tokens on the wire', () => {
     }
   })
 
-  it('Connection cannot take the token from a rule, nor from the gateway', async () => {
+  it('Connection cannot hide the token from a rule or from the gateway', async () => {
     const head = `GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token({ sub: 'bob' })}\r\n`
     const text = await exchange(gateway.port, `${head}Connection: close, authorization\r\n\r\n`)
     assert.doesNotMatch(text, /^HTTP\/1\.1 200 /)
@@ -108,7 +108,7 @@ describe('tokens on the wire', () => {
   })
 })
 
-describe('where a token stands', () => {
+describe('the location of a token', () => {
   for (const [location, path, headers, got] of [
     ['cookie: { name: session }', '/', { cookie: `a=1; session=${token()}; b=2` }, 'a=1; b=2'],
     ['header: { name: X-Token }', '/', { 'x-token': token() }, undefined],
@@ -128,7 +128,7 @@ describe('where a token stands', () => {
 })
 
 describe('a remote key set', () => {
-  it('is fetched once, followed when keys rotate, and kept while the issuer is down', async () => {
+  it('is fetched once, refetched when keys rotate, and kept while the issuer is down', async () => {
     let keys = keySetText(SIGNER)
     let asked = 0
     let isDown = false
@@ -144,11 +144,11 @@ describe('a remote key set', () => {
     const status = async (own: string) => (await gateway.get('/', bearer(own))).status
     assert.equal(await status(token()), 200)
     assert.equal(asked, 1)
-    // Another policy changes: the keys and what they verified stay.
+    // Another policy changes: the keys and the verified tokens stay.
     await gateway.apply(policies('cors: { allowOrigins: ["*"] }\n'))
     assert.equal(await status(token()), 200)
     assert.equal(asked, 1)
-    // An unknown kid asks once more, whoever else comes with one.
+    // An unknown key ID triggers one more fetch, even if other tokens with it arrive.
     keys = keySetText(SIGNER, OTHER)
     assert.equal(await status(tokenOf(OTHER, { exp: LATER })), 200)
     assert.equal(asked, 2)
@@ -168,7 +168,7 @@ describe('a remote key set', () => {
     issuer.close()
   })
 
-  it('of an issuer that is down from the start: 401, and the log says why', async () => {
+  it('of an issuer that is down from the start: 401, and the log has the reason', async () => {
     const issuer = await startServer(() => {})
     issuer.close()
     const gateway = await govern(
@@ -179,7 +179,7 @@ describe('a remote key set', () => {
     await gateway.close()
   })
 
-  it('is never fetched from where a cloud keeps its secrets', async () => {
+  it('is never fetched from a cloud metadata address', async () => {
     const gateway = await govern(
       `jwtAuthentication:\n  issuer: ${ISSUER}\n  jwks: { url: "http://169.254.169.254/latest/meta-data" }\n`,
     )
@@ -189,8 +189,8 @@ describe('a remote key set', () => {
   })
 })
 
-describe('what a token says of its own key', () => {
-  it('is never followed', async () => {
+describe('keys and key URLs in a token', () => {
+  it('are never used', async () => {
     let asked = 0
     const evil = createServer((_, response) => {
       asked++
@@ -213,7 +213,7 @@ describe('what a token says of its own key', () => {
   })
 })
 
-describe('tokens of other makers', () => {
+describe('tokens of other libraries', () => {
   for (const alg of ['RS256', 'PS384', 'ES256', 'ES512', 'EdDSA']) {
     it(`npm jose, ${alg}`, async () => {
       const { privateKey, publicKey } = await jose.generateKeyPair(alg)
@@ -232,7 +232,7 @@ describe('tokens of other makers', () => {
     })
   }
 
-  // PyJWT is looked for beside other packages of Python, and in what the machine has.
+  // Looks for PyJWT next to other Python packages, and in the system's packages.
   const env = { ...process.env, PYTHONPATH: join(import.meta.dirname, '../../.cache/python') }
   const python = (code: string, input = '') =>
     spawnSync('python3', ['-c', code], { input, env, encoding: 'utf8' })

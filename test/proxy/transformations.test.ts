@@ -25,7 +25,7 @@ async function gatewayWith(policies: string, backend = 'http: {}', route = ''): 
 }
 
 describe('transformations of requests', () => {
-  it('set, add and remove headers by what the client sent', async () => {
+  it("set, add and remove headers by the client's request", async () => {
     const gateway = await gatewayWith(`transformations:
   request:
     set: { x-path: request.path, x-who: "default(request.headers['x-user'], 'nobody')", X-Number: '1 + 1' }
@@ -65,7 +65,7 @@ describe('transformations of requests', () => {
     })
   }
 
-  it('change path and authority; what cannot be one changes nothing', async () => {
+  it('change path and authority; invalid values change nothing', async () => {
     const gateway = await gatewayWith(`transformations:
   request:
     set:
@@ -93,7 +93,7 @@ authorization: { rules: [{ deny: "request.path == '/denied'" }] }
     assert.equal((await gateway.get('/fine', { 'x-a': '1' })).status, 403)
   })
 
-  it('metadata is read by rules of backends, later transformations and the log', async () => {
+  it('set metadata for rules of backends, later transformations and the log', async () => {
     const gateway = await gatewayWith(
       `transformations:
   request:
@@ -173,7 +173,7 @@ describe('transformations of responses', () => {
     assert.equal(headers.get('x-twice'), null)
   })
 
-  it('meet what the gateway responds by itself', async () => {
+  it('apply to responses of the gateway itself', async () => {
     const gateway = await gatewayWith(`transformations:
   response: { set: { x-why: response.flags } }
 authorization: { rules: [{ deny: 'true' }] }
@@ -182,7 +182,7 @@ authorization: { rules: [{ deny: 'true' }] }
     assert.deepEqual([status, headers.get('x-why')], [403, 'authorization'])
   })
 
-  it('replace the body, and ask the backend for one that can be read', async () => {
+  it('replace the body, and request a readable one from the backend', async () => {
     const body = JSON.stringify({ id: 7, secret: 'x' })
     const upstream = await startServer((request, response) => {
       const isZipped = /gzip/.test(String(request.headers['accept-encoding']))
@@ -259,7 +259,7 @@ describe('conditional transformations', () => {
   })
 })
 
-describe('transformations that cannot be', () => {
+describe('invalid transformations', () => {
   const errorsOf = (policy: string) => {
     const text = `gateways: { default: { port: 8080 } }\nroutes:\n- policies: { transformations: ${policy} }\n  backends: [{ host: 'a:80' }]\n`
     return loadText(text, 'gateway.yaml', { environment: {} })

@@ -9,7 +9,7 @@ import { askHttp2, clientOf, http2Client } from './http2-peers.ts'
 const get = (...lines: readonly string[]) =>
   `GET / HTTP/1.1\r\nHost: a\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`
 
-/** Responds with the client, on a route that is not for all of them. */
+/** Responds with the client address, on a route that not all clients may use. */
 const fileOf =
   (frontend: string, listener = '') =>
   (_: string, port: number) =>
@@ -55,7 +55,7 @@ describe('trusted hops', () => {
     })
   }
 
-  it('rules decide by it', async () => {
+  it('rules decide by the client address', async () => {
     assert.match(await ask(gateway, 'X-Forwarded-For: 10.6.6.6, 10.0.0.2'), /^HTTP\/1\.1 403 /)
   })
 
@@ -79,7 +79,7 @@ describe('trusted hops', () => {
     assert.deepEqual(bodies, ['10.0.0.7', '10.0.0.8', '127.0.0.1'])
   })
 
-  it('streams of one connection have each their own', async () => {
+  it('streams of one connection each have their own', async () => {
     const client = clientOf('h2', gateway.port)
     const lists = ['10.0.0.7, 10.0.0.2', '10.6.6.6, 10.0.0.2', undefined, '10.0.0.8, 10.0.0.2']
     const responses = await Promise.all(
@@ -98,7 +98,7 @@ describe('trusted hops', () => {
     ])
   })
 
-  it('is what the log has, with port 0 where none was said', async () => {
+  it('the log contains the client address, with port 0 if there is none', async () => {
     await ask(gateway, 'X-Forwarded-For: 10.0.0.9, 10.0.0.2')
     assert.equal(gateway.lines.at(-1)?.['src.addr'], '10.0.0.9:0')
     await ask(gateway, 'X-Forwarded-For: [2001:db8::9]:99, 10.0.0.2')
@@ -106,7 +106,7 @@ describe('trusted hops', () => {
   })
 })
 
-it('without trusted hops the list means nothing, whatever it says', async () => {
+it('without trusted hops the list is ignored, whatever it contains', async () => {
   const gateway = await governBy('', fileOf('trustedHops: 0'))
   try {
     for (const list of ['10.6.6.6', 'unknown', '']) {
@@ -117,7 +117,7 @@ it('without trusted hops the list means nothing, whatever it says', async () => 
   }
 })
 
-it('the backend gets the list as it came', async () => {
+it('the backend gets the list unchanged', async () => {
   const gateway = await governBy(
     '',
     (_, port, backend) => `
@@ -134,7 +134,7 @@ routes: [{ backends: [{ host: 127.0.0.1:${backend} }] }]
   }
 })
 
-it('network authorization sees the peer alone', async () => {
+it('network authorization sees only the peer', async () => {
   const rules = `{ rules: [{ deny: "source.address == '10.0.0.7'" }, { allow: "source.address == '127.0.0.1'" }] }`
   const gateway = await governBy('', (given, port) => {
     const file = fileOf('trustedHops: 1')(given, port)
@@ -147,7 +147,7 @@ it('network authorization sees the peer alone', async () => {
   }
 })
 
-it('counts on TLS too', { skip: WITHOUT_OPENSSL }, async () => {
+it('trusted hops apply to TLS too', { skip: WITHOUT_OPENSSL }, async () => {
   const { cert, key } = makeAuthority('authority').issue({ names: ['DNS:localhost'] })
   const tls = ', protocol: HTTPS, tls: { cert: cert.pem, key: key.pem }'
   const files = { 'cert.pem': cert, 'key.pem': key }

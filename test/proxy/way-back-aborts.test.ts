@@ -9,8 +9,8 @@ import { exchange, type RawUpstream, startUpstream } from './harness.ts'
 import { startWhole, until } from './whole-gateway.ts'
 
 /*
- * Whoever goes away while a body is held leaves no trace: there is room for 128 bodies of the
- * longest length, and more than that are given up half way.
+ * A peer that disconnects while a body is held leaves nothing behind: there is room for 128 bodies
+ * of the max length, and more than that are aborted midway.
  */
 
 const ROUNDS = 150
@@ -61,7 +61,7 @@ routes:
 const head = (path: string) =>
   `POST ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\naccept-encoding: gzip\r\ncontent-length: 900\r\n\r\n`
 
-/** Sends some of a request, and goes away once the gateway has it. */
+/** Sends part of a request, and disconnects once the gateway has it. */
 async function leave(port: number, text: string, isThere: () => Promise<void>) {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {})
@@ -78,7 +78,7 @@ for (const [name, policies] of Object.entries(POLICIES)) {
       assert.match(text, /^HTTP\/1\.1 200 /)
     }
 
-    it('where clients go away with half a request', async () => {
+    it('if clients disconnect in the middle of a request', async () => {
       const { port, gateway } = await start(policies)
       for (let at = 0; at < ROUNDS; at += 30) {
         await Promise.all(
@@ -93,10 +93,10 @@ for (const [name, policies] of Object.entries(POLICIES)) {
       await serves(port)
     })
 
-    it('where clients go away before the response is whole, HTTP/1.1 and HTTP/2', async () => {
+    it('if clients disconnect before the response is complete, HTTP/1.1 and HTTP/2', async () => {
       const { port, gateway, upstream } = await start(policies)
       for (let at = 0; at < ROUNDS; at += 30) {
-        // Once for all of them: whoever leaves first is counted no longer.
+        // Checked once for all: the first to disconnect is no longer counted.
         const asked = until('the requests', () => upstream.sockets.size >= 30)
         const ways = Array.from({ length: 30 }, async (_, i) => {
           if (i % 2 === 0) return leave(port, head('/half') + BODY, () => asked)
@@ -115,7 +115,7 @@ for (const [name, policies] of Object.entries(POLICIES)) {
       await serves(port)
     })
 
-    it('where backends break off, and where all goes well', async () => {
+    it('if backends break off, and if all goes well', async () => {
       const { port } = await start(policies)
       for (const path of ['/cut', '/whole', '/coded']) {
         const isHeld = name !== 'a changed request' && path === '/cut'

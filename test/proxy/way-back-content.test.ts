@@ -8,7 +8,7 @@ import { exchange, startUpstream } from './harness.ts'
 import { askHttp2 } from './http2-peers.ts'
 import { startWhole } from './whole-gateway.ts'
 
-/* A client or a backend that does not do what is usual must not get past what changes bodies. */
+/* A client or a backend with unusual behavior must not bypass policies that change bodies. */
 
 const opened: (() => unknown)[] = []
 afterEach(async () => {
@@ -25,7 +25,7 @@ const HIDING = `transformations:
     remove: [x-secret]
 `
 
-/** `respond` gets the request as it came in one piece, and says what is sent back. */
+/** `respond` gets the request in one string, and returns the response to send. */
 async function between(policies: string, respond: (request: string) => string, more = '') {
   const upstream = await startUpstream((text, socket) => {
     if (text.includes('\r\n\r\n')) socket.write(respond(text), 'latin1')
@@ -49,15 +49,15 @@ const whole = (body: string, fields = '', status = '200 OK') =>
 const bodyOf = (text: string) => text.slice(text.lastIndexOf('\r\n\r\n') + 4)
 const GET = 'GET / HTTP/1.1\nconnection: close'
 
-describe('what is read or replaced of a response', () => {
-  it('is all of it: the backend is not asked for a range', async () => {
+describe('the body of a response that is read or replaced', () => {
+  it('is complete: no range is requested from the backend', async () => {
     const { ask, sent } = await between(HIDING, () => whole(BODY, 'etag: "a"\r\n'))
     const text = await ask(`${GET}\nrange: bytes=0-20\nif-range: "a"`)
     assert.equal(bodyOf(text), CLEAN)
     assert.doesNotMatch(sent(), /range/i)
   })
 
-  it('is no longer the part that a backend sent unasked', async () => {
+  it('is no longer the part that a backend sent unrequested', async () => {
     const range = 'content-range: bytes 0-31/90\r\n'
     const { ask } = await between(HIDING, () => whole(BODY, range, '206 Partial Content'))
     const text = await ask(GET)
@@ -82,7 +82,7 @@ describe('what is read or replaced of a response', () => {
     })
   }
 
-  it('leaves what is only read in its coding', async () => {
+  it('keeps its coding if it is only read', async () => {
     const encoded = gzipSync(BODY).toString('latin1')
     const policy = 'transformations: { response: { set: { x-name: json(response.body).name } } }\n'
     const { ask } = await between(policy, () => whole(encoded, 'content-encoding: gzip\r\n'))
@@ -122,7 +122,7 @@ describe('what is read or replaced of a response', () => {
     for (let i = 0; i < 300; i++) assert.equal(bodyOf(await ask(GET)), '900')
   })
 
-  it('says the same of itself to HEAD', async () => {
+  it('has the same headers for HEAD', async () => {
     const fields = 'etag: "a"\r\ndigest: x\r\nx-kept: 1\r\n'
     const { ask } = await between(HIDING, (request) =>
       request.startsWith('HEAD') ? whole(BODY, fields).replace(BODY, '') : whole(BODY, fields),
@@ -134,7 +134,7 @@ describe('what is read or replaced of a response', () => {
     }
   })
 
-  it('of the gateway itself, too', async () => {
+  it('has the same headers for responses of the gateway itself', async () => {
     for (const more of ['', 'compression: { minBytes: 1 }\n']) {
       const policy = `directResponse: { status: 200, body: short }
 transformations: { response: { body: "'something longer'", set: { content-type: "'text/plain'" } } }
@@ -153,7 +153,7 @@ ${more}`
     }
   })
 
-  it('is nothing where an optional holds nothing', async () => {
+  it('is empty for an empty optional', async () => {
     const policy = `transformations:
   response: { set: { x-a: optional.none(), x-b: "optional.of('b')" }, body: optional.none() }
 `
@@ -166,7 +166,7 @@ ${more}`
 })
 
 describe('headers that a response must not have', () => {
-  it('are not in its trailers either, also where the body was waited for', async () => {
+  it('are removed from its trailers, too, also after the gateway waited for the body', async () => {
     const chunks = '5\r\nhello\r\n0\r\nx-secret: 1\r\nx-sum: 2\r\ndigest: a\r\n\r\n'
     for (const policy of [HIDING, 'responseHeaders: { remove: [x-secret, digest] }\n']) {
       for (const more of ['', 'buffer: { response: {} }\n']) {
@@ -180,7 +180,7 @@ describe('headers that a response must not have', () => {
     }
   })
 
-  it('are not in what comes before it, nor in an upgrade', async () => {
+  it('are removed from interim responses and upgrades', async () => {
     const { ask } = await between(HIDING, (request) =>
       request.includes('upgrade')
         ? 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\nx-secret: 1\r\nx-set: old\r\n\r\nhello'
@@ -196,7 +196,7 @@ describe('headers that a response must not have', () => {
   })
 })
 
-describe('a client that asks for something else', () => {
+describe('a client that requests something else', () => {
   it('has its body changed, whatever it wants to upgrade to', async () => {
     for (const framing of ['content-length: 4', 'transfer-encoding: chunked']) {
       const { ask, sent } = await between(HIDING, () => whole(BODY))
@@ -208,7 +208,7 @@ describe('a client that asks for something else', () => {
     }
   })
 
-  it('gets the same response where it only says that it speaks gRPC', async () => {
+  it('gets the same response if it only claims to use gRPC', async () => {
     const { port } = await between(HIDING, () => whole(BODY, 'content-type: application/json\r\n'))
     const session = connectHttp2(`http://127.0.0.1:${port}`)
     opened.push(() => session.destroy())
@@ -217,7 +217,7 @@ describe('a client that asks for something else', () => {
     assert.equal(response.body.toString(), CLEAN)
   })
 
-  it('has its body changed where it says that it speaks gRPC', async () => {
+  it('has its body changed if it claims to use gRPC', async () => {
     const { port, sent } = await between(HIDING, () => whole(BODY))
     const session = connectHttp2(`http://127.0.0.1:${port}`)
     opened.push(() => session.destroy())
@@ -226,7 +226,7 @@ describe('a client that asks for something else', () => {
     assert.match(sent(), /\r\n\r\ngood$/)
   })
 
-  it('has no header about bytes that are gone, whatever type they have', async () => {
+  it('gets no headers about replaced bytes, regardless of their type', async () => {
     const { ask, sent } = await between(HIDING, () =>
       whole(BODY, 'content-type: application/grpc\r\netag: "a"\r\n'),
     )
@@ -244,7 +244,7 @@ describe('a compressed response', () => {
   const POLICY = 'compression: { minBytes: 10 }\n'
   const TEXT = 'content-type: text/plain\r\n'
 
-  it('is confirmed with what it varies by', async () => {
+  it('is confirmed with the headers that it varies by', async () => {
     for (const [fields, varies] of [
       ['', ['Accept-Encoding']],
       ['vary: Origin\r\n', ['Origin', 'Accept-Encoding']],
@@ -260,7 +260,7 @@ describe('a compressed response', () => {
     }
   })
 
-  it('is judged by the length that it has in the end', async () => {
+  it('is judged by its final length', async () => {
     const policy = `transformations: { response: { body: "request.path == '/long' ? 'long enough to be compressed' : ''" } }\n`
     const { ask } = await between(policy + POLICY, () => whole('hi', TEXT))
     const at = (path: string) =>

@@ -8,8 +8,8 @@ import { startHttp2Gateway, type Version } from './http2-gateway.ts'
 import { clientOf, startPeer } from './http2-peers.ts'
 
 /*
- * A policy that changes the status of a response may give it a body, or take it away. What the
- * client reads as the next response on the same connection must be the next response.
+ * A policy that changes the status of a response may add a body or remove it. What the client reads
+ * as the next response on the same connection must be the next response.
  */
 
 const opened: { close(): unknown }[] = []
@@ -34,7 +34,7 @@ const HEADS = {
   'without a body': 'HTTP/1.1 204 No Content\r\n\r\n',
   'that is not modified': 'HTTP/1.1 304 Not Modified\r\netag: "a"\r\n\r\n',
 } as const
-/** What would be a response of its own, if it were not a body. */
+/** Would be a response if it were not a body. */
 const BODY = 'HTTP/1.1 299 Smuggled\r\nx-evil: 1\r\n\r\n'
 const bodyOf = (how: keyof typeof HEADS) =>
   how === 'with a length'
@@ -102,7 +102,7 @@ describe('a response whose status is changed', () => {
     })
   }
 
-  it('is over at once, though the backend never ends', async () => {
+  it('finishes immediately, even if the backend never does', async () => {
     const peer = await startPeer('h1', (_, response) => response.write('forever'))
     const gateway = await startHttp2Gateway({
       ...{ upstream: peer.port, speaks: 'h1', route: becomes(204) },
@@ -115,7 +115,7 @@ describe('a response whose status is changed', () => {
     }
   })
 
-  it('of the gateway itself has no content as 205', async () => {
+  it('of the gateway itself has no content with status 205', async () => {
     const gateway = await startHttp2Gateway({
       ...{ upstream: 1, speaks: 'h1' },
       route: { run: () => reply(403, 'authorization'), ...becomes(205) },
@@ -127,7 +127,7 @@ describe('a response whose status is changed', () => {
   })
 })
 
-/** RFC 9112 §6.3, without what the gateway never writes. */
+/** RFC 9112 §6.3, without cases that the gateway never writes. */
 function framedBy(status: number, fields: string, rest: string): { length: number; more: string } {
   if (status === 204 || status === 304) return { length: 0, more: rest }
   if (/^transfer-encoding: chunked\r$/m.test(fields)) {

@@ -83,7 +83,7 @@ for (const versions of VERSIONS) {
       assert.equal(gateway.runs[0]?.exchange.status, 202)
     })
 
-    it('a step may put another response in its place, which those around it see', async () => {
+    it('a step may replace the response, and the steps around it see the new one', async () => {
       const { ask } = await between(versions, (_, response) => response.end('secret'), {
         responseParts: [
           part({ response: () => reply(451, 'authorization', 'no') }),
@@ -104,7 +104,7 @@ for (const versions of VERSIONS) {
       }
     })
 
-    it('responses of the gateway itself pass by', async () => {
+    it('responses of the gateway itself pass through the steps', async () => {
       const { ask } = await between(versions, (_, response) => response.end('secret'), {
         run: () => reply(403, 'authorization'),
         responseParts: [
@@ -128,7 +128,7 @@ for (const versions of VERSIONS) {
       assert.match(response.body.toString(), /^FORBIDDEN\nREQUEST ID-1\n$/)
     })
 
-    it('a whole body is changed and has a length', async () => {
+    it('a complete body is changed and has a length', async () => {
       const { ask } = await between(
         versions,
         (_, response) => {
@@ -156,7 +156,7 @@ for (const versions of VERSIONS) {
       assert.equal(head.headers['content-length'], undefined)
     })
 
-    it('a body beyond the limit is rejected, or passes as it is', async () => {
+    it('a body beyond the limit is rejected, or passes unchanged', async () => {
       for (const whenLonger of ['reject', 'pass'] as const) {
         const { ask } = await between(
           versions,
@@ -176,7 +176,7 @@ for (const versions of VERSIONS) {
       }
     })
 
-    it('pieces are changed as they come, and trailers are kept', async () => {
+    it('chunks are changed as they arrive, and trailers are kept', async () => {
       const { ask } = await between(
         versions,
         (_, response) => {
@@ -198,7 +198,7 @@ for (const versions of VERSIONS) {
       assert.equal(response.trailers['x-sum'], '7')
     })
 
-    it('a request is changed, whole or in pieces, and again for another attempt', async () => {
+    it('a request is changed, complete or in chunks, and again for another attempt', async () => {
       for (const mode of ['whole', 'stream'] as const) {
         const bodies: string[] = []
         const { ask } = await between(
@@ -296,7 +296,7 @@ describe('a transformer that fails', () => {
     assert.equal(gateway.runs[0]?.exchange.reason, 'internal')
   })
 
-  it('leaves no response half way for the next request', async () => {
+  it('leaves no partial response for the next request', async () => {
     const { ask } = await between(['h2', 'h1'], slowly, { responseParts: [failing(8)] })
     for (let i = 0; i < 3; i++) await assert.rejects(ask({}))
   })

@@ -28,7 +28,7 @@ const HANDSHAKE = [
   'connection: Upgrade',
   'upgrade: WebSocket',
   'sec-websocket-version: 13',
-  // That of RFC 6455 §1.3, with its response.
+  // The key of RFC 6455 §1.3, with its response.
   'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==',
   '\r\n',
 ].join('\r\n')
@@ -64,7 +64,7 @@ async function startPeer(enableConnectProtocol: boolean, seen: Record<string, un
   return { server, streams, port: (server.address() as AddressInfo).port }
 }
 
-describe('WebSocket to a backend of HTTP/2', () => {
+describe('WebSocket to an HTTP/2 backend', () => {
   const seen: Record<string, unknown>[] = []
   let peer: Awaited<ReturnType<typeof startPeer>>
   let plain: Awaited<ReturnType<typeof startPeer>>
@@ -92,7 +92,7 @@ routes:
     }
   })
 
-  it('is CONNECT there, without the key, and 101 with its response here', async () => {
+  it('is CONNECT to the backend, without the key, and 101 with its response to the client', async () => {
     const text = await exchange(port, HANDSHAKE, '\r\n\r\n')
     assert.match(text, /^HTTP\/1.1 101 /)
     assert.match(text, /^upgrade: websocket\r$/im)
@@ -107,7 +107,7 @@ routes:
     await until('the end of the stream', () => peer.streams.size === 0)
   })
 
-  it("messages go both ways with Node's own client, and it closes in order", async () => {
+  it("messages pass in both directions with Node's own client, and it closes cleanly", async () => {
     const socket = new WebSocket(`ws://127.0.0.1:${port}/chat`, ['chat'])
     await new Promise((resolve, reject) => {
       socket.addEventListener('open', resolve)
@@ -128,12 +128,12 @@ routes:
     await until('the end of the stream', () => peer.streams.size === 0)
   })
 
-  it('a rejection of the backend is what the client gets', async () => {
+  it('the client gets a rejection of the backend', async () => {
     const text = await exchange(port, HANDSHAKE.replace('/chat?room=1', '/refused'), 'no')
     assert.match(text, /^HTTP\/1.1 403 /)
   })
 
-  it('where the backend does not offer it, 502 says so', async () => {
+  it('if the backend does not offer it, the response is 502 and the log has the reason', async () => {
     const text = await exchange(port, HANDSHAKE.replace('/chat?room=1', '/plain'), /\nrequest /)
     assert.match(text, /^HTTP\/1.1 502 /)
     await until('the record', () => gateway.lines.some(({ route }) => route === 'plain'))
@@ -154,7 +154,7 @@ routes:
   }
 })
 
-describe('WebSocket of a client of HTTP/2', () => {
+describe('WebSocket of an HTTP/2 client', () => {
   let peer: WebSocketPeer
   let gateway: WholeGateway
   let session: ClientHttp2Session
@@ -196,7 +196,7 @@ routes:
 
   it('is offered', () => assert.equal(session.remoteSettings.enableConnectProtocol, true))
 
-  it('is the handshake of HTTP/1.1 to the backend, and messages go both ways', async () => {
+  it('is the HTTP/1.1 handshake to the backend, and messages pass in both directions', async () => {
     const stream = open('/chat?room=1')
     const [headers] = await once(stream, 'response')
     assert.equal(headers[':status'], 200)
@@ -230,7 +230,7 @@ routes:
     await until('the end of the connection', () => peer.sockets.size === 0)
   })
 
-  it('rules decide first', async () => {
+  it('rules are evaluated first', async () => {
     const stream = open('/denied')
     const [headers] = await once(stream, 'response')
     stream.close()

@@ -16,7 +16,7 @@ export interface Frame {
   readonly payload: Buffer
 }
 
-/** One frame; with a mask as clients must have it. */
+/** Encodes one frame; with a mask, as clients must send it. */
 export function frameOf(opcode: number, payload: Buffer, mask?: Buffer, isFinal = true): Buffer {
   const { length } = payload
   const extended = length < 126 ? 0 : length < 65_536 ? 2 : 8
@@ -33,7 +33,7 @@ function masked(payload: Buffer, mask: Buffer): Buffer {
   return Buffer.from(payload.map((byte, i) => byte ^ (mask[i % 4] as number)))
 }
 
-/** Calls back with each frame, however its bytes come. */
+/** Calls back with each frame, regardless of how its bytes are split. */
 export function frameReader(found: (frame: Frame) => void): (bytes: Buffer) => void {
   let held: Buffer = Buffer.alloc(0)
   return (bytes) => {
@@ -74,8 +74,8 @@ export interface WebSocketPeer {
 }
 
 /**
- * A WebSocket server of a few lines, so that what it sees is what came. It echoes messages,
- * responds to PING and CLOSE, and offers the first protocol that is asked for.
+ * A minimal WebSocket server, so that it sees exactly what arrived. It echoes messages, responds to
+ * PING and CLOSE, and offers the first requested protocol.
  */
 export async function startWebSocketPeer(
   opened: (socket: Socket, request: IncomingMessage) => void = () => {},

@@ -101,21 +101,21 @@ routes:
       await closeOf(socket)
     })
 
-    it('what the backend breaks off is broken off for the client', async () => {
+    it('if the backend breaks off, the client connection breaks off', async () => {
       const socket = await open()
       const closed = closeOf(socket)
       for (const own of peer.sockets) own.destroy()
       assert.equal((await closed).code, 1006)
     })
 
-    it('a denied one is not opened, and the backend hears nothing of it', async () => {
+    it('a denied connection is not opened, and nothing reaches the backend', async () => {
       const before = peer.requests.length
       await assert.rejects(open('/denied'))
       assert.equal(peer.requests.length, before)
     })
   })
 
-  describe('with frames as they are on the wire', () => {
+  describe('with raw frames', () => {
     interface Raw {
       readonly socket: Socket
       readonly head: string
@@ -153,7 +153,7 @@ routes:
       return { socket, head, frames, isClosed: () => isClosed }
     }
 
-    it('the handshake is the backend’s, and masks pass as they are', async () => {
+    it('the handshake is the backend’s, and masks pass unchanged', async () => {
       const { socket, head, frames } = await open()
       assert.match(head, /^HTTP\/1\.1 101 /)
       assert.match(
@@ -167,7 +167,7 @@ routes:
       socket.destroy()
     })
 
-    it('frames right behind the request, byte by byte, and in fragments', async () => {
+    it('frames directly after the request, byte by byte, and in fragments', async () => {
       const { socket, frames } = await open(frameOf(TEXT, Buffer.from('early'), MASK))
       await until('the echo', () => frames.length === 1)
       for (const byte of frameOf(TEXT, Buffer.from('slow'), MASK)) {
@@ -201,7 +201,7 @@ routes:
       assert.deepEqual([line?.['bytes.received'], line?.['bytes.sent']], [8, 4])
     })
 
-    it('half a tunnel goes on while the other half has something to say, then ends', async () => {
+    it('half of a tunnel stays open while the other half sends data, then ends', async () => {
       const { socket, frames, isClosed } = await open()
       const [backend] = peer.sockets
       backend?.removeAllListeners('end')
@@ -215,7 +215,7 @@ routes:
       await until('the backend', () => peer.sockets.size === 0)
     })
 
-    it('a client that is gone is gone for the backend, too', async () => {
+    it('if the client disconnects, so does the gateway from the backend', async () => {
       const { socket } = await open()
       assert.equal(peer.sockets.size, 1)
       socket.destroy()
@@ -232,7 +232,7 @@ routes:
       assert.equal(line?.['reason'], 'request-timeout')
     })
 
-    it('maxConnectionDuration does not, as the page of protocols says', async () => {
+    it('maxConnectionDuration does not, as the protocols page says', async () => {
       const at = await free()
       const other = await startWhole(`gateways: { default: { port: ${at} } }
 frontendPolicies: { http: { maxConnectionDuration: 200ms } }

@@ -16,11 +16,11 @@ export type LogLine = Readonly<Record<string, unknown>>
 
 /** A gateway as the program runs it, from the text of its configuration, in this process. */
 export interface WholeGateway {
-  /** What was logged, as it was written. */
+  /** The log lines as written. */
   readonly lines: LogLine[]
-  /** Open connections of clients. */
+  /** The number of open client connections. */
   readonly connections: () => number
-  /** The value of one series, as `name{label="value"}`; 0 where there is none. */
+  /** The value of one series, as `name{label="value"}`; 0 if there is none. */
   readonly metric: (series: string) => number
   readonly metrics: () => string
   readonly apply: (text: string) => Promise<void>
@@ -60,7 +60,7 @@ export function modelOf(text: string): Model {
   return readText(text).model
 }
 
-/** Of the process that serves the text. */
+/** The settings of the process that serves this configuration. */
 export function settingsOf(text: string): Settings {
   return readText(text).settings
 }
@@ -80,7 +80,7 @@ function readText(text: string) {
   }
 }
 
-/** Waits until it is so; what never becomes so fails with what was waited for. */
+/** Waits until `test` returns true; fails with `what` if it never does. */
 export async function until(
   what: string,
   test: () => boolean | Promise<boolean>,

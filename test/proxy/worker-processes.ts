@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * The workers of a gateway by their process ids. It has another child for some time: lint, which
- * waits until nobody else wants to run.
+ * The process IDs of the workers of a gateway. The gateway temporarily has another child: lint,
+ * which runs at the lowest priority.
  */
 export function workersOf(pid: number | undefined): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
@@ -16,7 +16,7 @@ function isWorker(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes('worker')
   } catch {
-    // It is over.
+    // The process has exited.
     return false
   }
 }

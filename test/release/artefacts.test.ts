@@ -28,7 +28,7 @@ import { cookbookKinds, cookbookPages, firstMinuteLines, PAGES } from './pages.t
 const ROOT = join(import.meta.dirname, '../..')
 const HELM = join(ROOT, '.cache/cluster/bin/helm')
 
-/** Installed from what is published, in folders that have nothing of the repository. */
+/** Installed from the published artefacts, in folders that contain nothing of the repository. */
 describe('a release', { skip: whyNot() }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-artefacts-'))
   const dist = join(folder, 'dist')
@@ -71,7 +71,7 @@ describe('a release', { skip: whyNot() }, () => {
     })
   }
 
-  it('tries a page of each kind that the cookbook has, and of migration', () => {
+  it('completes a page of each kind that the cookbook has, and of migration', () => {
     const kinds = cookbookKinds()
     assert.ok(kinds.size >= 6)
     for (const [kind, pages] of kinds) {
@@ -101,7 +101,7 @@ describe('a release', { skip: whyNot() }, () => {
     for (const { name } of PLATFORMS) assert.ok(page.includes(name), name)
   })
 
-  it('has charts that Helm takes', (test) => {
+  it('has charts that Helm accepts', (test) => {
     if (!existsSync(HELM)) return test.skip('Helm is not built')
     for (const name of ['portcullis', 'portcullis-crds', 'portcullis-standalone']) {
       const chart = artefact(new RegExp(`^chart-${name}-[\\d.]+\\.tgz$`))
@@ -118,7 +118,7 @@ describe('a release', { skip: whyNot() }, () => {
     call('bash', ['-n', join(dist, 'completions/portcullis.bash')])
   })
 
-  it('names all that is inside: packages, Node and what is linked into it, libraries', () => {
+  it('lists all that it contains: packages, Node and its linked libraries', () => {
     const { components } = JSON.parse(readFileSync(artefact(/\.cdx\.json$/), 'utf8'))
     const names = new Set(components.map(({ name }: { name: string }) => name))
     for (const name of ['zod', 'yaml', 'node', 'libc6', 'libstdc++6'])
@@ -128,7 +128,7 @@ describe('a release', { skip: whyNot() }, () => {
     for (const name of ['v8', 'openssl', 'zlib']) assert.ok(linked.includes(name), name)
   })
 
-  it('is the same again, byte for byte, in another folder', () => {
+  it('is identical, byte for byte, when it is built in another folder', () => {
     const again = join(folder, 'elsewhere/again')
     release('linux-x64', again)
     const sums = (of: string) => readFileSync(join(of, 'SHA256SUMS'), 'utf8').trim().split('\n')

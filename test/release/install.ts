@@ -2,16 +2,16 @@ import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { call } from '../../tools/release/platforms.ts'
 
-/** An artefact as it is on the machine of somebody who installed it. */
+/** An artefact as installed on a user's machine. */
 export interface Installed {
-  /** Where files of the user are. */
+  /** The folder of the user's files. */
   readonly folder: string
-  /** Where `portcullis` is. */
+  /** The path of `portcullis`. */
   readonly path: string
   readonly uninstall: () => void
 }
 
-/** PATH as the machine has it: without the packages of the repository. */
+/** The PATH of the machine, without the packages of the repository. */
 export const machinePath = (process.env['PATH'] ?? '')
   .split(':')
   .filter((folder) => folder.startsWith('/') && !folder.includes('node_modules'))
@@ -25,7 +25,7 @@ export function installPackage(archive: string, home: string): Installed {
   const npm = (...args: readonly string[]) =>
     call('env', [`PATH=${machinePath}`, 'npm', '--no-audit', '--no-fund', ...args], folder)
   npm('install', '--prefer-offline', archive)
-  // As README calls it.
+  // As the README calls it.
   const said = call('env', [`PATH=${machinePath}`, 'npx', '--no', 'portcullis', 'version'], folder)
   if (!/^portcullis \d/.test(said)) throw new Error(`npx portcullis version: ${said}`)
   return {
@@ -71,7 +71,8 @@ exec unshare --mount -- sh -c 'mount --bind /proc ${root}/proc && exec unshare -
     { mode: 0o755 },
   )
   const folder = join(root, 'work')
-  // What every runtime of containers mounts into an image, and files of the user.
+  // The directories that every container runtime mounts into an image, and one for the user's
+  // files.
   for (const name of ['work', 'tmp', 'home', 'proc']) {
     mkdirSync(join(root, name), { recursive: true })
     chmodSync(join(root, name), 0o777)
@@ -94,7 +95,7 @@ exec unshare --mount -- sh -c 'mount --bind /proc ${root}/proc && exec unshare -
   return { folder, path, uninstall }
 }
 
-/** The Node that the machine itself has, if any: what the npm package is to start on. */
+/** The Node of the machine, if any: the npm package runs on it. */
 export function machineNode(): string | undefined {
   try {
     return call('env', [`PATH=${machinePath}`, 'node', '--version']).trim()

@@ -3,18 +3,18 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /*
- * `unshare --net node test/release/newcomer.ts TASK`: what somebody does who has installed one
- * artefact and has no repository. In a network of its own, so that the ports of the pages are free.
- * A line of JSON for each step says how it went.
+ * `unshare --net node test/release/newcomer.ts TASK`: the steps of a user who has installed one
+ * artefact and has no repository. It runs in its own network namespace, so that the ports on the
+ * pages are free. It prints the result of each step as a line of JSON.
  */
 
-/** What to do, as JSON in a file. */
+/** The steps, as JSON in a file. */
 export interface NewcomerTask {
-  /** Where it works; each page gets a folder in it. */
+  /** The working folder; each page gets a subfolder. */
   readonly folder: string
-  /** All of the environment; `portcullis` is on its PATH. */
+  /** The whole environment; `portcullis` is on its PATH. */
   readonly environment: Readonly<Record<string, string>>
-  /** Lines of README's first minute, with what they say about themselves. */
+  /** Lines of the README's first minute, with the results that they promise. */
   readonly lines: readonly string[]
   readonly pages: readonly NewcomerPage[]
 }
@@ -41,7 +41,7 @@ async function run(file: string): Promise<void> {
   const folder = (name: string) => {
     const path = join(task.folder, name.replace(/\W/g, '-'))
     mkdirSync(path, { recursive: true })
-    // An image has a user of its own.
+    // An image has its own user.
     chmodSync(path, 0o777)
     return path
   }
@@ -60,7 +60,7 @@ async function run(file: string): Promise<void> {
   for (const name of ['bash', 'zsh', 'fish']) {
     report(`portcullis completion ${name}`, shell(`portcullis completion ${name}`, first))
   }
-  // What Node itself would say of the environment is not for users.
+  // Node's own warnings about the environment must not reach users.
   const quiet = shell('NO_COLOR=1 FORCE_COLOR=1 portcullis version 2>&1 >/dev/null', first)
   write({ page: 'nothing of Node', isDone: quiet.stdout === '', said: quiet.stdout })
   await firstMinute(task, first, shell)
@@ -84,7 +84,7 @@ async function run(file: string): Promise<void> {
 
 type Shell = (line: string, cwd: string) => SpawnSyncReturns<string>
 
-/** The example is served, and every line is typed beside it. */
+/** Serves the example, and types every line beside it. */
 async function firstMinute(task: NewcomerTask, cwd: string, shell: Shell): Promise<void> {
   const gateway = spawn('portcullis', ['run'], { cwd, env: task.environment, stdio: 'pipe' })
   let said = ''
@@ -103,7 +103,7 @@ async function firstMinute(task: NewcomerTask, cwd: string, shell: Shell): Promi
   if (code === -1) gateway.kill('SIGKILL')
 }
 
-/** `curl … # 403: why`: the status must be that; without one there must be something to see. */
+/** `curl … # 403: why`: the status must match; without a comment there must be some output. */
 function typeLine(line: string, cwd: string, shell: Shell): void {
   const [, command = line, status] = /^(.*?)\s+# (\d{3})?/s.exec(line) ?? []
   const isCurl = command.startsWith('curl')

@@ -17,7 +17,7 @@ export const PAGES = [
   'docs/migrate/nginx.md',
 ]
 
-/** Kind → its pages: the tables of the cookbook, and where to come from. */
+/** Kind → its pages: the tables of the cookbook, and the gateways to migrate from. */
 export function cookbookKinds(): ReadonlyMap<string, readonly string[]> {
   const readme = readFileSync(join(ROOT, 'docs/cookbook/README.md'), 'utf8')
   const pagesIn = (text: string) =>
@@ -30,7 +30,7 @@ export function cookbookKinds(): ReadonlyMap<string, readonly string[]> {
   ])
 }
 
-/** The lines of README's first minute that are typed beside the gateway. */
+/** The lines of the README's first minute that are typed beside the gateway. */
 export function firstMinuteLines(): readonly string[] {
   const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
   const blocks = [...readme.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block)
@@ -39,7 +39,7 @@ export function firstMinuteLines(): readonly string[] {
   return lines.map((line) => line.replace(/^npx portcullis/, 'portcullis'))
 }
 
-/** Their files, with certificates in the place of those that a reader has. */
+/** The files of the pages, with test certificates in place of the reader's own. */
 export function cookbookPages(): readonly NewcomerPage[] {
   const authority = makeAuthority('newcomer')
   return PAGES.map((name) => {

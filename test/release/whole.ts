@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { call } from '../../tools/release/platforms.ts'
 
 /*
- * `node test/release/whole.ts`, for a night: everything that `npm run release` makes, twice, must
- * be equal; and what was made for arm64 runs here under qemu, which comes as a Debian package.
+ * `node test/release/whole.ts`, for a nightly run: everything that `npm run release` makes must be
+ * identical when made twice, and the arm64 artefacts run here under qemu, which comes as a Debian
+ * package.
  */
 const ROOT = join(import.meta.dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-whole-'))

@@ -12,7 +12,7 @@ const files = FOLDERS.flatMap((folder) =>
     .map((name) => join(folder, name)),
 )
 
-/** The tables of the specification, as users write cases, over real sockets. */
+/** The tables of the specification, written as user test suites and run over real sockets. */
 describe('scenarios', () => {
   for (const file of files) {
     it(basename(file), async () => {

@@ -20,7 +20,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const LONG = { timeout: 60_000 }
 const DESKTOP = { width: 1280, height: 800 }
 const PHONE = { width: 390, height: 844 }
-/** For people to look at. */
+/** Screenshots for review. */
 const PICTURES = join(ROOT, '.cache/site-pictures')
 
 describe('the documentation site', { skip: WITHOUT_BROWSER }, () => {
@@ -32,7 +32,7 @@ describe('the documentation site', { skip: WITHOUT_BROWSER }, () => {
 
   before(async () => {
     const program = join(ROOT, 'tools/site/build.ts')
-    // Out of the archive that a release has.
+    // Unpacked from the archive of a release.
     const archive = join(home, 'site.tgz')
     const built = spawnSync(process.execPath, [program, archive], { encoding: 'utf8' })
     assert.equal(built.status, 0, built.stdout + built.stderr)
@@ -54,7 +54,7 @@ describe('the documentation site', { skip: WITHOUT_BROWSER }, () => {
     rmSync(home, { recursive: true, force: true })
   })
 
-  /** A page of the site; what it asked for elsewhere, and what went wrong in it. */
+  /** Opens a page of the site, and records its requests to other origins and its errors. */
   async function opened(path: string, colorScheme: 'light' | 'dark' = 'light', viewport = DESKTOP) {
     assert.ok(browser)
     const page = await browser.newPage({ colorScheme, viewport })
@@ -76,7 +76,7 @@ describe('the documentation site', { skip: WITHOUT_BROWSER }, () => {
     assert.deepEqual([strangers, errors], [[], []])
   }
 
-  it('has the licences of the code in it', () => {
+  it('has the licenses of the code in it', () => {
     const notices = readFileSync(join(folder, 'NOTICES.md'), 'utf8')
     for (const name of ['vue', 'minisearch', '@codemirror/view', 'zod']) {
       assert.match(notices, new RegExp(`^## ${name} [\\d.]+ \\(MIT\\)`, 'm'))
@@ -136,7 +136,7 @@ describe('the documentation site', { skip: WITHOUT_BROWSER }, () => {
     })
   }
 
-  it('is dark where that is preferred', async () => {
+  it('is dark if the browser prefers that', async () => {
     const background = async (page: Page) =>
       page.evaluate('getComputedStyle(document.body).backgroundColor') as Promise<string>
     const light = await opened('/', 'light')

@@ -1,26 +1,26 @@
-/** One look at the memory of a process. */
+/** The memory of a process at one time. */
 export interface Sample {
   readonly seconds: number
   readonly bytes: number
 }
 
 export interface Flatness {
-  /** Bytes that it grows by from the first to the last sample, by the slope that most agree on. */
+  /** Bytes of growth from the first to the last sample, by the median slope. */
   readonly growth: number
-  /** The same by the levels that it falls back to, in the first and the second half. */
+  /** Bytes of growth between the base levels of the first and the second half. */
   readonly rise: number
   readonly median: number
   readonly isFlat: boolean
 }
 
-/** What may be garbage that was not collected yet, or a heap that found its size late. */
+/** Growth below these limits may be uncollected garbage, or a heap that reached its size late. */
 const SHARE = 0.1
 const LEAST = 8 << 20
 
 /**
- * Whether memory stays where it is. The median of the slopes between all pairs (Theil and Sen's)
- * is not moved by single peaks, and the lowest twentieth of a half is what it falls back to when garbage was collected: a leak
- * moves both, a busy moment neither.
+ * Reports whether memory stays flat. The median of the slopes between all pairs (Theil–Sen) is
+ * robust against single peaks, and the 5th percentile of a half is the level after garbage
+ * collection. A leak moves both; a short load peak moves neither.
  */
 export function flatnessOf(samples: readonly Sample[]): Flatness {
   const slopes: number[] = []

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/* A provider of models and an MCP server for the soak, each as small as its clients allow. */
+/* A model provider and an MCP server for the soak test, each as small as its clients allow. */
 
 const USAGE = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
 

@@ -11,8 +11,9 @@ import { serveModel, serveTools } from './model-and-tools.ts'
 import { type Ports, startTraffic, type Tally } from './traffic.ts'
 
 /*
- * Mixed traffic for SOAK_SECONDS (600): memory must be flat after a warm-up, every response right, and
- * what was opened must be gone when the clients are. Ends with a line of counts, as suites do.
+ * Runs mixed traffic for SOAK_SECONDS (600). Memory must be flat after a warm-up, every response
+ * must be correct, and all resources must be released once the clients disconnect. Ends with a line
+ * of counts, like the test suites.
  */
 
 const SECONDS = Number(process.env['SOAK_SECONDS'] ?? 600)

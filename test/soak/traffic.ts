@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { askHttp2 } from '../proxy/http2-peers.ts'
 import { frameOf, frameReader, TEXT } from '../proxy/websocket-peer.ts'
 
-/** Requests and responses, by kind, and what went wrong. */
+/** Counts of requests and responses by kind, and the errors. */
 export interface Tally {
   readonly counts: Map<string, number>
   readonly wrong: string[]
@@ -17,10 +17,10 @@ export interface Ports {
 
 type Kind = (ports: Ports, tally: Tally, isOver: () => boolean) => Promise<void>
 
-/** Milliseconds between two requests of one client: load, but no overload. */
+/** Milliseconds between two requests of a client, to create load without overload. */
 const PAUSE = 4
 
-/** Clients of all kinds, each until it is over. */
+/** Starts clients of all kinds, which run until `isOver` returns true. */
 export function startTraffic(ports: Ports, tally: Tally, isOver: () => boolean): Promise<unknown> {
   const clients: readonly (readonly [Kind, number])[] = [
     [keepAlive, 6],
@@ -45,7 +45,7 @@ function note(tally: Tally, kind: string, isRight: boolean, what: string): void 
   if (!isRight && tally.wrong.length < 20) tally.wrong.push(`${kind}: ${what}`)
 }
 
-/** One request after the other on one connection; every fifth is denied. */
+/** Sends one request after the other on one connection; every fifth is denied. */
 const keepAlive: Kind = async ({ plain }, tally, isOver) => {
   const socket = connect({ port: plain, host: '127.0.0.1', noDelay: true })
   socket.on('error', () => {})
@@ -62,7 +62,7 @@ const keepAlive: Kind = async ({ plain }, tally, isOver) => {
   socket.destroy()
 }
 
-/** All that comes until a response with a length is whole. */
+/** Sends a request and reads until its response, which has a Content-Length, is complete. */
 function responseTo(socket: Socket, request: string): Promise<string> {
   return new Promise((resolve) => {
     let text = ''
@@ -100,7 +100,7 @@ const http2: Kind = (ports, tally, isOver) =>
 const http2OverTls: Kind = (ports, tally, isOver) =>
   sessions(`https://127.0.0.1:${ports.secured}`, 'h2 over TLS', tally, isOver)
 
-/** Sessions of 200 requests, some at once. */
+/** Sessions of 200 requests, some of them concurrent. */
 async function sessions(url: string, kind: string, tally: Tally, isOver: () => boolean) {
   while (!isOver()) {
     const session = connectHttp2(url, { rejectUnauthorized: false })
@@ -118,7 +118,7 @@ async function sessions(url: string, kind: string, tally: Tally, isOver: () => b
   }
 }
 
-/** Streams of events that stay; their clients come back when they end. */
+/** Long-lived event streams; clients reconnect when a stream ends. */
 const events: Kind = async ({ plain }, tally, isOver) => {
   while (!isOver()) {
     const socket = connect({ port: plain, host: '127.0.0.1' })
@@ -163,7 +163,7 @@ const webSockets: Kind = async ({ plain }, tally, isOver) => {
   }
 }
 
-/** Bodies of 256 KiB, chunked. */
+/** Chunked bodies of 256 KiB. */
 const uploads: Kind = async ({ plain }, tally, isOver) => {
   const body = 'x'.repeat(4_096)
   const chunks = `${`1000\r\n${body}\r\n`.repeat(64)}0\r\n\r\n`
@@ -180,7 +180,7 @@ const uploads: Kind = async ({ plain }, tally, isOver) => {
   socket.destroy()
 }
 
-/** Clients that leave in the middle, or say what is no request. */
+/** Clients that disconnect in the middle of a request, or send invalid requests. */
 const leavers: Kind = async ({ plain }, tally, isOver) => {
   const texts = [
     'GET /large HTTP/1.1\r\nhost: x\r\n\r\n',
@@ -198,7 +198,7 @@ const leavers: Kind = async ({ plain }, tally, isOver) => {
   }
 }
 
-/** Calls to models, whole, streamed and streamed to nobody. */
+/** Model calls without streaming, with streaming, and with streaming to clients that disconnect. */
 const models: Kind = async ({ plain }, tally, isOver) => {
   for (let i = 0; !isOver(); i++) {
     const stream = i % 2 === 0
@@ -225,7 +225,7 @@ const models: Kind = async ({ plain }, tally, isOver) => {
   }
 }
 
-/** Sessions of MCP: a handshake, a stream, some calls, and an end. */
+/** MCP sessions: a handshake, a stream, some calls, and the end of the session. */
 const tools: Kind = async ({ plain }, tally, isOver) => {
   const url = `http://127.0.0.1:${plain}/mcp`
   const accept = 'application/json, text/event-stream'

@@ -10,7 +10,7 @@ type Json = Readonly<Record<string, unknown>>
 
 interface Operation {
   readonly method: string
-  /** With the names of its parts in braces. */
+  /** With placeholders in braces. */
   readonly path: string
   readonly query: readonly string[]
   readonly headers: readonly string[]
@@ -34,7 +34,7 @@ const SQL = [
   `1; copy portcullis_resources from program 'id'`,
 ] as const
 
-/** Each attack on each operation that the admin API describes of itself. */
+/** Each attack on each operation in the OpenAPI document of the admin API. */
 describe('attacks on the admin API', { skip: SKIPPED }, () => {
   let server: TestServer
   let database: string
@@ -60,7 +60,7 @@ describe('attacks on the admin API', { skip: SKIPPED }, () => {
     await server?.remove()
   })
 
-  /** By node:http: fetch decides itself about some headers. */
+  /** Uses node:http: fetch sets some headers itself. */
   function send(method: string, path: string, { headers = {}, body }: Sent = {}) {
     return new Promise<{ status: number; text: string; headers: Json }>((resolve, reject) => {
       const url = new URL(gateway.admin)
@@ -70,7 +70,7 @@ describe('attacks on the admin API', { skip: SKIPPED }, () => {
         let text = ''
         response.on('data', (bytes) => {
           text += bytes
-          // Of a stream the beginning says all.
+          // The beginning of a stream is enough.
           if (path.includes('/tail')) response.destroy()
         })
         response.on('close', () =>
@@ -110,7 +110,7 @@ describe('attacks on the admin API', { skip: SKIPPED }, () => {
     })
   }
 
-  it('no operation reads a body that a form of a page can send', async () => {
+  it('no operation reads a body that an HTML form can send', async () => {
     const writing = operations.filter(({ body }) => body !== undefined)
     assert.ok(writing.length >= 12, String(writing.length))
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
@@ -122,7 +122,7 @@ describe('attacks on the admin API', { skip: SKIPPED }, () => {
     }
   })
 
-  it('no operation takes a body that is too long, too deep or no JSON', async () => {
+  it('no operation accepts a body that is too long, too deep or not JSON', async () => {
     const deep = `${'{"a":'.repeat(70)}1${'}'.repeat(70)}`
     const long = JSON.stringify({ x: 'x'.repeat(9_000_000) })
     const json = operations.filter(({ bodyType }) => bodyType === 'application/json')
@@ -141,7 +141,7 @@ describe('attacks on the admin API', { skip: SKIPPED }, () => {
     for (const { method, path, bodyType = '' } of operations.filter(({ body }) => body)) {
       const headers = { 'content-type': bodyType }
       const reply = await send(method, filled(path), { headers, body: long }).catch(() => undefined)
-      // It may end the connection before all of it was sent.
+      // The server may close the connection before all of it is sent.
       if (reply !== undefined) assert.equal(reply.status, 413, `${method} ${path}`)
     }
     const aliases = Array.from(
@@ -154,7 +154,7 @@ describe('attacks on the admin API', { skip: SKIPPED }, () => {
     assert.equal(status, 400)
   })
 
-  it('SQL in any field is text', async () => {
+  it('SQL in any field is treated as a string', async () => {
     const names = 'select table_name as name from information_schema.tables order by 1'
     const rows = 'select kind, id, value::text from portcullis_resources order by 1, 2'
     const tables = (await server.query(names, [], database)) as readonly Json[]
@@ -167,7 +167,7 @@ describe('attacks on the admin API', { skip: SKIPPED }, () => {
       assert.doesNotMatch(text, /syntax error at or near|PostgreSQL \d/i, `${method} ${path}`)
     }
     const json = { 'content-type': 'application/json' }
-    // A NUL cannot be in a header at all.
+    // A header cannot contain a NUL.
     const inHeaders = SQL.filter((text) => !text.includes('\u0000'))
     for (const { method, path, query, headers: own, bodyType, body } of operations) {
       const headers: Record<string, string> =
@@ -217,7 +217,7 @@ describe('attacks on the admin API', { skip: SKIPPED }, () => {
     assert.deepEqual(await server.query(rows, [], database), stored)
   })
 
-  it('names that are SQL, markup or paths are stored and found as they are', async () => {
+  it('names that contain SQL, markup or paths are stored and found unchanged', async () => {
     const headers = { 'content-type': 'application/json' }
     for (const name of [`'; drop table x; --`, '<script>alert(1)</script>', '../../x', 'ü %2F "']) {
       const value = {
@@ -227,7 +227,7 @@ describe('attacks on the admin API', { skip: SKIPPED }, () => {
       }
       const path = `/api/config/resources/routes/${encodeURIComponent(name)}`
       const put = await send('PUT', path, { headers, body: JSON.stringify(value) })
-      // A name that the configuration rejects is not stored; any other is found by itself.
+      // A name that the configuration rejects is not stored; any other is found by that name.
       if (put.status === 422 || put.status === 400) continue
       assert.equal(put.status, 200, put.text)
       assert.equal(JSON.parse((await send('GET', path)).text).id, name)
@@ -285,14 +285,14 @@ function sampleOf(document: Json, schema: Json): unknown {
 
 type Path = readonly PropertyKey[]
 
-/** Where a value has texts. */
+/** The paths of the strings in a value. */
 function textsIn(value: unknown, path: Path = []): readonly Path[] {
   if (typeof value === 'string') return [path]
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, inner]) => textsIn(inner, [...path, key]))
 }
 
-/** `at`: only there; otherwise all texts that are not one of a few words. */
+/** Replaces the string at `at`; by default all strings except enum values. */
 function poison(value: unknown, text: string, at: Path | undefined, path: Path = []): unknown {
   if (typeof value === 'string') {
     const isMeant = at === undefined ? value === 'text' : at.join('/') === path.join('/')

@@ -46,7 +46,7 @@ describe('budgets in PostgreSQL', { skip: SKIPPED }, () => {
   const count = (all: readonly number[], status: number) =>
     all.filter((one) => one === status).length
 
-  /** What is counted as used, the highest first. */
+  /** The used amounts, the highest first. */
   const used = async () => {
     const rows = await server.query('select used from portcullis_budgets order by 1 desc', [], url)
     return (rows as readonly { readonly used: string }[]).map((row) => Number(row.used))
@@ -71,15 +71,15 @@ describe('budgets in PostgreSQL', { skip: SKIPPED }, () => {
     provider.behaviour = {}
   })
 
-  it('hold for replicas together, however many ask at once', async () => {
+  it('apply to replicas together, however many requests arrive at once', async () => {
     const all = await Promise.all(Array.from({ length: 60 }, (_, at) => call(at % 2, 'ann')))
     assert.equal(count(all, 200), 20)
     assert.equal(count(all, 429), 40)
-    // Each call is 12 tokens by the provider's count.
+    // Each call uses 12 tokens by the provider's count.
     await until('what was settled', async () => (await used()).join() === '240,20')
   })
 
-  it('are exact after one was killed; a call that was under way counts as its estimate', async () => {
+  it('are exact after a replica was killed; a call in progress counts as its estimate', async () => {
     await call(0, 'ben')
     provider.behaviour = { hangs: true }
     const before = provider.arrived.length
@@ -100,7 +100,7 @@ describe('budgets in PostgreSQL', { skip: SKIPPED }, () => {
     assert.equal(count(all, 200), 20 - 3)
   })
 
-  it('deny while the database is away, and go on when it is back', async () => {
+  it('deny while the database is unavailable, and recover when it is back', async () => {
     assert.equal(await call(0, 'eve'), 200)
     await server.stop()
     for (const at of [0, 1]) assert.equal(await call(at, 'eve'), 503)
@@ -110,7 +110,7 @@ describe('budgets in PostgreSQL', { skip: SKIPPED }, () => {
     }
   })
 
-  it('write what was settled while it was away', async () => {
+  it('store the usage that was settled while it was unavailable', async () => {
     let release = () => {}
     provider.behaviour = { waits: new Promise<void>((done) => (release = done)) }
     const before = provider.arrived.length

@@ -84,7 +84,7 @@ const STORED = {
   ],
 }
 
-/** Every kind of secret, in every place where a gateway writes anything: nothing is found. */
+/** No secret of any kind appears anywhere that a gateway writes. */
 describe('secrets', { skip: SKIPPED }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-canaries-'))
   const stateFile = join(folder, 'state.json')
@@ -143,7 +143,10 @@ describe('secrets', { skip: SKIPPED }, () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** Admitted, denied, unknown, malformed, without a backend; with credentials everywhere. */
+  /**
+   * Sends allowed, denied, unknown and malformed requests, and some without a backend; all with
+   * credentials.
+   */
   async function sendTraffic(): Promise<void> {
     const token = CANARIES['bearer token of a client']
     const password = CANARIES['password of a user']
@@ -228,7 +231,7 @@ describe('secrets', { skip: SKIPPED }, () => {
     return all
   }
 
-  /** What is said of changes that have secrets, and are wrong. */
+  /** Error messages about invalid changes that contain secrets. */
   async function errorsOfTheApi(): Promise<string> {
     const wrong = { ...STORED, backends: [{ ...STORED.backends[0], nonsense: 1 }] }
     const tls = { inline: `${LISTENER.key}x` }
@@ -286,7 +289,7 @@ describe('secrets', { skip: SKIPPED }, () => {
     return all
   }
 
-  /** Gateways that cannot start, and say why. */
+  /** Output of gateways that cannot start. */
   function failedStarts(): string {
     const broken = join(folder, 'broken.yaml')
     const key = CANARIES['provider key in the file']
@@ -352,7 +355,7 @@ routes: [{ policies: { backendAuth: { key: ["${key}"] }, x: 1 }, backends: [{ ho
     },
   }
 
-  it('are found by the search in whatever form they are written', () => {
+  it('are found by the search in every encoding', () => {
     for (const [kind, secret] of Object.entries(CANARIES) as readonly (readonly [Kind, string])[]) {
       for (const text of [
         `x${secret}y`,

@@ -7,12 +7,12 @@ const word = (kind: string) => `canary-${kind}-${randomBytes(9).toString('hex')}
 export const LISTENER = certify({ name: 'canary.test', names: ['DNS:canary.test'] })
 export const BACKEND = certify({ name: 'backend.test' })
 
-/** The part of a private key that no other text has. */
+/** The part of a private key that no other string has. */
 function bodyOf(pem: string): string {
   return (pem.split('\n')[1] as string).slice(20, 56)
 }
 
-/** Secrets of every kind that a gateway has, each of which is in nothing else. */
+/** Secrets of every kind that a gateway has; each occurs nowhere else. */
 export const CANARIES = {
   'PostgreSQL password': word('postgres'),
   'cookie secret': hex(),
@@ -33,11 +33,11 @@ export const CANARIES = {
 
 export type Kind = keyof typeof CANARIES
 
-/** As it is, and as somebody might write it. */
+/** The secret as it is, and in common encodings. */
 function formsOf(secret: string): readonly string[] {
   const bytes = Buffer.from(secret)
   const inside = (offset: number) =>
-    // Of Base64, what does not depend on what is before and after it.
+    // The part of the Base64 that does not depend on the bytes before and after it.
     Buffer.concat([Buffer.alloc(offset), bytes])
       .toString('base64')
       .slice(4, -4)
@@ -53,7 +53,7 @@ function formsOf(secret: string): readonly string[] {
   ]
 }
 
-/** Which of them a text has, in whatever form. */
+/** The secrets that a text contains, in any encoding. */
 export function hitsIn(text: string): readonly Kind[] {
   const kinds = Object.entries(CANARIES) as readonly (readonly [Kind, string])[]
   return kinds

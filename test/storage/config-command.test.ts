@@ -11,7 +11,7 @@ import { SKIPPED, startServer, type TestServer } from './postgres.ts'
 
 const TOKEN = 'a-token-of-the-command-0123456789'
 
-/** What the pages of the UI about the configuration do, as commands. */
+/** The configuration pages of the UI, as commands. */
 describe('portcullis config', { skip: SKIPPED }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-config-'))
   const file = join(folder, 'edit.yaml')
@@ -42,7 +42,7 @@ describe('portcullis config', { skip: SKIPPED }, () => {
     return out
   }
 
-  it('shows what is served, as a whole and one by one', async () => {
+  it('shows the served configuration, as a whole and one resource at a time', async () => {
     assert.equal(parse(await done('get')).routes[0].name, 'home')
     assert.equal(parse(await done('get', 'routes/home')).policies.directResponse.body, 'home')
     assert.equal(JSON.parse(await done('get', 'routes/home', '--json')).origin, 'baseline')
@@ -50,7 +50,7 @@ describe('portcullis config', { skip: SKIPPED }, () => {
     assert.equal(await done('history'), 'No changes are stored.\n')
   })
 
-  it('stores what differs of a file, once', async () => {
+  it('stores the differences to a file, once', async () => {
     const value = { ...parse(await done('get', 'routes/home')), hostnames: ['127.0.0.1'] }
     writeFileSync(file, JSON.stringify({ routes: [value] }))
     assert.equal(await done('apply', file, '--comment', 'names'), 'Stored as revision 1.\n')
@@ -64,7 +64,7 @@ describe('portcullis config', { skip: SKIPPED }, () => {
     await until('it is served', async () => (await gateway.get('/home')) === 418)
   })
 
-  it('goes back, deletes and reverts', async () => {
+  it('rolls back, deletes and reverts', async () => {
     assert.equal(await done('rollback', '1'), 'Stored as revision 3.\n')
     await until('it is back', async () => (await gateway.get('/home')) === 200)
     assert.equal(await done('delete', 'routes/home'), 'Stored as revision 4.\n')
@@ -95,7 +95,7 @@ describe('portcullis config', { skip: SKIPPED }, () => {
     })
   }
 
-  it('says so if the token is missing', async () => {
+  it('reports a missing token', async () => {
     const { code, err } = await runWith(['config', 'get', '--admin', gateway.admin])
     assert.equal(code, 1)
     assert.match(err, /send the token that the gateway printed/)

@@ -38,7 +38,7 @@ describe('replicas of one database', { skip: SKIPPED }, () => {
 
   after(() => server?.remove())
 
-  /** Milliseconds until another replica knows of a change. */
+  /** Milliseconds until another replica sees a change. */
   async function delayOf(writer: Replica, reader: Replica, name: string): Promise<number> {
     const { revision } = reader.store.state
     assert.equal((await writer.write(set(name))).kind, 'stored')
@@ -50,20 +50,20 @@ describe('replicas of one database', { skip: SKIPPED }, () => {
     return performance.now() - written
   }
 
-  it('hear of a change at once, long before they would look for it', async () => {
+  it('are notified of a change immediately, long before they would poll for it', async () => {
     const url = await server.database()
     const [a, b] = [await opened(url), await opened(url)]
     const delays: number[] = []
     for (let count = 0; count < 25; count++) delays.push(await delayOf(a, b, `told-${count}`))
     const [median = 0] = delays.toSorted((x, y) => x - y).slice(12)
-    // One that looks now and then takes 2.5 seconds at least; a busy machine may hold up a few.
+    // Polling alone would take 2.5 seconds or more; a busy machine may delay a few.
     assert.ok(median < 100, delays.map(Math.round).join(' '))
   })
 
-  it('look for changes that they did not hear of', async () => {
+  it('poll for changes of which they were not notified', async () => {
     const url = await server.database()
     const [a, b] = [await opened(url), await opened(url)]
-    // As behind a pooler that loses notifications: nobody is told of this one.
+    // As behind a pooler that loses notifications: no replica gets one for this change.
     const value = JSON.stringify(route('unheard'))
     await server.query(
       `insert into portcullis_changes values (1, 'change', 'somebody', '');
@@ -83,14 +83,14 @@ describe('replicas of one database', { skip: SKIPPED }, () => {
     )
   })
 
-  it('bring tables of an older version up to date, once, and keep what is in them', async () => {
+  it('migrate tables of an older version, once, and keep their content', async () => {
     const url = await server.database()
     const first = await opened(url)
     await first.write(set('kept'))
     await Promise.all(open.splice(0).map((replica) => replica.close()))
     const versions = () => server.query('select version from portcullis_schema order by 1', [], url)
     const all = await versions()
-    // As the version before the last two migrations left it.
+    // The schema before the last two migrations.
     const old = all.length - 2
     await server.query(
       `drop table portcullis_user_tokens, portcullis_usage;
@@ -134,7 +134,8 @@ describe('replicas of one database', { skip: SKIPPED }, () => {
     const [a, b] = [await opened(at), await opened(at)]
     assert.equal((await a.write(set('before'))).kind, 'stored')
     await until('both have it', () => b.store.state.revision === 1)
-    // The standby, with all that was acknowledged, elsewhere; nobody listens at the old address.
+    // The standby, with all acknowledged changes, at another address; nothing listens at the old
+    // one.
     const folder = mkdtempSync(join(tmpdir(), 'portcullis-pg-'))
     await server.stop('SIGINT')
     cpSync(server.folder, folder, { recursive: true })

@@ -71,21 +71,21 @@ describe('decisions in a database', { skip: SKIPPED }, () => {
     await until('it knows', isKnown(a, '/denied/7'))
   })
 
-  it('a database that says nothing holds up neither requests nor the API', async () => {
+  it('a database that does not respond delays neither requests nor the API', async () => {
     const [, b] = gateways
     proxy.hold()
     for (let count = 0; count < 50; count++) {
       assert.equal(await b.get(`/denied/held-${count}`), 403)
       assert.equal(await b.get('/home'), 200)
     }
-    // What the process remembers is there all the same.
+    // The process still returns the records in its memory.
     await until('it knows', isKnown(b, '/denied/held-49'))
     proxy.release()
     await until('they are stored', isStored('/denied/held-0'))
     await until('all are stored', isStored('/denied/held-49'))
   })
 
-  it('a database that is gone costs at most records, and later ones are stored', async () => {
+  it('an unavailable database costs at most some records, and later ones are stored', async () => {
     const [, b] = gateways
     await server.stop('SIGKILL')
     assert.equal(await b.get('/denied/gone'), 403)
@@ -94,7 +94,7 @@ describe('decisions in a database', { skip: SKIPPED }, () => {
     await until('it is stored', isStored('/denied/gone'))
   })
 
-  it('are in partitions by the hour, of which old ones go', async () => {
+  it('are stored in hourly partitions, and old ones are dropped', async () => {
     const old = new Date(Date.now() - 100 * 3_600_000)
     old.setUTCMinutes(0, 0, 0)
     const name = `portcullis_decisions_${old.toISOString().replace(/\D/g, '').slice(0, 10)}`
@@ -120,7 +120,7 @@ describe('decisions in a database', { skip: SKIPPED }, () => {
     assert.ok(parts.length >= 1 && parts.length <= 2)
   })
 
-  it('are so many of an hour and no more, and so many wait for a database and no more', async () => {
+  it('are limited per hour, and so is the number that waits for a database', async () => {
     const record = (number: number) => ({ id: `n${number}`, time: new Date().toISOString() })
     let dropped = 0
     const options = { dropped: (records: number) => (dropped += records), failed: () => {} }

@@ -36,7 +36,7 @@ interface Field {
   readonly isRemoved: boolean
 }
 
-/** What an operator does with edits by the API; each response is what the OpenAPI document says. */
+/** The edits of an operator through the API; each response matches the OpenAPI document. */
 describe('edits by the admin API', { skip: SKIPPED }, () => {
   const oldKey = randomBytes(32).toString('hex')
   const newKey = randomBytes(32).toString('hex')
@@ -79,7 +79,7 @@ describe('edits by the admin API', { skip: SKIPPED }, () => {
     assert.equal(error, undefined, `${method} ${template}: ${error}`)
   }
 
-  /** With whatever it is now. */
+  /** With the current version, whatever it is. */
   async function edit(change: (value: Record<string, unknown>) => object, comment: string) {
     const { json, etag } = await api('GET', HOME)
     const value = change(json['value'] as Record<string, unknown>)
@@ -91,7 +91,7 @@ describe('edits by the admin API', { skip: SKIPPED }, () => {
   const fields = async (query = '') =>
     (await api('GET', `${HOME}/fields${query}`)).json['fields'] as readonly Field[]
 
-  it('say of each field which revision changed it last, or which line of the file', async () => {
+  it('show for each field which revision changed it last, or which line of the file', async () => {
     assert.deepEqual(
       (await fields()).map(({ field, from, revision }) => [field, from, revision]),
       [['', 'baseline', null]],
@@ -129,7 +129,7 @@ describe('edits by the admin API', { skip: SKIPPED }, () => {
     assert.equal((await api('GET', `${HOME}/fields?field=nothing`)).status, 400)
   })
 
-  it('show what the file changed since, and what they cover of it', async () => {
+  it('show later changes of the file, and which of them they override', async () => {
     const before = readFileSync(gateway.file, 'utf8')
     writeFileSync(gateway.file, before.replace('[localhost]', '[localhost, moved.test]'))
     await until('the drift is seen', async () => {
@@ -184,7 +184,7 @@ describe('edits by the admin API', { skip: SKIPPED }, () => {
     }
   })
 
-  it('go back to any revision, which is an edit of its own', async () => {
+  it('roll back to any revision, which is a new edit', async () => {
     const reply = await api('POST', '/config/rollback', { revision: 2, comment: 'too early' })
     assert.equal(reply.status, 200, reply.text)
     const revision = Number(reply.json['revision'])
@@ -202,7 +202,7 @@ describe('edits by the admin API', { skip: SKIPPED }, () => {
     )
   })
 
-  it('are each in the audit trail: who, what, and the revision with before and after', async () => {
+  it('are each in the audit trail: who, what, and the revision before and after', async () => {
     for (const line of [
       /audit.*caller=local.*method=PUT.*routes\/home.*status=200.*revision=1\b/,
       /audit.*caller=local.*method=PUT.*routes\/home.*status=200.*revision=2\b/,
@@ -222,7 +222,7 @@ describe('edits by the admin API', { skip: SKIPPED }, () => {
     }
   })
 
-  it('have their secrets encrypted by another key, which is then enough', async () => {
+  it('can be re-encrypted with another key, which is then enough', async () => {
     const backend = { host: '127.0.0.1:1', policies: { backendAuth: { key: SECRET } } }
     const value = { ...direct('guarded', 200, { policies: {} }), backends: [backend] }
     const stored = await api('PUT', '/config/resources/routes/guarded', value)
@@ -254,7 +254,7 @@ describe('edits by the admin API', { skip: SKIPPED }, () => {
     await only.remove()
   })
 
-  it('are none where the mode is readonly, though there is a database', async () => {
+  it('are not available in readonly mode, even with a database', async () => {
     const config = { storage: { mode: 'readonly' } }
     const own = await startGateway(await server.database(), { config })
     try {

@@ -24,7 +24,7 @@ async function servesAll(gateways: readonly StoredGateway[]): Promise<void> {
   }
 }
 
-describe('a database that is in trouble', { skip: SKIPPED }, () => {
+describe('a database with problems', { skip: SKIPPED }, () => {
   let server: TestServer
   let proxy: HeldProxy
   let gateways: readonly [StoredGateway, StoredGateway]
@@ -50,7 +50,7 @@ describe('a database that is in trouble', { skip: SKIPPED }, () => {
       return statuses.every((one) => one === status)
     })
 
-  it('slow: requests wait for nothing, and the write ends when the database does', async () => {
+  it('slow: requests do not wait, and the write ends when the database responds', async () => {
     proxy.hold()
     let outcome: number | undefined
     const writing = put(gateways[0], 'slow').then(({ status }) => {
@@ -66,7 +66,7 @@ describe('a database that is in trouble', { skip: SKIPPED }, () => {
     await served('slow')
   })
 
-  it('out of connections: writes say so, requests do not notice, and it passes', async () => {
+  it('out of connections: writes report it, requests are not affected, and it recovers', async () => {
     const name = new URL(url.replace(/@[^/]+\//, '@host/')).pathname.slice(1)
     await server.query(`create role few login password 'few' connection limit 1`)
     await server.query(`alter database ${name} owner to few`)
@@ -79,7 +79,7 @@ describe('a database that is in trouble', { skip: SKIPPED }, () => {
       await server.query(text, [], url)
     }
     const few = proxy.urlOf(url).replace(/\/\/[^@]+@/, '//few:few@')
-    // It listens on the one connection that it gets, and has none to write on.
+    // The gateway listens on its only connection, and has none left for writes.
     const gateway = await startGateway(few)
     try {
       await until('it serves what is stored', async () => (await gateway.get('/slow')) === 201)
@@ -95,7 +95,7 @@ describe('a database that is in trouble', { skip: SKIPPED }, () => {
     await served('many')
   })
 
-  it('failed over: another server behind the same address has all that was acknowledged', async () => {
+  it('failed over: another server at the same address has all acknowledged changes', async () => {
     assert.equal((await put(gateways[0], 'before')).status, 200)
     await served('before')
     const folder = mkdtempSync(join(tmpdir(), 'portcullis-pg-'))
@@ -151,7 +151,7 @@ describe('a database whose disk is full', { skip: UNMOUNTABLE }, () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('rejects writes and serves on; what was acknowledged is there when there is room', async () => {
+  it('rejects writes and keeps serving; acknowledged changes are there when there is space again', async () => {
     assert.equal((await put(gateway, 'kept')).status, 200)
     const filler = join(folder, 'filler')
     fill(filler)
@@ -159,7 +159,7 @@ describe('a database whose disk is full', { skip: UNMOUNTABLE }, () => {
     let rejected: Awaited<ReturnType<typeof put>> | undefined
     for (let number = 0; number < 400 && rejected === undefined; number++) {
       const name = `large-${number}`
-      // What cannot be compressed takes the room that it looks like.
+      // Incompressible data needs as much space as its length.
       const text = randomBytes(45_000).toString('base64')
       const reply = await put(gateway, name, 202, text)
       if (reply.status === 200) acknowledged.push(name)
@@ -180,14 +180,14 @@ describe('a database whose disk is full', { skip: UNMOUNTABLE }, () => {
   })
 })
 
-/** All that is left. */
+/** Uses up all free space. */
 function fill(path: string): void {
   const file = openSync(path, 'w')
   for (let size = 1 << 20; size >= 1; size >>= 4) {
     try {
       for (;;) writeSync(file, Buffer.alloc(size))
     } catch {
-      // Perhaps a smaller piece fits.
+      // A smaller piece may still fit.
     }
   }
   closeSync(file)

@@ -5,7 +5,10 @@ import { until } from '../cli/running.ts'
 import { type StoredGateway, startGateway } from './gateways.ts'
 import { SKIPPED, startServer, type TestServer } from './postgres.ts'
 
-/** Two warnings of the reader alone, one that lint has, too, and one that a comment accounts for. */
+/**
+ * Two warnings from the reader only, one that lint reports, too, and one that a comment suppresses
+ * in lint.
+ */
 const ROUTES = `- name: empty
   matches: [{ path: { exact: /empty } }]
   policies:
@@ -28,7 +31,7 @@ const ROUTES = `- name: empty
 const IN_FILE = ["AZ010 - allow: 'true'", 'PC0225 policies:', 'PC0315 - name: empty']
 const SAID_OF_FILE = [
   "PC0110 - allow: 'true'",
-  // What a comment accounts for, the reader says all the same.
+  // The reader reports it despite the comment.
   "PC0110 - allow: 'true'",
   'PC0225 policies:',
   'PC0315 - name: empty',
@@ -73,7 +76,7 @@ describe('findings in a file with stored changes', { skip: SKIPPED }, () => {
   }
   const said = async () => (await read('/diagnostics', 'diagnostics')).map(placeOf).toSorted()
 
-  it('name lines of the file while nothing is stored, each once', async () => {
+  it('name lines of the file while no edits are stored, each once', async () => {
     assert.deepEqual(await places(), IN_FILE)
     assert.deepEqual(await said(), SAID_OF_FILE)
   })

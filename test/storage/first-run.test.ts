@@ -15,7 +15,7 @@ const folder = mkdtempSync(join(tmpdir(), 'portcullis-first-'))
 chmodSync(folder, 0o755)
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The example has fixed ports: if another process has one, there is nothing to test. */
+/** The example has fixed ports: if another process uses one, the test cannot run. */
 function isFree(port: number): Promise<boolean> {
   return fetch(`http://127.0.0.1:${port}/`).then(
     () => false,
@@ -29,7 +29,7 @@ async function hasPorts(context: TestContext): Promise<boolean> {
   return !free.includes(false)
 }
 
-/** `npm start` without a file, in a data folder of its own. Returns what it printed. */
+/** Runs `npm start` without a file, in its own data folder. Returns the output. */
 async function runExample(
   data: string,
   use: () => Promise<void>,
@@ -78,7 +78,7 @@ async function isServed(name: string): Promise<void> {
 }
 
 describe('a run without a file', { skip: SKIPPED }, () => {
-  it('stores changes in a database of its own, and has them again', async (context) => {
+  it('stores changes in its own database, and loads them again', async (context) => {
     if (!(await hasPorts(context))) return
     const data = join(folder, 'data')
     const first = await runExample(data, async () => {
@@ -90,7 +90,7 @@ describe('a run without a file', { skip: SKIPPED }, () => {
     })
     assert.match(first, /ports=\[?"?4000/)
     assert.doesNotMatch(first, /read-only/)
-    // The server outlives a gateway that is killed, and the next one uses it again.
+    // The server outlives a killed gateway, and the next gateway uses it again.
     await runExample(
       data,
       async () => {
@@ -108,7 +108,7 @@ describe('a run without a file', { skip: SKIPPED }, () => {
     assert.equal(mode, 0o700)
   })
 
-  it('says in one line why it is read-only, and serves', async (context) => {
+  it('logs in one line why it is read-only, and serves', async (context) => {
     if (!(await hasPorts(context))) return
     const data = join(folder, 'a-file')
     writeFileSync(data, '')
@@ -122,7 +122,7 @@ describe('a run without a file', { skip: SKIPPED }, () => {
     assert.equal(text.split('\n').filter((line) => line.includes('read-only')).length, 1, text)
   })
 
-  it('says so on a platform that npm has no server for', async () => {
+  it('logs the same on a platform for which npm has no server', async () => {
     const lines: string[] = []
     const options = { environment: {}, err: (line: string) => void lines.push(line) }
     const opened = await openEmbedded(options, async () => undefined)
@@ -141,7 +141,7 @@ function isRunning(data: string): boolean {
 
 const asRoot = process.getuid?.() === 0 ? SKIPPED : 'only root has a folder closed to the server'
 
-it('a server that its user cannot execute gets a copy', { skip: asRoot }, async () => {
+it('a server that its user cannot execute is copied', { skip: asRoot }, async () => {
   const found = BINARIES as NonNullable<typeof BINARIES>
   const native = resolve(dirname(found.postgres), '..')
   const closed = join(folder, 'closed')

@@ -34,7 +34,7 @@ describe('gateways with a database', { skip: SKIPPED }, () => {
     await server?.remove()
   })
 
-  it('serve an edit on every replica, and what the baseline has beside it', async () => {
+  it('serve an edit on every replica, together with the rest of the baseline', async () => {
     assert.equal(await b.get('/new'), 404)
     const reply = await a.api('PUT', '/config/resources/routes/new', direct('new', 201))
     assert.equal(reply.status, 200, reply.text)
@@ -47,7 +47,7 @@ describe('gateways with a database', { skip: SKIPPED }, () => {
     assert.match(await b.metrics(), /^portcullis_storage_connected 1$/m)
   })
 
-  it('show where each field comes from, and export what was edited', async () => {
+  it('show the source of each field, and export the edits', async () => {
     const path = '/config/resources/routes/home'
     const { etag, json } = await a.api('GET', path)
     const edited = { ...(json['value'] as object), hostnames: ['localhost', '127.0.0.1'] }
@@ -76,7 +76,7 @@ describe('gateways with a database', { skip: SKIPPED }, () => {
     assert.deepEqual(entry?.['after'], edited)
   })
 
-  it('reject an edit that makes the whole invalid, and say where', async () => {
+  it('reject an edit that makes the whole configuration invalid, and report where', async () => {
     const value = {
       name: 'wrong',
       policies: { authorization: { rules: [{ allow: "jtw.sub == 'a'" }] } },
@@ -95,7 +95,7 @@ describe('gateways with a database', { skip: SKIPPED }, () => {
     assert.equal(checked.json['isValid'], false)
   })
 
-  it('tell what an edit would admit before it is stored', async () => {
+  it('show what an edit would allow before it is stored', async () => {
     const changes = [{ action: 'delete', kind: 'routes', id: 'new' }]
     const reply = await a.api('POST', '/policies/diff', { changes })
     assert.equal(reply.status, 200, reply.text)
@@ -104,7 +104,7 @@ describe('gateways with a database', { skip: SKIPPED }, () => {
     assert.equal(explained.json['route'], 'new')
   })
 
-  it('lint what is stored together with the file', async () => {
+  it('lint stored resources together with the file', async () => {
     const rules = [{ allow: 'true' }, { deny: "request.headers['x-team'] != 'a'" }]
     const value = { ...direct('linted', 200), policies: { authorization: { rules } } }
     const stored = await a.api('PUT', '/config/resources/routes/linted', value)
@@ -116,7 +116,7 @@ describe('gateways with a database', { skip: SKIPPED }, () => {
     })
   })
 
-  it('never show a secret that is stored', async () => {
+  it('never show a stored secret', async () => {
     const secret = 'canary-of-a-provider'
     const value = {
       name: 'guarded',
@@ -137,7 +137,7 @@ describe('gateways with a database', { skip: SKIPPED }, () => {
     }
   })
 
-  it('keep serving without the database, also after a restart, and say so', async () => {
+  it('keep serving without the database, also after a restart, and report it', async () => {
     await server.stop('SIGQUIT')
     await until('it is noticed', async () => /cannot be read/.test(await a.ready()))
     assert.match(
@@ -158,21 +158,22 @@ describe('gateways with a database', { skip: SKIPPED }, () => {
     await until('it is served', async () => (await a.get('/late')) === 202)
   })
 
-  it('go back to the baseline', async () => {
+  it('roll back to the baseline', async () => {
     const reply = await a.api('POST', '/config/rollback', { revision: 0 })
     assert.equal(reply.status, 200, reply.text)
     await until('it is gone', async () => (await b.get('/new')) === 404)
     assert.equal(await b.get('/home'), 200)
   })
 
-  it('serve nothing until it is known what is stored, and the last of it where a file has it', async () => {
+  it('serve nothing until the stored state is known, or the last known state if a file has it', async () => {
     const url = await server.database()
     const stateFile = join(mkdtempSync(join(tmpdir(), 'portcullis-state-')), 'state.json')
     const c = await startGateway(url, { stateFile })
     try {
       await c.api('PUT', '/config/resources/routes/kept', direct('kept', 203))
       await until('it is served', async () => (await c.get('/kept')) === 203)
-      // Written after it serves: whoever is killed before that has the edit in the database alone.
+      // Written after the gateway serves it: if it is killed earlier, only the database has the
+      // edit.
       await until('it is on disk', () => readFileSync(stateFile, 'utf8').includes('kept'))
       await server.stop('SIGQUIT')
       await c.restart()

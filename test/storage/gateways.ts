@@ -6,7 +6,7 @@ import { freePort, until } from '../cli/running.ts'
 
 const ENTRY = process.env['PORTCULLIS'] ?? join(import.meta.dirname, '../../bin/portcullis.ts')
 
-/** A gateway with a database, as a process of its own. */
+/** A gateway with a database, as a separate process. */
 export interface StoredGateway {
   readonly child: ChildProcess
   readonly port: number
@@ -16,7 +16,7 @@ export interface StoredGateway {
   readonly ready: () => Promise<string>
   readonly api: (method: string, path: string, body?: unknown, more?: object) => Promise<Reply>
   readonly metrics: () => Promise<string>
-  /** The status of a request to the gateway; 0: nobody listens. */
+  /** The status of a request to the gateway; 0: nothing listens. */
   readonly get: (path: string) => Promise<number>
   readonly restart: () => Promise<void>
   readonly kill: (signal: NodeJS.Signals) => Promise<void>
@@ -34,12 +34,12 @@ export interface GatewayOptions {
   readonly environment?: Readonly<Record<string, string>>
   readonly stateFile?: string
   readonly routes?: string
-  /** It is not waited for. */
+  /** If set, the start does not wait until the gateway is ready. */
   readonly isWaiting?: boolean
-  /** More of `config`. */
+  /** More settings of `config`. */
   readonly config?: object
   readonly workers?: number
-  /** The port of the routes, and that of the admin API, for whoever has to know it before. */
+  /** The ports of the routes and of the admin API, for tests that need to know them in advance. */
   readonly port?: number
   readonly adminPort?: number
 }

@@ -2,21 +2,21 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { TestServer } from './postgres.ts'
 
-/** An address of a database, behind which it may be slow, gone, or another one. */
+/** A proxy in front of a database, which can make it slow, unavailable, or replace it. */
 export interface HeldProxy {
-  /** That the database sent, to all clients. */
+  /** The number of bytes that the database sent to all clients. */
   readonly bytes: () => number
-  /** Of a database of a server, as gateways reach it. */
+  /** Replaces the host of a database URL with the address of this proxy. */
   readonly urlOf: (url: string) => string
-  /** Nothing that either side sends arrives any more, until `release`. */
+  /** Delivers nothing from either side until `release`. */
   readonly hold: () => void
   readonly release: () => void
-  /** The address is that of another server from now on; what is open breaks. */
+  /** Redirects the address to another server; open connections break. */
   readonly lead: (server: TestServer) => void
   readonly close: () => Promise<void>
 }
 
-/** `at`: where it listens; by default anywhere on this machine. */
+/** `at`: the address to listen on; by default any free port of this machine. */
 export async function startProxy(
   first: TestServer,
   at: { readonly host: string; readonly port: number } = { host: '127.0.0.1', port: 0 },

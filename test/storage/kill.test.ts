@@ -5,15 +5,15 @@ import { until } from '../cli/running.ts'
 import { type StoredGateway, startGateway } from './gateways.ts'
 import { SKIPPED, startServer, type TestServer } from './postgres.ts'
 
-/** Kills in all; a night has 300. */
+/** The total number of kills; a nightly run has 300. */
 const KILLS = Number(process.env['KILLS'] ?? 4)
 
 const VICTIMS = ['PostgreSQL', 'gateway', 'both'] as const
 
 /**
- * Writers change two resources at once, which say the same number, while processes are killed. A
- * change that was acknowledged must be there afterwards, no change may be there by half, and all
- * replicas must come to serve the same.
+ * Writers change two resources at once, which contain the same number, while processes are killed.
+ * Afterwards, every acknowledged change must be there, no change may be there by half, and all
+ * replicas must converge to the same configuration.
  */
 describe(`${KILLS} kills at any point of a write`, { skip: SKIPPED }, () => {
   let server: TestServer
@@ -31,9 +31,11 @@ describe(`${KILLS} kills at any point of a write`, { skip: SKIPPED }, () => {
     await server?.remove()
   })
 
-  it('lose nothing that was acknowledged, and leave nothing by half', async (context) => {
+  it('lose nothing that was acknowledged, and leave no partial change', async (context) => {
     const acknowledged = new Map<string, number>()
-    /** Every one of them, by its revision: the next one covers what the one before it lost. */
+    /**
+     * All acknowledged changes by revision: a later one would hide that an earlier one was lost.
+     */
     const stored = new Map<number, string>()
     const attempted = new Map<string, number>()
     let isOver = false
@@ -88,7 +90,7 @@ describe(`${KILLS} kills at any point of a write`, { skip: SKIPPED }, () => {
     try {
       await killing()
     } finally {
-      // Whatever failed, they end: nothing else would end this process.
+      // Stops the writers after any failure: nothing else would end this process.
       isOver = true
       await Promise.all(writers)
     }

@@ -37,14 +37,14 @@ describe('the rates of models, with a database', { skip: SKIPPED }, () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('are those of the file, also after it changed', async () => {
+  it('come from the file, also after it changed', async () => {
     assert.deepEqual(await rates(), [['0.15', from]])
     write('0.25')
     await until('the new rate', async () => (await rates())[0]?.[0] === '0.25')
     assert.deepEqual(await rates(), [['0.25', from]])
   })
 
-  it('are the last good ones where the file is invalid', async () => {
+  it('are the last valid ones if the file is invalid', async () => {
     writeFileSync(file, '{"providers": ')
     await until('it is told', async () =>
       /catalog/.test((await gateway.api('GET', '/diagnostics')).text),

@@ -8,12 +8,12 @@ import {
   startEmbedded,
 } from '../../src/sources/database/embedded-server.ts'
 
-/** Undefined: tests say why they are skipped. */
+/** Undefined if PostgreSQL is missing: the tests are skipped with a reason. */
 export const BINARIES = await findBinaries()
 export const SKIPPED =
   BINARIES === undefined ? 'npm provides no PostgreSQL for this platform' : false
 
-/** A real server in a folder of its own, which may be stopped and started again. */
+/** A real server in its own folder, which can be stopped and started again. */
 export interface TestServer {
   readonly url: string
   readonly folder: string
@@ -25,12 +25,12 @@ export interface TestServer {
     values?: readonly unknown[],
     at?: string,
   ) => Promise<readonly never[]>
-  /** A database of its own for one test. */
+  /** Creates a database for one test. */
   readonly database: () => Promise<string>
   readonly remove: () => Promise<void>
 }
 
-/** `folder`: one that has the data of a server, or is empty; by default one of its own. */
+/** `folder`: an empty folder or one with the data of a server; by default a new one. */
 export async function startServer(options: { readonly folder?: string } = {}): Promise<TestServer> {
   if (BINARIES === undefined) throw new Error('there is no PostgreSQL')
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'portcullis-pg-'))

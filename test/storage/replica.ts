@@ -33,7 +33,7 @@ export interface ReplicaOptions {
   readonly author?: string
 }
 
-/** What a gateway has of a store, in this process. */
+/** The parts of a gateway around a store, in this process. */
 export function openReplica(url: string, options: ReplicaOptions = {}): Replica {
   const { keys = [], baseline = BASELINE, stateFile, author = 'alice' } = options
   const file = join(mkdtempSync(join(tmpdir(), 'portcullis-replica-')), 'gateway.yaml')

@@ -53,7 +53,7 @@ describe('a store', { skip: SKIPPED }, () => {
 
   after(() => server?.remove())
 
-  it('is made once by replicas that start together', async () => {
+  it('is created once by replicas that start together', async () => {
     const url = await server.database()
     const all = await Promise.all(Array.from({ length: 6 }, () => opened(url)))
     await until('all are connected', () => all.every(({ store }) => store.state.isConnected))
@@ -63,7 +63,7 @@ describe('a store', { skip: SKIPPED }, () => {
     )
   })
 
-  it('brings an edit to the other replicas, with who made it', async () => {
+  it('delivers an edit to the other replicas, with its author', async () => {
     const url = await server.database()
     const [a, b] = [await opened(url), await opened(url)]
     await until('both are connected', () => b.store.state.isConnected)
@@ -77,7 +77,7 @@ describe('a store', { skip: SKIPPED }, () => {
     assert.equal(b.store.state.revision, 1)
   })
 
-  it('asks for what an edit is based on, and shows both versions of a conflict', async () => {
+  it('requires the base revision of an edit, and shows both versions of a conflict', async () => {
     const url = await server.database()
     const [a, b] = [await opened(url), await opened(url, { author: 'bob' })]
     const known = etagOf(find(a, 'orders') ?? assert.fail())
@@ -92,7 +92,7 @@ describe('a store', { skip: SKIPPED }, () => {
     assert.deepEqual(late.failure.wanted, route('orders', { hostnames: ['a'] }))
   })
 
-  it('loses no update of writers at once', async () => {
+  it('loses no concurrent updates', async () => {
     const url = await server.database()
     const replicas = [await opened(url), await opened(url), await opened(url)]
     const numbers = (replica: Replica) =>
@@ -121,7 +121,7 @@ describe('a store', { skip: SKIPPED }, () => {
     assert.ok(conflicts > 0)
   })
 
-  it('never has an invalid whole made of two edits that are valid by themselves', async () => {
+  it('rejects two separately valid edits that are invalid together', async () => {
     const url = await server.database()
     const [a, b] = [await opened(url), await opened(url)]
     for (let round = 0; round < 8; round++) {
@@ -140,7 +140,7 @@ describe('a store', { skip: SKIPPED }, () => {
     }
   })
 
-  it('stores all changes of one, or none', async () => {
+  it('stores all changes of one request, or none', async () => {
     const a = await opened(await server.database())
     const outcome = await a.write(
       set('routes', 'good', route('good')),
@@ -151,7 +151,7 @@ describe('a store', { skip: SKIPPED }, () => {
     assert.equal(a.store.state.revision, 0)
   })
 
-  it('tells its history, and goes back to any of it', async () => {
+  it('shows its history, and rolls back to any revision', async () => {
     const a = await opened(await server.database())
     const key = { kind: 'routes', id: 'orders' } as const
     await a.write(set('routes', 'orders', route('orders', { hostnames: ['one'] }), '*'))
@@ -179,7 +179,7 @@ describe('a store', { skip: SKIPPED }, () => {
     assert.equal(nowhere.kind === 'failed' && nowhere.failure.why, 'no-revision')
   })
 
-  it('encrypts secrets, shows none, takes them back by reference, and changes keys', async () => {
+  it('encrypts secrets, shows none, accepts them by reference, and rotates keys', async () => {
     const url = await server.database()
     const [first, second] = [randomBytes(32), randomBytes(32)]
     const secret = 'canary-of-the-store'
@@ -225,7 +225,7 @@ describe('a store', { skip: SKIPPED }, () => {
     assert.deepEqual(without.store.stored, [])
   })
 
-  it('goes on without the database, fails writes cleanly, and comes back', async () => {
+  it('works without the database, fails writes cleanly, and recovers', async () => {
     const url = await server.database()
     const stateFile = join(mkdtempSync(join(tmpdir(), 'portcullis-state-')), 'state.json')
     const keys = [randomBytes(32)]
@@ -254,7 +254,7 @@ describe('a store', { skip: SKIPPED }, () => {
     await until('the other has it', () => find(restarted, 'late') !== undefined)
   })
 
-  it('waits where the database is away from the start and nothing is known', async () => {
+  it('waits if the database is unavailable from the start and nothing is known', async () => {
     const url = await server.database()
     const replica = openReplica(`${url.slice(0, url.lastIndexOf('/'))}/no_such_database`)
     open.push(replica)
@@ -267,22 +267,22 @@ describe('a store', { skip: SKIPPED }, () => {
     assert.equal(first, 'waiting')
   })
 
-  it('tries again after a pause that grows, wherever the database is missing', async () => {
+  it('retries after a growing delay, wherever the database is missing', async () => {
     const nowhere = openReplica('postgres://a:b@127.0.0.1:1/x')
     open.push(nowhere)
     await wait(1_500)
-    // At least 100, 200, 400 and 800 ms lie between them.
+    // The retries are at least 100, 200, 400 and 800 ms apart.
     assert.ok(nowhere.errors.length >= 1 && nowhere.errors.length <= 5, `${nowhere.errors.length}`)
     const started = performance.now()
     await nowhere.close()
     assert.ok(performance.now() - started < 5_000)
   })
 
-  it('treats every text of a caller as data', async () => {
+  it('treats every string of a caller as data', async () => {
     const a = await opened(await server.database())
     const id = `x'); drop table portcullis_resources; --`
     const outcome = await a.write(set('routes', id, route(id)))
-    // No name of a route has such letters; what matters is that the database saw none of it.
+    // No route name may contain such characters; what matters is that the database did not run it.
     assert.equal(outcome.kind, 'failed')
     assert.deepEqual(await a.store.history({ kind: id, id, limit: 1 }), [])
     const text = `'; \\ \u0000 "; select pg_sleep(9); $$`
@@ -291,7 +291,7 @@ describe('a store', { skip: SKIPPED }, () => {
     assert.deepEqual(find(a, 'odd')?.value, odd)
   })
 
-  it('reads what changed, and not all that is stored', async () => {
+  it('reads only changes, not all that is stored', async () => {
     const proxy = await startProxy(server)
     try {
       const url = proxy.urlOf(await server.database())
@@ -319,7 +319,7 @@ describe('a store', { skip: SKIPPED }, () => {
     }
   })
 
-  it('fails a write whose connection ends between two statements, and that alone', async () => {
+  it('fails only a write whose connection ends between two statements', async () => {
     const url = await server.database()
     const a = await opened(url)
     const failures: unknown[] = []
@@ -348,12 +348,12 @@ describe('a store', { skip: SKIPPED }, () => {
     }
   })
 
-  it('is read anew if its history is another than what is known', async () => {
+  it('is read anew if its history differs from the known one', async () => {
     const url = await server.database()
     const [a, b] = [await opened(url), await opened(url)]
     for (const name of ['one', 'two', 'three']) await a.write(set('routes', name, route(name)))
     await until('it is known', () => b.store.state.revision === 3)
-    // As after a failover that lost the last changes, and after others since.
+    // As after a failover that lost the last changes, followed by other changes.
     for (const table of ['resources', 'history', 'changes']) {
       await server.query(`delete from portcullis_${table} where revision > 1`, [], url)
     }
@@ -368,7 +368,7 @@ describe('a store', { skip: SKIPPED }, () => {
       const routes = shown.filter(({ kind }) => kind === 'routes').map(({ id }) => id)
       assert.deepEqual(routes.sort(), names)
     }
-    // Whoever writes builds on that, too.
+    // Later writes build on that state, too.
     assert.equal((await a.write(set('routes', 'fifth', route('fifth')))).kind, 'stored')
     await until('it is there', () => find(b, 'fifth') !== undefined)
   })

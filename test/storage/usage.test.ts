@@ -76,7 +76,7 @@ describe('usage in a database', { skip: SKIPPED }, () => {
   const says = (gateway: StoredGateway, wanted: object) => async () =>
     JSON.stringify(await callsAt(gateway)) === JSON.stringify(wanted)
 
-  it('is that of all replicas and workers, with its cost', async () => {
+  it('covers all replicas and workers, with its cost', async () => {
     const [a, b] = gateways
     for (let count = 0; count < 6; count++) assert.equal(await call(a, 'small'), 200)
     for (let count = 0; count < 3; count++) assert.equal(await call(b, 'large'), 200)
@@ -102,7 +102,7 @@ describe('usage in a database', { skip: SKIPPED }, () => {
     await until('it knows', says(b, { large: 3, small: 6 }))
   })
 
-  it('a database that says nothing holds up neither calls nor the API', async () => {
+  it('a database that does not respond delays neither calls nor the API', async () => {
     const [a, b] = gateways
     proxy.hold()
     for (let count = 0; count < 5; count++) assert.equal(await call(b, 'large'), 200)
@@ -113,7 +113,7 @@ describe('usage in a database', { skip: SKIPPED }, () => {
     await until('it knows', says(b, { large: 8, small: 6 }))
   })
 
-  it('is in partitions by the day, of which old ones go', async () => {
+  it('is stored in daily partitions, and old ones are dropped', async () => {
     const old = new Date(Date.now() - 100 * 86_400_000)
     old.setUTCHours(0, 0, 0, 0)
     const name = `portcullis_usage_${old.toISOString().replace(/\D/g, '').slice(0, 8)}`
@@ -133,7 +133,7 @@ describe('usage in a database', { skip: SKIPPED }, () => {
     assert.equal((rows[0] as { readonly found: unknown } | undefined)?.found, null)
   })
 
-  it('budgets say how much was used of them, by all replicas, and of nobody whom', async () => {
+  it('budgets show how much of them all replicas used, and never by whom', async () => {
     const key = "request.headers['x-user']"
     const budgets = [
       { requests: 20, per: 'Month', key },

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** node:test takes it as `skip`: false, or why. */
+/** The `skip` option for node:test: false, or the reason to skip. */
 export const WITHOUT_OPENSSL: string | false = (() => {
   try {
     execFileSync('openssl', ['version'], { stdio: 'ignore' })
@@ -19,15 +19,15 @@ export interface KeyPair {
 }
 
 export interface IssueOptions {
-  /** `CN=client`, parts separated by slashes. */
+  /** `CN=client`; slashes separate the parts. */
   readonly subject?: string
   /** `DNS:a.test`, `URI:spiffe://…`, `IP:127.0.0.1` */
   readonly names?: readonly string[]
-  /** Of the year 2020. */
+  /** The certificate expired in 2020. */
   readonly isExpired?: boolean
 }
 
-/** An authority that signs certificates; made anew for every test file, in a few milliseconds. */
+/** A certificate authority; created for every test file, in a few milliseconds. */
 export interface Authority extends KeyPair {
   readonly issue: (options: IssueOptions) => KeyPair
 }
@@ -78,7 +78,7 @@ policy = any
 commonName = supplied
 `
 
-/** Only this command of openssl takes dates, and it wants a database for it. */
+/** `openssl ca` is the only command that accepts dates, and it requires a database. */
 function signInThePast(folder: string): void {
   writeFileSync(join(folder, 'ca.conf'), DATABASE)
   writeFileSync(join(folder, 'index.txt'), '')

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { type ConnectionOptions, connect } from 'node:tls'
 
-/** The ClientHello that Node's own client sends. */
+/** Returns the ClientHello that Node's own client sends. */
 export async function realHello(options: ConnectionOptions): Promise<Buffer> {
   const server = createServer()
   server.listen(0, '127.0.0.1')
@@ -23,7 +23,7 @@ export interface HelloParts {
   readonly session?: Buffer
   readonly suites?: Buffer
   readonly compressions?: Buffer
-  /** Undefined: the message ends before them. */
+  /** Undefined if the message ends before the extensions. */
   readonly extensions?: readonly (readonly [number, Buffer])[] | undefined
   readonly trailing?: Buffer
 }
@@ -34,13 +34,13 @@ export function uint(value: number, size: number): Buffer {
   return bytes
 }
 
-/** Something with its length before it. */
+/** A value prefixed with its length. */
 export function vector(size: number, ...parts: readonly Buffer[]): Buffer {
   const all = Buffer.concat(parts)
   return Buffer.concat([uint(all.length, size), all])
 }
 
-/** A message of handshakes as a whole, without its record. */
+/** A complete handshake message without a record layer. */
 export function helloMessage(parts: HelloParts = {}): Buffer {
   const extensions = parts.extensions?.map(([kind, value]) =>
     Buffer.concat([uint(kind, 2), vector(2, value)]),
@@ -57,7 +57,7 @@ export function helloMessage(parts: HelloParts = {}): Buffer {
   return Buffer.concat([uint(1, 1), vector(3, body)])
 }
 
-/** In records of so many bytes each. */
+/** Splits a message into records of `size` bytes each. */
 export function inRecords(message: Buffer, size = 16_384): Buffer {
   const records: Buffer[] = []
   for (let at = 0; at < message.length; at += size) {

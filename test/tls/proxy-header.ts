@@ -3,7 +3,7 @@ import { uint, vector } from './hello-bytes.ts'
 
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
 
-/** A header of version 2. */
+/** Builds a PROXY protocol version 2 header. */
 export function proxyV2(
   versionAndCommand: number,
   familyAndTransport: number,
@@ -25,7 +25,7 @@ export function tlv(kind: number, value: Buffer): Buffer {
   return Buffer.concat([uint(kind, 1), vector(2, value)])
 }
 
-/** With a checksum as its last extension. */
+/** The same with a checksum as its last TLV. */
 export function summed(familyAndTransport: number, rest: Buffer): Buffer {
   const bytes = proxyV2(0x21, familyAndTransport, Buffer.concat([rest, tlv(3, Buffer.alloc(4))]))
   bytes.writeUInt32BE(crc32c(bytes), bytes.length - 4)

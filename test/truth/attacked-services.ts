@@ -11,31 +11,31 @@ import { World } from './gateways.ts'
 import { settings } from './generate.ts'
 import type { Request } from './wire.ts'
 
-/** What files of attacks name: addresses, each as `host:port`. */
+/** Addresses for attack files, each as `host:port`. */
 export interface Addresses {
   readonly port: number
-  /** Backends that respond to everything, and that admit everything where they are asked. */
+  /** Backends that respond to everything and, as authorization services, allow everything. */
   readonly backends: readonly string[]
-  /** A service that denies whatever it is asked. */
+  /** A service that denies every request. */
   readonly rejecting: string
   /** Speaks MCP. */
   readonly tools: string
   /** A processor that responds to every request itself, with 403. */
   readonly processor: string
-  /** A rate limit service by which everything is over the limit. */
+  /** A rate limit service that reports every request as over the limit. */
   readonly limiter: string
-  /** Authorizes everything by gRPC, and says that the role is `a`; what says `no` in `x-say` is denied. */
+  /** Allows every request over gRPC and sets the role `a`; denies requests with `no` in `x-say`. */
   readonly authorizer: string
-  /** By gRPC, with a header that no message can have. */
+  /** A gRPC service whose responses contain a header that no message can have. */
   readonly unwritable: string
-  /** Picks the first backend; what says `no` in `x-say` gets 429 from it. */
+  /** Picks the first backend; responds with 429 to requests with `no` in `x-say`. */
   readonly picker: string
 }
 
-/** Tools that the server has. */
+/** The tools of the server. */
 export const OFFERED = ['read', 'write'] as const
 
-/** A world with a service that denies everything and a server of tools beside its backends. */
+/** A world with a service that denies everything and an MCP server beside its backends. */
 export class AttackedServices {
   readonly world: World
   readonly addresses: Addresses
@@ -106,7 +106,7 @@ export class AttackedServices {
     return { config: { ...settings([]), ...(config as Tree) }, ...usual, ...rest }
   }
 
-  /** Whether a message is served; one that is denied may have 200 as well. */
+  /** Whether a message is served; a denied one may get 200 as well. */
   message({ method = 'POST', target = '/mcp', headers = [], body }: Partial<Request>) {
     const { port } = this.addresses
     return new Promise<boolean>((resolve) => {
@@ -119,7 +119,7 @@ export class AttackedServices {
           resolve((response.statusCode ?? 500) < 400 && !text.includes('"error":'))
         })
       })
-      // A connection that is closed is a denial, too.
+      // A closed connection is a denial, too.
       sent.on('error', () => resolve(false)).end(body)
     })
   }

@@ -8,7 +8,7 @@ import { isAdmitted, type Probe } from './wire.ts'
 
 const CHECKS: readonly CheckName[] = ['diff', 'lint', 'fix', 'effective', 'explain', 'prove']
 
-describe('attacks on what is called proven', () => {
+describe('attacks on proven statements', () => {
   let world: World
   before(async () => {
     world = await World.open()

@@ -4,8 +4,8 @@ import { settings } from './generate.ts'
 import type { Request } from './wire.ts'
 
 /*
- * Pairs that were made by hand to be proven wrongly, in forms that are not drawn at random. Each
- * differs in the first of its requests, unless it says so.
+ * Pairs made by hand to provoke false proofs, in forms that are not drawn at random. Each differs
+ * in the first of its requests, unless it declares otherwise.
  */
 
 export interface Side {
@@ -21,7 +21,7 @@ export interface Attack {
   readonly old: Side
   readonly now: Side
   readonly requests: readonly Partial<Request>[]
-  /** Nothing changes, and none of its requests may say otherwise. */
+  /** Nothing changes, and none of its requests may show a difference. */
   readonly isSame?: true
 }
 
@@ -33,7 +33,7 @@ const ANY_OF: Tree = { authentication: { mode: 'Optional', anyOf: [TOKEN] } }
 const SMALL: Tree = { frontendPolicies: { http: { maxBufferSize: 32 } } }
 const LONG_BODY: Partial<Request> = { method: 'POST', body: 'y'.repeat(60) }
 
-/** A Deny rule on claims goes, and somebody has such claims. */
+/** Removes a Deny rule on claims, and sends a request with such claims. */
 const ofClaims = (deny: string, claims: string): Attack => ({
   name: deny,
   old: { policies: TOKEN, rules: [{ deny }] },
@@ -83,7 +83,7 @@ const NINE = (last: string) =>
   `['/a', '/b', '/c', '/d', '/e', '/f', '/g', '/h', '${last}'].exists(p, request.path.startsWith(p))`
 const NINETY = (last: string) => `request.headers['x-a'].lowerAscii() == '${'x'.repeat(90)}${last}'`
 
-/** What keeps the body, and how it calls it. */
+/** Policies that buffer the body, under various names. */
 const KEEPING: readonly Tree[] = [
   'string(request.body)',
   'string(request            .body)',
@@ -97,7 +97,10 @@ const path = (kind: string, value: string): Tree => ({ path: { [kind]: value } }
 const header = (value: Json): Tree => ({ headers: [{ name: 'x-a', value }] })
 const query = (value: Json): Tree => ({ query: [{ name: 'q', value }] })
 
-/** A Deny rule of the first of two routes goes: whose the request is, is for their matches to say. */
+/**
+ * Removes a Deny rule of the first of two routes: their matches decide which route gets the
+ * request.
+ */
 const ROUTES: readonly (readonly [name: string, first: Tree, second: Tree, Partial<Request>])[] = [
   [
     'a prefix before a pattern',

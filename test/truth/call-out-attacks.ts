@@ -11,7 +11,9 @@ import {
   type SentRequest,
 } from './protocol-attacks.ts'
 
-/* The same of services that are called about a request: by gRPC, for an endpoint, or in a cloud. */
+/*
+ * The same for services that are called about a request: over gRPC, for an endpoint, or in a cloud.
+ */
 
 const UNREACHABLE = '127.0.0.1:9'
 const SAID_NO: SentRequest = { headers: [['x-say', 'no']] }

@@ -13,7 +13,7 @@ import {
   tools,
 } from './protocol-attacks.ts'
 
-/** What is sent on is changed, and a protocol reads it. */
+/** Changes to a forwarded request that a protocol then reads. */
 const CHANGED: readonly (readonly [string, Tree])[] = [
   ['the encoding', { requestHeaders: { set: { 'content-encoding': 'gzip' } } }],
   [
@@ -43,7 +43,7 @@ export interface ChangedAttack {
   readonly now: File
   readonly request: SentRequest
 }
-/** Whether it matters is for the sockets to say. */
+/** The sockets decide whether it makes a difference. */
 export const CHANGED_ATTACKS: readonly ChangedAttack[] = SPEAKING.flatMap(
   ([whom, backend, request]) =>
     CHANGED.map(([what, policies]) => ({

@@ -36,7 +36,7 @@ interface Place {
 
 interface Difference extends Place {
   readonly backend?: string
-  /** Of several: what is said is said of this one. */
+  /** With several providers, the statement is about this one. */
   readonly provider?: string
   readonly example: Example
   readonly services: readonly string[]
@@ -47,7 +47,7 @@ interface Diff {
   readonly untold: readonly Place[]
 }
 
-/** `portcullis diff`: what is said to change does, and nothing else does. */
+/** `portcullis diff`: everything that it reports as changed changes, and nothing else does. */
 export const checkDiff: Check = async (pair) => {
   const { tools, old, now, count } = pair
   const said = await tools(['diff', old.file, now.file, '--json', '--fail-on-newly-admitted'])
@@ -80,7 +80,7 @@ export const checkDiff: Check = async (pair) => {
   return claims
 }
 
-/** Whole numbers beyond what a double holds stay as they were written. */
+/** Integers that a double cannot represent stay as they were written. */
 export function parseExact(text: string): unknown {
   return JSON.parse(
     text.replaceAll(/"(?:[^"\\]|\\.)*"|(?<![\d.])-?\d{16,}(?:\.\d+)?(?=[\s,\]}])/g, (part) =>
@@ -89,7 +89,10 @@ export function parseExact(text: string): unknown {
   )
 }
 
-/** Without the other providers, where one is spoken of: they would serve what it denies. */
+/**
+ * Without the other providers, if the statement names one: they would serve the requests that it
+ * denies.
+ */
 function fileFor({ world }: Pair, { tree, file, name }: Side, provider: string | undefined) {
   const own = provider === undefined ? tree : withOnly(tree, provider)
   return own === tree ? file : world.write(`${name}-provider.yaml`, own)
@@ -127,7 +130,7 @@ async function checkExamples(
     const admitting = difference.kind === 'admitted' ? now : old
     const rejecting = difference.kind === 'admitted' ? old : now
     const isReading = readsAddresses(old.tree) || readsAddresses(now.tree)
-    // Whose word is taken about the client differs: no request means the same to both.
+    // The trusted proxies differ: no request means the same on both sides.
     if (isReading && hopsOf(old.tree) !== hopsOf(now.tree)) return []
     const probe = probeFor(difference, admitting, isReading)
     if (probe === undefined) count('diff examples that cannot be sent')
@@ -144,7 +147,7 @@ async function checkExamples(
     const outcomes: Outcome[] = []
     for (const { probe, rejecting, difference } of sent) {
       await world.serve(fileFor(pair, side, difference.provider))
-      // Of backends by chance, it is one that rejects it.
+      // If backends are chosen by chance, the example names one that rejects it.
       const ways =
         side === rejecting && shares.length > 0
           ? shares.map(({ host }) => ({ ...probe, share: host }))
@@ -163,10 +166,10 @@ async function checkExamples(
     const claim = `diff: newly ${kind} at listener ${listener}, route ${route}`
     const observed = `${admitting.name} responds with ${yes.status}, ${rejecting.name} ${no.status}`
     const example = describeProbe(probe)
-    // It was said to depend on a service, which turned it away.
+    // The statement depends on a service, and the service denied the request.
     if (difference.services.length > 0 && !isAdmitted(yes) && !isAdmitted(no)) continue
     if (!isAdmitted(yes) || isAdmitted(no)) {
-      // Shown to users as it is: whoever sends it like that is turned away by TLS.
+      // Reported to users unchanged: TLS rejects a client that sends it like this.
       const isBare =
         probe.transport.tls !== undefined && probe.transport.tls.certificate === undefined
       const needsOne =
@@ -188,7 +191,7 @@ async function checkExamples(
   return claims
 }
 
-/** The example as bytes; undefined where no client here can be the one that it speaks of. */
+/** The example as bytes; undefined if no client here can send it. */
 export function probeFor(
   { example, listener }: Pick<Difference, 'example' | 'listener'>,
   side: Side,
@@ -204,7 +207,7 @@ export function probeFor(
   const readsPeer = JSON.stringify(tree).includes('networkAuthorization')
   const isBound = proxied === undefined && (hops === 0 || readsPeer)
   if (isBound && isReading && !isOurs(example.source)) return undefined
-  // Whom the outermost proxy names is the client; each of the others adds one.
+  // The outermost proxy names the client; each of the others adds one address.
   const chain = Array.from({ length: hops }, (_, at) => (at === 0 ? example.source : '192.0.2.99'))
   const forwarded: [string, string][] = hops === 0 ? [] : [['x-forwarded-for', chain.join(', ')]]
   const certificate = certificateFor(example)
@@ -218,7 +221,7 @@ export function probeFor(
     ...(own.isSecure
       ? {
           tls: {
-            // Of a request the client sends the name that it asks for; a connection has its own.
+            // In a request the client sends the name that it requests; a connection has its own.
             sni: example.isConnection
               ? example.sni
               : (example.sni ?? example.host.replace(/:\d+$/, '')),
@@ -260,12 +263,12 @@ export function probeFor(
   }
 }
 
-/** One that a client on this machine can come from. */
+/** Whether a client on this machine can use the address. */
 function isOurs(address: string): boolean {
   return address.startsWith('127.') && !/^127\.(?:0\.0\.0|255\.255\.255)$/.test(address)
 }
 
-/** As it is said; else one that is taken there. */
+/** The version in the example; otherwise one that the port accepts. */
 function versionFor({ proxyHeader }: Example, proxied: Tree): 1 | 2 {
   if (proxyHeader !== undefined) return proxyHeader === 'V1' ? 1 : 2
   return proxied['version'] === 'V1' ? 1 : 2

@@ -13,12 +13,16 @@ interface Effective {
   }[]
 }
 
-/** So many probes must have come to a route before something is said of all of them. */
+/**
+ * The number of probes that must have reached a route before a statement about all of them is made.
+ */
 const ENOUGH = 4
-/** And so many more are sent before it is said. */
+/** The number of further probes that are sent before it is reported. */
 const FURTHER = 500
 
-/** `portcullis effective`: who is kept out of a route that is guarded, and who gets into an open one. */
+/**
+ * `portcullis effective`: a guarded route denies some requests, and an unprotected one denies none.
+ */
 export const checkEffective: Check = async (pair) => {
   const claims: FalseClaim[] = []
   for (const side of [pair.old, pair.now]) {
@@ -31,7 +35,8 @@ export const checkEffective: Check = async (pair) => {
         const said = new Set(
           routes.filter((one) => one.route === name).map((one) => one.protection),
         )
-        // Several listeners lead to it, and each may guard it otherwise: told apart by nothing here.
+        // Several listeners lead to it, each may guard it differently, and nothing here tells them
+        // apart.
         const [protection] = said
         if (said.size === 1 && protection !== undefined) {
           pair.count(`effective ${protection}`)
@@ -57,11 +62,11 @@ async function checkRoute(
   const claim = `effective: ${gateway}, route ${route} is ${protection}`
   const isAnonymous = (index: number) => isNobody(probes[index] as Probe)
   if (protection === 'guarded' && came.length >= ENOUGH && admitted.length === came.length) {
-    // Who is kept out by an address cannot be sent from here, nor by a certificate that is asked for.
-    // Nor is it known what meets a regular expression, or has another length.
+    // Requests that an address or a required certificate denies cannot be sent from here. Nor is it
+    // known which strings match a regular expression, or have another length.
     const text = JSON.stringify(tree)
     const isOdd = /"root"|matches\(|size\(|contains\(|endsWith\(/.test(text)
-    // What a service says that can be reached is its own: here it admits everyone.
+    // The verdict of a reachable service is unknown to the gateway: here it allows everything.
     const isAsked = /"extAuthz"/.test(text) && /"failureMode":"Deny"/.test(text)
     const isElsewhere = readsAddresses(tree) || isOdd || isAsked
     if (isElsewhere || !came.some(isAnonymous)) return []
@@ -104,7 +109,7 @@ function comingTo(
   })
 }
 
-/** Few probes may all be admitted by chance. */
+/** A few probes may all be admitted by chance. */
 async function rejectedAmongMore(
   { world, random }: Pair,
   side: Side,
@@ -121,7 +126,7 @@ async function rejectedAmongMore(
   return came.some((index) => !isAdmitted(outcomes[index] as Outcome)) ? 'some' : 'none'
 }
 
-/** Few connections carry many requests: of each port one with every name that the file speaks of. */
+/** A few connections carry many requests: adds one probe per port and server name in the file. */
 function withEveryName(probes: readonly Probe[], { tree }: Side): readonly Probe[] {
   const byPort = new Map(
     probes.filter(({ transport }) => transport.tls).map((one) => [one.transport.port, one]),
@@ -134,7 +139,7 @@ function withEveryName(probes: readonly Probe[], { tree }: Side): readonly Probe
   )
 }
 
-/** Shows nothing that says who it is. */
+/** Whether the probe has no credentials. */
 function isNobody({ transport, request }: Probe): boolean {
   const { claims, apiKey, headers } = request
   const isSilent = claims === undefined && apiKey === undefined

@@ -8,7 +8,7 @@ import { isAdmitted, isPreflight, type Outcome, type Probe, sentName } from './w
 
 const ASKED = 2
 
-/** `portcullis explain`: its exit code is what the gateway does. */
+/** `portcullis explain`: its exit code matches the behavior of the gateway. */
 export const checkExplain: Check = async (pair) => {
   const claims: FalseClaim[] = []
   for (const side of [pair.old, pair.now]) {
@@ -19,7 +19,7 @@ export const checkExplain: Check = async (pair) => {
       const args = argsFor(side, probe)
       if (args === undefined) continue
       const { code, out, err } = await pair.tools(args)
-      // What a service would say is not known, and so is nothing that could be false.
+      // The verdict of a service is unknown, so no statement can be false.
       if (code === 3) {
         pair.count('explain not known')
         continue
@@ -35,7 +35,7 @@ export const checkExplain: Check = async (pair) => {
   return claims
 }
 
-/** Whether the options of the command can say all of it. */
+/** Whether the options of the command can express the whole request. */
 function isExplainable(pair: Pair, { tree, outcomes }: Side, index: number): boolean {
   const { transport, request } = pair.probes[index] as Probe
   const { status } = outcomes[index] as Outcome
@@ -51,7 +51,7 @@ function isExplainable(pair: Pair, { tree, outcomes }: Side, index: number): boo
   if ((request.token ?? 'valid') !== 'valid' || isOutOfTime(request.claims)) return false
   if (tls?.certificate === 'stranger') return false
   const text = JSON.stringify(tree)
-  // Another certificate than the one of the name that was asked for: nothing to do with rules.
+  // Another certificate than that of the requested name: unrelated to rules.
   if (status === 421) return false
   return !/source\.subject/.test(text)
 }
@@ -62,7 +62,7 @@ function argsFor({ tree, file }: Side, probe: Probe): string[] | undefined {
   const spoken = transport.isHttp2 ? ' HTTP/2' : version === '1.1' ? '' : ' HTTP/1.0'
   const line = `${method} ${target}${spoken}`
   const args = ['explain', '-f', file, '-r', line]
-  // By HTTP/2 there is always an authority, if an empty one.
+  // HTTP/2 requests always have an authority, possibly an empty one.
   if (host !== undefined || transport.isHttp2) args.push('-H', `host: ${host ?? ''}`)
   for (const [name, value] of headers) args.push('-H', `${name}: ${value}`)
   if (body !== undefined) args.push('--body', body)
@@ -76,7 +76,7 @@ function argsFor({ tree, file }: Side, probe: Probe): string[] | undefined {
   }
   const peer = transport.proxy?.address ?? '127.0.0.1'
   const client = hopsOf(tree) === 0 ? peer : forwardedFor(tree, { transport, request })
-  // One address is all that can be said: where rules read both, there is nothing to compare.
+  // Only one address can be given: if rules read both, there is nothing to compare.
   const readsPeer = JSON.stringify(tree).includes('networkAuthorization')
   if (client === undefined || (client !== peer && readsPeer)) return undefined
   args.push('--source', client)

@@ -13,7 +13,7 @@ interface Finding {
   readonly origin: { readonly line?: number }
 }
 
-/** `portcullis lint`: what is said of all requests is tried by taking it at its word. */
+/** `portcullis lint`: statements about all requests are tested by applying them to the file. */
 export const checkLint: Check = async (pair) => {
   const claims: FalseClaim[] = []
   for (const side of pair.random.chance(0.5) ? [pair.old] : [pair.now]) {
@@ -59,7 +59,7 @@ function ruleAt({ tree, written }: Side, { origin }: Finding): WrittenRule | und
   })
 }
 
-/** Rules that are never or always true: in their place goes what they are said to be. */
+/** Replaces rules that are never or always true by that constant. */
 async function checkConstant(
   pair: Pair,
   side: Side,
@@ -79,7 +79,7 @@ async function checkConstant(
     kind: 'lint constant',
     claim: 'several',
   })
-  // One of them is false: which one, is asked one by one.
+  // One of the statements is false: tests them one by one.
   if (all.length === 0) return []
   for (const { finding, rule, constant } of said) {
     const file = pair.world.write('constant.yaml', withValue(side.tree, rule.path, constant))
@@ -91,15 +91,15 @@ async function checkConstant(
 
 const NEVER: ReadonlySet<string> = new Set(['AZ001', 'AZ022'])
 
-/** As users could write it, and nothing that the gateway would know beforehand. */
+/** An expression that users could write, and that the gateway does not reject beforehand. */
 function constantSaid({ code, severity, message }: Finding): string | undefined {
   if (/no request can satisfy this rule|this rule admits no requests/.test(message)) return '1 == 2'
   if (/every request satisfies this rule/.test(message)) return '1 == 1'
-  // A comparison that is never true is an error only where the whole rule never is.
+  // A comparison that is never true is an error only if the whole rule is never true.
   return NEVER.has(code) && severity === 'error' ? '1 == 2' : undefined
 }
 
-/** Rules that change nothing go, one at a time: two may each be needless beside the other. */
+/** Removes rules without effect, one at a time: two may each be redundant only beside the other. */
 async function checkRedundant(
   pair: Pair,
   side: Side,
@@ -121,7 +121,7 @@ async function checkRedundant(
   return claims
 }
 
-/** Places that nothing can pass. */
+/** Routes and listeners that admit no request. */
 function checkClosed(pair: Pair, side: Side, findings: readonly Finding[]): readonly FalseClaim[] {
   return findings.flatMap(({ code, message }) => {
     const [, noun, name = ''] = /no request is admitted at (\w+) ([^\s:]+)/.exec(message) ?? []
@@ -136,7 +136,7 @@ function checkClosed(pair: Pair, side: Side, findings: readonly Finding[]): read
       }),
     )
     const [at = -1] = passed
-    // Of several listeners that serve a route one is meant, and which one is not said.
+    // If several listeners serve a route, the statement does not name the one that it means.
     if (at < 0 || passed.includes(-1)) return []
     const { status } = side.outcomes[at] as Outcome
     const observed = `${side.name} responds with ${status}`
@@ -169,7 +169,7 @@ function checkUnreached(
   })
 }
 
-/** Whether the other file does the same with every probe. */
+/** Whether the other file gives the same outcome for every probe. */
 async function compare(
   pair: Pair,
   side: Side,

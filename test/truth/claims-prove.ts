@@ -20,8 +20,8 @@ interface Verdict {
 const IDENTITY = /\b(?:jwt|apiKey|basicAuth)\b/
 
 /**
- * `portcullis prove`: an invariant is true of all that is admitted exactly if requiring it turns
- * nobody away. So it is required, in a file of its own, and the sockets say.
+ * `portcullis prove`: an invariant holds for all admitted requests exactly if a Require rule with
+ * it denies none of them. So the rule is added in a separate file, and the sockets decide.
  */
 export const checkProve: Check = async (pair) => {
   const { random, tools, world, count } = pair
@@ -49,7 +49,10 @@ export const checkProve: Check = async (pair) => {
   return claims
 }
 
-/** What a rule says already is often proven, and what is nearly that often not. */
+/**
+ * A condition that a rule already contains is often proven, and a slightly different one often is
+ * not.
+ */
 function conditionFor({ random }: Pair, { tree }: Side): string {
   const rules = rulesOf(tree).filter(({ path }) => !path.includes('networkAuthorization'))
   const rule = rules.length === 0 ? undefined : random.pick(rules)
@@ -68,7 +71,9 @@ function conditionFor({ random }: Pair, { tree }: Side): string {
   return expression(random, scope)
 }
 
-/** The file that also requires it at the route; undefined where it would mean something else there. */
+/**
+ * The file that also requires it on the route; undefined if it would have another meaning there.
+ */
 function withRequirement(tree: Tree, route: string, condition: string): Tree | undefined {
   if (/\bbackend\./.test(condition)) return undefined
   const rule = { require: condition }
@@ -80,7 +85,8 @@ function withRequirement(tree: Tree, route: string, condition: string): Tree | u
     }
     return { ...tree, policies: [...((tree['policies'] ?? []) as readonly Tree[]), own] }
   }
-  // A rule sees what its own policy found out, or a level around it: with one there is no doubt.
+  // A rule sees the identity from its own policy or from an outer level: with one authentication
+  // there is no ambiguity.
   const found = [...walk(tree)].filter(([path]) => AUTHENTICATIONS.has(path.at(-1)))
   const [path] = found[0] ?? []
   if (path === undefined || found.length > 1) return undefined
@@ -119,7 +125,7 @@ async function checkVerdict(
   claim: string,
 ): Promise<readonly FalseClaim[]> {
   const isReading = readsAddresses(side.tree) || readsAddresses(required)
-  // Which backend an example means is not said.
+  // The statement does not name the backend of an example.
   const examples = sharesIn(side.tree).length > 0 ? [] : (verdict.examples ?? [])
   const sent = examples.flatMap((one) => probeFor(one, side, isReading) ?? [])
   if (verdict.kind === 'not known' || (verdict.kind === 'refuted' && sent.length === 0)) return []

@@ -13,8 +13,9 @@ interface Replay {
 }
 
 /**
- * `portcullis replay`: records of the old file, of those requests that sockets of the new one decide
- * alike and of the others apart, so that every word of the output is about one kind alone.
+ * `portcullis replay`: replays the records of the old file in two groups, requests that the sockets
+ * of the new file decide alike and those they decide differently, so that every statement in the
+ * output is about one kind only.
  */
 export const checkReplay: Check = async (pair) => {
   const { old } = pair
@@ -24,11 +25,11 @@ export const checkReplay: Check = async (pair) => {
   for (const index of pair.probes.keys()) {
     if ((old.records[index] ?? []).length === 0) continue
     const before = old.outcomes[index] as Outcome
-    // What the gateway rejects unread, or no route takes, is in no record.
+    // Requests that the gateway rejects before parsing, or that match no route, are not recorded.
     if (before.status === 400 || before.status === 404 || before.status === 421) continue
     if (isOfConnection(pair, index) && !isProper(pair, index)) continue
     if (isUnread(pair, index)) continue
-    // A record has no headers but those that rules read.
+    // A record contains only the headers that rules read.
     if (isMistakable(pair.probes[index] as Probe)) continue
     const after = pair.now.outcomes[index] as Outcome
     if (isThrough(pair, before, index) === isThrough(pair, after, index)) alike.push(index)
@@ -37,44 +38,49 @@ export const checkReplay: Check = async (pair) => {
   return [...(await replayed(pair, alike, 'alike')), ...(await replayed(pair, others, 'otherwise'))]
 }
 
-/** Those of the request; where there was none, those of its connection. */
+/** The records of the request; if there are none, those of its connection. */
 function recordsOf({ old }: Pair, index: number) {
   const all = old.records[index] ?? []
   const own = all.filter(({ stage }) => stage !== 'connection')
   return own.length > 0 ? own : all
 }
 
-/** Nothing of a request was recorded: what is replayed is the connection. */
+/** Nothing of a request was recorded: the connection is replayed. */
 function isOfConnection({ old }: Pair, index: number): boolean {
   return (old.records[index] ?? []).every(({ stage }) => stage === 'connection')
 }
 
-/** It names no model, and rules about models deny it for that: no record of theirs says so. */
+/**
+ * The request names no model, and rules about models deny it for that: their records do not contain
+ * this.
+ */
 function isUnread({ probes, old, now }: Pair, index: number): boolean {
   const { request } = probes[index] as Probe
   const readsModel = JSON.stringify([old.tree, now.tree]).includes('llm.requestModel')
   return readsModel && request.target !== '/v1/chat/completions'
 }
 
-/** It speaks what the port speaks: otherwise it is closed for that, whatever the rules say. */
+/**
+ * It speaks the protocol of the port: otherwise the connection is closed, whatever the rules say.
+ */
 function isProper({ probes, old, now }: Pair, index: number): boolean {
   const { transport } = probes[index] as Probe
   const { port, tls } = transport
   if (!takesProxyHeader(now.tree, transport)) return false
   const own = portsOf(now.tree).find((one) => one.port === port)
   if (own === undefined || own.isSecure !== (tls !== undefined)) return false
-  // Whoever is denied by the source alone is closed before the name is read.
+  // A connection that is denied by its source alone is closed before the server name is read.
   const isNamed = old.records[index]?.some(({ sni }) => sni !== undefined)
   if (tls !== undefined && !isNamed && !servesName(now.tree, port, tls.sni)) return false
   return !own.asksCertificates || (tls?.certificate !== undefined && tls.certificate !== 'stranger')
 }
 
-/** What was recorded, a connection or a request, gets where it wants to. */
+/** Whether the recorded connection or request is admitted. */
 function isThrough(pair: Pair, outcome: Outcome, index: number): boolean {
   return isOfConnection(pair, index) ? outcome.status !== 0 : isAdmitted(outcome)
 }
 
-/** How connections come is in no record: where that changes, nothing is said of it. */
+/** Records do not contain the transport of connections: if it changes, no statement is made. */
 function isSameTransport({ old, now }: Pair): boolean {
   const of = (tree: Tree) => {
     const found: Json[] = []

@@ -8,7 +8,10 @@ import { type Outcome, type Probe, sentName } from './wire.ts'
 
 const CASES = 6
 
-/** `portcullis test`: what was observed passes as a suite, and with one expectation turned it fails. */
+/**
+ * `portcullis test`: the observed outcomes pass as a suite, and with one inverted expectation it
+ * fails.
+ */
 export const checkTest: Check = async (pair) => {
   const { old: side, world, random } = pair
   if (sharesIn(side.tree).length > 0) return []
@@ -56,7 +59,7 @@ function failuresIn(out: string): readonly { readonly index: number; readonly te
   )
 }
 
-/** Node's own client sends it, so it is a request as others would send it. */
+/** Node's own client can send it, so it is a request as other clients would send it. */
 function isSayable({ probes, old }: Pair, index: number): boolean {
   const { transport, request } = probes[index] as Probe
   const { status } = old.outcomes[index] as Outcome
@@ -69,8 +72,8 @@ function isSayable({ probes, old }: Pair, index: number): boolean {
   const version = proxyProtocolOf(tree)?.['version'] ?? 'V2'
   if (proxy !== undefined && version !== 'All' && version !== `V${proxy.version}`) return false
   if (gatewayAt(tree, port) === 'stream') return false
-  // A rule that reads the port of the gateway would see another one there; a backend named by its
-  // own address likewise. Neither is generated.
+  // A rule that reads the port of the gateway would see another one there, and so would a backend
+  // that is named by its own address. Neither is generated.
   if (request.host === undefined || request.host === '' || !/^\//.test(request.target)) return false
   if (status === 421 || tls?.certificate === 'stranger') return false
   if (isOutOfTime(request.claims)) return false

@@ -1,6 +1,6 @@
 import { rulesOf, type Tree, walk } from './document.ts'
 
-/** What the files at hand name: all that probes are made of comes from here. */
+/** The constants in the files: all probes are made from them. */
 export interface Constants {
   readonly paths: readonly string[]
   readonly hosts: readonly string[]
@@ -9,7 +9,10 @@ export interface Constants {
   readonly headers: ReadonlyMap<string, readonly string[]>
   readonly addresses: readonly string[]
   readonly serverNames: readonly string[]
-  /** What is read of tokens: a tree of names, with the constants of the conditions that read it. */
+  /**
+   * The parts of tokens that are read: a tree of names, with the constants of the conditions that
+   * read them.
+   */
   readonly claims: ClaimNode
 }
 
@@ -21,7 +24,7 @@ export interface ClaimNode {
 
 const node = (): ClaimNode => ({ strings: new Set(), numbers: new Set(), members: new Map() })
 
-/** By regular expressions over the text, and so without the parser that is under test. */
+/** Uses regular expressions over the text, and so does not depend on the parser under test. */
 export function constantsOf(trees: readonly Tree[]): Constants {
   const sets = {
     paths: new Set(['/', '/nowhere']),
@@ -47,7 +50,7 @@ export function constantsOf(trees: readonly Tree[]): Constants {
     const strings = [...text.matchAll(/'([^']*)'/g)].map(([, own]) => own as string)
     const bare = text.replaceAll(/'[^']*'/g, "''")
     const numbers = [...bare.matchAll(/(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/g)].map(Number)
-    // Of a regular expression what it begins with.
+    // Only the beginning of a regular expression.
     const bareStrings = strings.map((one) => one.replace(/^\^/, '').replace(/\$$/, ''))
     const looksLikePath = bareStrings.filter((one) => one.startsWith('/'))
     for (const path of looksLikePath) sets.paths.add(path.split('?')[0] as string)

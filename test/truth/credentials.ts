@@ -5,7 +5,7 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import { type Authority, type KeyPair, makeAuthority } from '../../src/cli/suite/certificate.ts'
 import { ISSUERS } from './generate.ts'
 
-/** Client certificates that probes show, by name. */
+/** Client certificates of probes, by name. */
 export const CERTIFICATES = {
   alice: { subject: 'alice', names: ['URI:spiffe://td.test/ns/a'] },
   bob: { subject: 'bob', names: ['DNS:bob.test', 'URI:spiffe://td.test/ns/b'] },
@@ -14,25 +14,25 @@ export const CERTIFICATES = {
 } as const
 export type CertificateName = keyof typeof CERTIFICATES
 
-/** Of an example: any names at all. */
+/** The certificate of an example, with arbitrary names. */
 export interface CustomCertificate {
   readonly subject: string
   readonly names: readonly string[]
 }
 
-/** Keys and certificates of one run: what files name, and what clients show. */
+/** Keys and certificates of one run, for files and clients. */
 export class Credentials {
   readonly #key = generateKeyPairSync('ed25519')
   readonly #other = generateKeyPairSync('ed25519')
   readonly #authority: Authority = makeAuthority('truth')
   readonly #strangers: Authority = makeAuthority('somebody else')
   readonly #server: KeyPair = this.#authority.issue('server', ['DNS:*.test', 'DNS:a.test'])
-  /** Of backends to which TLS comes through as it is. */
+  /** For backends that receive TLS unchanged. */
   readonly serverContext: SecureContext = createSecureContext(this.#server)
   readonly #issued = new Map<string, KeyPair>()
   readonly #tokens = new Map<string, string>()
 
-  /** `keys.json`, `server.pem`, `server.key` and `ca.pem`, as files name them. */
+  /** Writes `keys.json`, `server.pem`, `server.key` and `ca.pem`, as files name them. */
   writeFiles(folder: string): void {
     const { x } = this.#key.publicKey.export({ format: 'jwk' })
     const keys = [{ kty: 'OKP', crv: 'Ed25519', use: 'sig', alg: 'EdDSA', kid: 'k', x }]
@@ -53,7 +53,7 @@ export class Credentials {
     return issued
   }
 
-  /** Claims are JSON text, so that numbers are what the text says. */
+  /** Claims are JSON text, so that numbers stay exactly as written. */
   token(claims: string, kind: 'valid' | 'forged' | 'expired'): string {
     const key = `${kind} ${claims}`
     const known = this.#tokens.get(key)
@@ -69,8 +69,8 @@ export class Credentials {
 }
 
 /**
- * Whether the token is not good yet, or not any more: tools that are told claims take them for
- * those of a token that is good now.
+ * Whether the token is not valid yet, or no longer: tools treat given claims as those of a
+ * currently valid token.
  */
 export function isOutOfTime(claims = '{}'): boolean {
   const { exp, nbf } = JSON.parse(claims) as { readonly exp?: unknown; readonly nbf?: unknown }
@@ -78,7 +78,7 @@ export function isOutOfTime(claims = '{}'): boolean {
   return (typeof exp === 'number' && exp <= now) || (typeof nbf === 'number' && nbf > now)
 }
 
-/** Claims as the token has them. */
+/** Claims as the token contains them. */
 export function claimsIn(written: string): string {
   const inner = written.trim().slice(1, -1).trim()
   const issuer = /"iss":/.test(written) ? '' : `"iss":"${ISSUERS[0]}"`

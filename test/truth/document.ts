@@ -1,4 +1,4 @@
-/** A configuration as a tree of JSON, from which the text is written and which can be reduced. */
+/** A configuration as a JSON tree, from which the text is written and which can be reduced. */
 export type Json = null | boolean | number | string | readonly Json[] | Tree
 export interface Tree {
   readonly [key: string]: Json
@@ -12,7 +12,7 @@ export interface Written {
   readonly lines: ReadonlyMap<string, number>
 }
 
-/** Block YAML with one rule on each line, so that a line of a message names one rule. */
+/** Block YAML with one rule per line, so that a line of a message identifies one rule. */
 export function writeYaml(tree: Tree): Written {
   const out: string[] = []
   const lines = new Map<string, number>()
@@ -58,7 +58,7 @@ function writeItem(item: Json, indent: string, path: string, output: Output): vo
   } else output.out.push(`${indent}- ${scalar(item)}`)
 }
 
-/** JSON is YAML; a dollar would name a variable. */
+/** JSON is YAML; a dollar sign would name a variable. */
 function scalar(value: Json): string {
   return JSON.stringify(value).replaceAll('$', '$$$$')
 }
@@ -92,7 +92,7 @@ export function withValue<T extends Json>(tree: T, path: Path, value: Json | und
   return copy as unknown as T
 }
 
-/** Every value below, with its path, the outer before the inner. */
+/** Every nested value with its path, outer values first. */
 export function* walk(value: Json, path: Path = []): Generator<readonly [Path, Json]> {
   yield [path, value]
   if (value === null || typeof value !== 'object') return
@@ -103,7 +103,7 @@ export function* walk(value: Json, path: Path = []): Generator<readonly [Path, J
 
 const ACTIONS: ReadonlySet<unknown> = new Set(['allow', 'require', 'deny'])
 
-/** Rules: their paths, what they do, and their expressions. */
+/** Rules: their paths, actions and expressions. */
 export interface WrittenRule {
   readonly path: Path
   readonly action: string

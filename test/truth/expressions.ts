@@ -1,8 +1,8 @@
 import type { Random } from './random.ts'
 
 /**
- * Conditions as users write them, from few constants, so that rules meet each other. Nothing here
- * knows how they are decided.
+ * Conditions as users write them, from few constants, so that rules overlap. Nothing here knows how
+ * they are evaluated.
  */
 
 export const PATHS = ['/', '/a', '/a/', '/a/b', '/ab', '/admin', '/admin/x', '/b', '/A']
@@ -21,16 +21,16 @@ const ADDRESSES = ['10.0.0.1', '10.1.2.3', '127.0.0.1', '192.0.2.7', '2001:db8::
 const SPIFFE = ['spiffe://td.test/ns/a', 'spiffe://td.test/ns/b', 'spiffe://td.test/ns/']
 const COMMON_NAMES = ['alice', 'bob', 'al']
 
-/** What a condition may read. */
+/** The attributes that a condition may read. */
 export interface Scope {
   readonly stage: 'connection' | 'traffic' | 'backend'
-  /** Conditions on tokens are worth more where something verifies them. */
+  /** Conditions on tokens are more useful if a policy verifies the tokens. */
   readonly hasJwt: boolean
   readonly hasApiKey: boolean
   readonly hasCertificates: boolean
   readonly hasServerName: boolean
   readonly hasSources: boolean
-  /** What most conditions of the file are about, so that they meet. */
+  /** The topic of most conditions of the file, so that they overlap. */
   readonly focus?: Focus
 }
 
@@ -124,7 +124,7 @@ const number1: Maker = (random) => {
   return random.chance(0.1) ? `${bound} ${order} ${claim}` : `${claim} ${order} ${bound}`
 }
 
-/** Objects in claims, with the guards that go before their members. */
+/** Objects in claims, with the guards that precede their members. */
 const nested: Maker = (random) => {
   const key = random.pick(['roles', 'roles', 'x'])
   const group = quote(random.pick(GROUPS))
@@ -187,7 +187,7 @@ const claim: Maker = (random) => {
   }
 }
 
-/** Claims that the gateway itself reads of tokens. */
+/** Claims that the gateway itself reads from tokens. */
 const registered: Maker = (random) => {
   const bound = random.pick(['0', '100', '1800000000', '3999999999', '4000000000', '4000000001'])
   switch (random.int(5)) {
@@ -204,7 +204,7 @@ const registered: Maker = (random) => {
   }
 }
 
-/** Too long to be shown whole: what tells two of them apart is at the end. */
+/** Too long to be shown in full: two of them differ only at the end. */
 const long: Maker = (random) => {
   const list = ['/c', '/d', '/e', '/f', '/g', '/h', '/i', '/j', random.pick(PATHS)]
   const listed = `[${list.map(quote).join(', ')}]`
@@ -325,7 +325,7 @@ export function expression(random: Random, scope: Scope, depth = 0): string {
   return `${inner()} ? ${inner()} : ${inner()}`
 }
 
-/** An expression that is nearly another one: a constant, an operator or a part changed. */
+/** A slight variation of an expression: a constant, an operator or a part changed. */
 export function nearby(random: Random, text: string): string {
   const edits: ((text: string) => string)[] = [
     (own) => own.replace(/ (<=|>=|<|>|==|!=) /, () => ` ${random.pick(ORDER)} `),
@@ -346,7 +346,7 @@ export function nearby(random: Random, text: string): string {
   ]
   for (let i = 0; i < 12; i++) {
     const edited = random.pick(edits)(text)
-    // Brackets that were cut through make no expression.
+    // Text with unbalanced brackets is not an expression.
     if (edited !== text && isBalanced(edited)) return edited
   }
   return `!(${text})`

@@ -4,15 +4,15 @@ import type { Place } from './generate.ts'
 import type { Random } from './random.ts'
 
 /**
- * What a file has besides routes, rules and tokens. Each is drawn apart from the rest, so that a
- * file is the same with it and without it but for the feature itself.
+ * Features of a file besides routes, rules and tokens. Each is drawn independently, so that a file
+ * with it and a file without it differ only in the feature.
  */
 export interface Feature {
-  /** Of files that have it. */
+  /** The share of files that have it. */
   readonly share: number
-  /** Undefined where it does not fit the file. */
+  /** Undefined if it does not fit the file. */
   add(random: Random, tree: Tree, place: Place): Tree | undefined
-  /** The same file with the feature set otherwise, or without it. */
+  /** The same file with the feature changed or removed. */
   change?(random: Random, tree: Tree): Tree | undefined
 }
 
@@ -33,7 +33,7 @@ export function withHttp(tree: Tree, settings: Tree): Tree {
   return { ...tree, frontendPolicies: { ...frontend(tree), http } }
 }
 
-/** One setting of the frontend's HTTP, removed. */
+/** Removes one HTTP setting of the frontend. */
 export function withoutHttp(tree: Tree, key: string): Tree | undefined {
   const { http, ...others } = frontend(tree)
   if (!isTree(http) || http[key] === undefined) return undefined
@@ -43,7 +43,7 @@ export function withoutHttp(tree: Tree, key: string): Tree | undefined {
   return Object.keys(own).length === 0 ? bare : { ...bare, frontendPolicies: own }
 }
 
-/** Some routes with more policies. */
+/** Adds policies to some routes. */
 export function withPolicies(
   random: Random,
   tree: Tree,
@@ -58,7 +58,7 @@ export function withPolicies(
   return { ...tree, routes }
 }
 
-/** The same on the gateway of all routes or on some routes. */
+/** Adds the same policies to the gateway of all routes or to some routes. */
 export function onGatewayOrRoutes(
   random: Random,
   tree: Tree,
@@ -72,7 +72,7 @@ export function onGatewayOrRoutes(
   return withPolicies(random, tree, 0.4, () => more(random))
 }
 
-/** All rules that are about one thing, each said to be about another one with some chance. */
+/** Applies `edit` to each rule with the probability `share`. */
 export function withRules(
   random: Random,
   tree: Tree,
@@ -88,7 +88,7 @@ export function withRules(
   return own
 }
 
-/** Nothing listens there: it must never get a share. */
+/** Nothing listens here: it must never get a share. */
 export const NOBODY = '127.0.0.1:9'
 export const isNobody = (backend: Tree) => backend['host'] === NOBODY
 
@@ -96,7 +96,7 @@ export function firstBackend(route: Tree): Json | undefined {
   return ((route['backends'] ?? []) as readonly Json[])[0]
 }
 
-/** The address of a backend that no route leads to. */
+/** The address of a backend to which no route leads. */
 export function spareHost(tree: Tree, { backends }: Place): string | undefined {
   const text = JSON.stringify(tree)
   const hosts = backends.map((port) => `127.0.0.1:${port}`)

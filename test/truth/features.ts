@@ -19,7 +19,7 @@ import type { Place } from './generate.ts'
 import type { Random } from './random.ts'
 import { SERVICES } from './services.ts'
 
-/** `TRUTH_FEATURES=cors,hops`: these alone, in every file. */
+/** `TRUTH_FEATURES=cors,hops`: only these features, in every file. */
 export function withFeatures(random: Random, tree: Tree, place: Place): Tree {
   const forced = process.env['TRUTH_FEATURES']?.split(',')
   let own = tree
@@ -31,7 +31,7 @@ export function withFeatures(random: Random, tree: Tree, place: Place): Tree {
   return own
 }
 
-/** After somebody worked on the file: now and then it is a feature that they changed. */
+/** Simulates an edit of the file: occasionally it changes a feature. */
 export function changedFeature(random: Random, tree: Tree): Tree {
   const [feature] = random.some(
     Object.values(FEATURES).filter((one) => one.change !== undefined),
@@ -47,7 +47,7 @@ const USERS: readonly Json[] = [
 ]
 
 export const FEATURES: Readonly<Record<string, Feature>> = {
-  /** Paths are as clients wrote them, and rules compare them with such. */
+  /** Rules compare paths as clients sent them. */
   slashes: {
     share: 0.03,
     add: (random, tree) =>
@@ -58,7 +58,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
       ),
     change: (_, tree) => withoutHttp(tree, 'mergeSlashes'),
   },
-  /** Proxies in front say who the client is. */
+  /** Proxies in front of the gateway report the client address. */
   hops: {
     share: 0.02,
     add: (random, tree) => {
@@ -76,7 +76,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
           ? withHttp(tree, { trustedHops: 1 + random.int(2) })
           : undefined,
   },
-  /** Routes whose responses are the gateway's own, always or now and then. */
+  /** Routes for which the gateway itself responds, always or sometimes. */
   ownResponses: {
     share: 0.02,
     add: (random, tree) =>
@@ -113,7 +113,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
         csrf: random.chance(0.5) ? {} : { additionalOrigins: ['https://b.test'] },
       })),
   },
-  /** Passwords, and rules about whose they are. */
+  /** Passwords, and rules about their users. */
   basic: {
     share: 0.03,
     add: (random, tree) => {
@@ -132,7 +132,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
       })
     },
   },
-  /** Rules about what is sent; no analysis looks into them. */
+  /** Rules about the request body; no analysis covers them. */
   body: {
     share: 0.004,
     add: (random, tree) => {
@@ -159,7 +159,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
         ? withPolicies(random, tree, 0.3, () => keeping(random))
         : undefined,
   },
-  /** A second backend, which gets no share; its rules decide about nothing. */
+  /** A second backend without a share; its rules have no effect. */
   weights: {
     share: 0.03,
     add: (random, tree) => {
@@ -174,7 +174,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
       return { ...tree, routes }
     },
   },
-  /** Routes that nothing is behind: what the rules admit gets 500. */
+  /** Routes without a backend: requests that the rules admit get a 500. */
   unserved: {
     share: 0.02,
     add: (random, tree) => {
@@ -197,7 +197,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
       return withValue(tree, ['routes', index, 'backends', 0], { ...first, weight })
     },
   },
-  /** One route with two backends that chance chooses among, each with rules of its own. */
+  /** One route with two backends chosen by chance, each with its own rules. */
   shares: {
     share: 0.03,
     add: (random, tree, place) => {
@@ -228,7 +228,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
       return withValue(tree, ['routes', index, 'backends'], kept)
     },
   },
-  /** What changes requests and responses, and decides nothing. */
+  /** Policies that change requests and responses, but decide nothing. */
   changes: {
     share: 0.04,
     add: (random, tree) => withPolicies(random, tree, 0.4, () => harmless(random)),
@@ -269,7 +269,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   ...SERVICES,
 }
 
-/** The body is kept for what is no rule, and is not called by its name. */
+/** A policy other than a rule that buffers the body, without naming it directly. */
 function keeping(random: Random): Tree {
   const text = random.pick([
     'string(request.body)',

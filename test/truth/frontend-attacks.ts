@@ -12,7 +12,9 @@ import {
 } from './protocol-attacks.ts'
 import { streaming } from './stream-attacks.ts'
 
-/* The same of how requests are read, of connections, and of expressions that fail on the way. */
+/*
+ * The same for parsing requests, for connections, and for expressions that fail during evaluation.
+ */
 
 const read = (http: Tree, policies: Tree = {}): File => {
   return (place) => ({ frontendPolicies: { http }, ...routed({ host: host(place) }, policies) })
@@ -127,7 +129,7 @@ const keyed = (location: Tree): File => plain({ apiKey: { ...KEYS, location } })
 const BY_HEADER: SentRequest = { headers: [['x-a', 'robot-key']], key: { team: 'eng' } }
 const IN_QUERY: SentRequest = { target: '/?k=robot-key', key: { team: 'eng' } }
 const IN_COOKIE: SentRequest = { headers: [['cookie', 'k=robot-key']], key: { team: 'eng' } }
-/** Where a key is looked for, none is verified of which nothing is said. */
+/** A key at the configured location counts as verified only in requests with `key`. */
 const PLACES: readonly PolicyAttack[] = (
   [
     [

@@ -18,7 +18,7 @@ import type { Place } from './generate.ts'
 import { diceFor, type Share, sharesIn } from './shares.ts'
 import { bytesOf, CLOSED, Link, type Outcome, type Probe } from './wire.ts'
 
-/** What a provider of models responds, whatever it is asked. */
+/** The response of a model provider to every request. */
 const COMPLETION = JSON.stringify({
   ...{ id: 'c', object: 'chat.completion', created: 1, model: 'm' },
   choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
@@ -26,7 +26,7 @@ const COMPLETION = JSON.stringify({
 })
 
 const LOGIN = { location: 'https://login.test/', cookies: [] }
-/** Whoever has a cookie of sessionCookie() is signed in, and nobody else. */
+/** Only clients with a cookie of sessionCookie() are signed in. */
 const SESSIONS: SignIn = {
   begin: async () => LOGIN,
   finish: async () => LOGIN,
@@ -39,7 +39,7 @@ const SESSIONS: SignIn = {
   logoutByProvider: async () => undefined,
 }
 
-/** What somebody sends who is signed in; `claims` is JSON. */
+/** The cookie of a signed-in client; `claims` is JSON. */
 export function sessionCookie(claims: string): readonly [string, string] {
   return ['cookie', `portcullis-oidc-truth=${Buffer.from(claims).toString('base64url')}`]
 }
@@ -47,18 +47,18 @@ export function sessionCookie(claims: string): readonly [string, string] {
 const BACKENDS = 8
 const PORTS = 3
 
-/** Backends, files and ports of a run, and a gateway in this process that serves one file at a time. */
+/** Backends, files and ports of a run, and an in-process gateway that serves one file at a time. */
 export class World {
   readonly folder = mkdtempSync(join(tmpdir(), 'truth-'))
   readonly credentials = new Credentials()
   readonly place: Place
   readonly #backends: readonly Server[]
   readonly #sockets = new Set<Socket>()
-  /** Gateways by what their records show, which is read at the start alone. */
+  /** Gateways by the attributes in their records, which a gateway reads only at the start. */
   readonly #gateways = new Map<string, Gateway>()
   readonly records: DecisionRecord[] = []
   #serving: Gateway | undefined
-  /** By file: the backends that chance chooses among. */
+  /** By file: the backends that are chosen by chance. */
   readonly #shared = new Map<string, readonly Share[]>()
   #shares: readonly Share[] = []
   #dice = 0
@@ -82,7 +82,7 @@ export class World {
     rmSync(this.folder, { recursive: true })
   }
 
-  /** A backend says which one it is, and nothing else; in TLS, where that came through as it is. */
+  /** The backend returns only its own name; over TLS, if that arrived unchanged. */
   #greet(socket: Socket): void {
     this.#sockets.add(socket)
     socket.on('close', () => this.#sockets.delete(socket))
@@ -121,7 +121,7 @@ export class World {
     return this.writeText(name, writeYaml(tree).text, tree)
   }
 
-  /** `like`: of a file that has the same routes and backends. */
+  /** `like`: a file that has the same routes and backends. */
   writeText(name: string, text: string, like?: Tree): string {
     const file = join(this.folder, name)
     this.#shared.set(file, like === undefined ? [] : sharesIn(like))
@@ -129,7 +129,7 @@ export class World {
     return file
   }
 
-  /** Serves the file from now on; returns why not, where it does not. */
+  /** Serves the file from now on; returns the reason if it cannot. */
   async serve(file: string): Promise<string | undefined> {
     const { result, settings } = loadFile(file, { environment: {} })
     const { value: model, diagnostics } = result
@@ -165,7 +165,7 @@ export class World {
     return applied.isApplied ? undefined : JSON.stringify(applied.diagnostics)
   }
 
-  /** Sends each probe to what is served, one after the other. */
+  /** Sends the probes sequentially to the served file. */
   async send(probes: readonly Probe[], each?: (index: number) => void): Promise<Outcome[]> {
     const outcomes: Outcome[] = []
     const links = new Map<string, Link>()
@@ -174,7 +174,7 @@ export class World {
       const key = JSON.stringify(transport)
       const bytes = bytesOf(request, this.credentials)
       let outcome = CLOSED
-      // A connection that was kept may have been closed meanwhile, which says nothing of the request.
+      // A reused connection may have been closed meanwhile, which is unrelated to the request.
       for (let tries = 0; tries < 2; tries++) {
         const kept = links.get(key)
         const link = kept?.isOpen ? kept : await Link.open(transport, this.credentials)

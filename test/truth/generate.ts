@@ -2,13 +2,13 @@ import type { Json, Tree } from './document.ts'
 import { expression, FOCUSES, HOSTS, PATHS, type Scope } from './expressions.ts'
 import type { Random } from './random.ts'
 
-/** What is there around a file: ports that are free, backends that respond, files beside it. */
+/** The environment of a file: free ports, running backends, and files beside it. */
 export interface Place {
   readonly ports: readonly number[]
   readonly backends: readonly number[]
 }
 
-/** As `config` of every file: one process, nothing else listening, every decision recorded. */
+/** The `config` of every file: one process, no other listeners, every decision recorded. */
 export function settings(show: readonly string[]): Tree {
   return {
     workers: 1,
@@ -21,7 +21,7 @@ export function settings(show: readonly string[]): Tree {
   }
 }
 
-/** Shown in the records of every file: replaying needs to see something. */
+/** Recorded for every file: replaying requires these attributes. */
 export const SHOWN = [
   'jwt',
   'apiKey',
@@ -37,7 +37,7 @@ export const API_KEY = 'robot-key'
 interface Making {
   readonly random: Random
   readonly place: Place
-  /** Of the whole file: how it is minded. */
+  /** The settings for the conditions of the whole file. */
   readonly scope: Omit<Scope, 'stage'>
   next: number
 }
@@ -79,7 +79,9 @@ export function makeDocument(random: Random, place: Place): Tree {
   }
 }
 
-/** One listener, and few rules that are about one thing: where much is proven, and much can be wrong. */
+/**
+ * One listener, and few rules on one topic: many statements are proven here, and many can be wrong.
+ */
 function makeSmallDocument(random: Random, place: Place): Tree {
   const focus = random.pick(FOCUSES)
   const hasJwt = ['number', 'nested', 'groups', 'claim'].includes(focus) || random.chance(0.2)
@@ -297,7 +299,7 @@ export function match(random: Random): Tree {
   return Object.keys(own).length === 0 ? { path: { pathPrefix: '/' } } : own
 }
 
-/** Some routes lead to a backend by its name. */
+/** Some routes reference a backend by name. */
 function namedBackends(making: Making, routes: Tree[]): Tree[] {
   const { random, scope } = making
   const found: Tree[] = []

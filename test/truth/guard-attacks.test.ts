@@ -18,7 +18,7 @@ import { runTools } from './tools.ts'
 import type { Request } from './wire.ts'
 import { isAdmitted } from './wire.ts'
 
-/** Rules that everything satisfies which its protocol serves: nobody is kept out by them. */
+/** Rules that every request of the protocol satisfies: they deny none. */
 const provider = (place: Addresses, name: string, index: number, require: string): Tree => ({
   ...{ name, provider: { openAI: {} }, hostOverride: host(place, index) },
   policies: rules({ require }),
@@ -114,7 +114,7 @@ function guards(action: string): Tree {
   return { guardrails: { request: [{ regex: { action, rules: [{ pattern: 'secret' }] } }] } }
 }
 
-describe('rules that keep nobody out', () => {
+describe('rules that deny no requests', () => {
   let attacked: AttackedServices
   before(async () => {
     attacked = await AttackedServices.open()
@@ -146,7 +146,7 @@ describe('rules that keep nobody out', () => {
     })
   }
 
-  it('but one that denies a tool does', async () => {
+  it('except one that denies a tool', async () => {
     const { world, addresses } = attacked
     const policies = { mcpAuthorization: { rules: [{ allow: "mcp.tool.name == 'read'" }] } }
     const tree = attacked.fileOf(routed(tools(addresses, {}, policies)))

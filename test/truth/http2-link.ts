@@ -5,7 +5,9 @@ import type { Request } from './wire.ts'
 const TIMEOUT_MS = 8_000
 const MALFORMED = constants.NGHTTP2_PROTOCOL_ERROR
 
-/** One request by HTTP/2 on a connection of its own; undefined where it is closed without a response. */
+/**
+ * Sends one request over HTTP/2 on a new connection; undefined if it is closed without a response.
+ */
 export async function askHttp2(
   socket: Socket,
   request: Request,
@@ -46,7 +48,8 @@ function responseOf(
       headers[name.toLowerCase()] = own === undefined ? value : [own, value].flat()
     }
     const stream = session.request(headers, { endStream: body === undefined })
-    // A malformed request is a stream error there, and 400 by HTTP/1: the connection goes on.
+    // A malformed request is a stream error in HTTP/2, and 400 in HTTP/1: the connection stays
+    // open.
     const over = () =>
       done(stream.rstCode === MALFORMED ? { status: 400, backend: undefined } : undefined)
     stream.on('error', over)

@@ -7,18 +7,18 @@ import { reduce } from './reduce.ts'
 import { runTools } from './tools.ts'
 
 /**
- * Looks for false claims by hand: `node test/truth/hunt.ts SEED PAIRS [CHECK…]`. The first of each
- * kind is made small and printed, and the exit code is 1; TRUTH_REPORT names a file to write them
- * to, TRUTH_LIKE is a regular expression for the JSON of a pair: others are passed over. With
- * TRUTH_UNSERVED it is said why pairs are not served. TRUTH_RESUME names a file in which it keeps
- * how far it is: started again with the same command, it goes on from there.
+ * Searches for false claims by hand: `node test/truth/hunt.ts SEED PAIRS [CHECK…]`. The first of
+ * each kind is reduced and printed, and the exit code is 1; TRUTH_REPORT names a file to write them
+ * to, TRUTH_LIKE is a regular expression for the JSON of a pair: others are skipped. With
+ * TRUTH_UNSERVED the reason is printed if a pair is not served. TRUTH_RESUME names a file that
+ * stores the progress: the same command, started again, continues from there.
  */
 /** Settings are the same in all files. */
 function shown({ config: _, ...rest }: Tree): string {
   return writeYaml(rest).text
 }
 
-/** Pairs after which it is kept how far it is. */
+/** Pairs between two saves of the progress. */
 const EACH_KEPT = 20
 
 interface Progress {
@@ -50,7 +50,7 @@ const report: string[] = []
 const wanted = process.env['TRUTH_LIKE']
 const like = wanted === undefined ? undefined : new RegExp(wanted)
 const max = Number(process.env['TRUTH_EACH'] ?? 1)
-// What was found so far is told all the same.
+// Claims found before a stop are reported, too.
 let isStopped = false
 for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => void (isStopped = true))
 let seed = Math.max(Number(from), known.next)

@@ -31,7 +31,7 @@ export const CHECKS = {
 } as const satisfies Readonly<Record<string, Check>>
 export type CheckName = keyof typeof CHECKS
 
-/** The share of pairs that a check is worth its time for. */
+/** The share of pairs for which a check is worth its time. */
 const SHARES: Readonly<Partial<Record<CheckName, number>>> = {
   lint: 0.6,
   fix: 0.5,
@@ -53,7 +53,7 @@ export interface Judged {
   readonly seed: number
   readonly trees: Trees
   readonly claims: readonly FalseClaim[]
-  /** Why it was not served, where it was not. */
+  /** The reason, if it was not served. */
   readonly unserved?: string
 }
 
@@ -61,9 +61,9 @@ export interface JudgeOptions {
   readonly world: World
   readonly tools: Tools
   readonly count: (what: string) => void
-  /** These alone, whatever the seed says. */
+  /** Only these checks, whatever the seed selects. */
   readonly only?: readonly CheckName[]
-  /** A process that is compared with as well. */
+  /** A process whose outcomes are compared, too. */
   readonly running?: RunningGateway
 }
 
@@ -76,7 +76,7 @@ export function treesOf(seed: number, world: World): Trees {
   return { old, now: old === plain ? now : changedFeature(own, now) }
 }
 
-/** Makes the pair of a seed, serves it, and compares all that is said of it with what happened. */
+/** Makes the pair of a seed, serves it, and compares all statements about it with the outcomes. */
 export async function judgeSeed(seed: number, options: JudgeOptions): Promise<Judged> {
   return judgeTrees(seed, treesOf(seed, options.world), options)
 }
@@ -104,7 +104,7 @@ export async function judgeTrees(
   const pair: Pair = { world, random, tools, probes, old, now, count }
   const claims: FalseClaim[] = []
   for (const name of due) claims.push(...(await checked(name, pair)))
-  // Which backend a process of its own chooses is chance.
+  // A separate process chooses its backend by chance.
   const isShared = [trees.old, trees.now].some((tree) => sharesIn(tree).length > 0)
   if (options.running !== undefined && !isShared) {
     for (const side of sides) {
@@ -118,7 +118,7 @@ export async function judgeTrees(
   return { seed, trees, claims }
 }
 
-/** A command that throws says nothing true either. */
+/** A command that throws makes a false claim, too. */
 async function checked(name: CheckName, pair: Pair): Promise<readonly FalseClaim[]> {
   try {
     return await CHECKS[name](pair)

@@ -2,7 +2,7 @@ import type { Tree } from './document.ts'
 import { API_KEY } from './generate.ts'
 import { call, host, models, type ProtocolAttack, routed, rules } from './protocol-attacks.ts'
 
-/* The same of keys: what they may use, until when, and what is said of them. */
+/* The same for keys: their permissions, their expiry, and their metadata. */
 
 /** printf %s robot-key | sha256sum */
 const HASH = 'sha256:b2cfb5518f033861ee2dd12be0f7c0b95c23d0b8d1f4c32c8a788f77bc8a52be'

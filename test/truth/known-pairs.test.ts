@@ -7,8 +7,8 @@ import { type CheckName, judgeTrees } from './judge.ts'
 import { runTools, type Said, type Tools } from './tools.ts'
 
 /**
- * Pairs of files of which something false was said once, and what was said. Probes that are made of
- * nothing but the files must find each of them, whatever the commands say today.
+ * Pairs of files about which a command once made a false statement, with that statement. Probes
+ * made only from the files must find each of them, whatever the commands report today.
  */
 
 const MAX_SEEDS = 12
@@ -97,13 +97,13 @@ const proxied = (mode: string): Written => ({
 })
 const BANNED = "'roles' in jwt.realm_access && 'banned' in jwt.realm_access.roles"
 
-/** Never true; what matters is that it reads something. */
+/** Never true; the only relevant part is that it reads an attribute. */
 const READING = "request.headers['x-a'] == '1' && request.headers['x-a'] == '2'"
 const TWICE = "json(request.body).model == 'a'"
 const OFTEN = "!request.path.endsWith('/c')"
 const KEEPING = { top: { frontendPolicies: { http: { maxBufferSize: 32 } } } }
 
-/** What rules change besides what they are true of. */
+/** Effects of rules besides their verdicts. */
 const READ: readonly (readonly [string, Written, Written])[] = [
   ['a rule that is never true begins to read a header', {}, { rules: [{ deny: READING }] }],
   ['no rule reads a header any more', { rules: [{ deny: READING }] }, {}],
@@ -294,14 +294,14 @@ const ROUTELESS: Written = {
   route: { gateways: ['default/l1'] },
 }
 
-/** What the commands say today of files that they once said something false of. */
+/** The current statements about files for which commands once made false ones. */
 const TRUE: readonly Pick<Case, 'name' | 'check' | 'old' | 'now'>[] = [
   ...READ.flatMap(([name, old, now]) => [
     { name, check: 'diff' as const, old, now },
     { name: `--fix: ${name}`, check: 'fix' as const, old, now },
   ]),
   {
-    // The record of a connection that is closed by its source has no server name.
+    // The record of a connection that is closed because of its source has no server name.
     name: 'whether a name is served is not for rules about connections to say',
     check: 'replay',
     old: ofCertificates([{ require: "'spiffe://td.test/ns/a' in source.subjectAltNames" }]),
@@ -361,7 +361,7 @@ const TRUE: readonly Pick<Case, 'name' | 'check' | 'old' | 'now'>[] = [
 ]
 const SOME_SEEDS = 4
 
-describe('what was said falsely once is found', () => {
+describe('every former false statement is found', () => {
   before(async () => {
     world = await World.open()
   })

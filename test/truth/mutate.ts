@@ -3,7 +3,7 @@ import { expression, HOSTS, nearby } from './expressions.ts'
 import { jwt, match, proxyProtocol, rule, tls } from './generate.ts'
 import type { Random } from './random.ts'
 
-/** The same file after somebody has worked on it: mostly one small change, sometimes several. */
+/** Simulates an edit of the file: mostly one small change, sometimes several. */
 export function changed(random: Random, tree: Tree): Tree {
   let now = tree
   const count = random.chance(0.7) ? 1 : 2 + random.int(2)
@@ -27,7 +27,7 @@ const SCOPE = {
   hasSources: false,
 } as const
 
-/** One value of those that the test picks, changed. */
+/** Changes one of the values that the test selects. */
 function edit(
   wanted: (path: readonly (string | number)[], value: Json) => boolean,
   change: (random: Random, value: Json) => Json | undefined,
@@ -53,7 +53,7 @@ export const removeRule: Edit = (random, tree) => {
   return rules.length === 0 ? undefined : withoutRule(tree, random.pick(rules).path)
 }
 
-/** Without a rule; a block that has no other goes with it. */
+/** Removes a rule; a block without other rules is removed with it. */
 export function withoutRule(tree: Tree, path: readonly (string | number)[]): Tree {
   const item = path.at(-2) === 'matchExpressions' ? path : path.slice(0, -1)
   const list = at(tree, item.slice(0, -1)) as readonly Json[]
@@ -81,7 +81,7 @@ const addRule = edit(
   (random, value) => [...(value as readonly Json[]), rule(random, SCOPE)],
 )
 
-/** An open route gets rules of its own. */
+/** Adds rules to an open route. */
 const addBlock = edit(
   (path, value) => path.at(-2) === 'routes' && isTree(value) && value['policies'] === undefined,
   (random, value) => ({
@@ -156,7 +156,7 @@ const EDITS: readonly Edit[] = [
     (path) => path.at(-2) === 'policies' && typeof path.at(-1) === 'number',
     () => undefined,
   ),
-  // Written otherwise, meant the same: what is called a change here is called one falsely.
+  // Another spelling with the same meaning: a reported change is a false statement.
   edit(
     (path) => path.at(-1) === 'rules',
     (_, value) => (value as readonly Json[]).toReversed(),

@@ -1,7 +1,7 @@
 import type { ClaimNode } from './constants.ts'
 import type { Random } from './random.ts'
 
-/** Values at and around what files name: where an analysis that is a little off goes wrong. */
+/** Values at and around the constants in files: an analysis that is slightly wrong fails there. */
 
 export function nearText(random: Random, text: string): string {
   switch (random.int(7)) {
@@ -51,7 +51,7 @@ export function nearPath(random: Random, path: string): string {
   }
 }
 
-/** As in HTTP/1.1; undefined is HTTP/1.0 without one. */
+/** For HTTP/1.1; undefined means HTTP/1.0 without a host. */
 export function nearHost(random: Random, host: string): string | undefined {
   switch (random.int(14)) {
     case 0:
@@ -125,7 +125,7 @@ function listText(random: Random, strings: readonly string[]): string {
   return `[${members.join(',')}]`
 }
 
-/** A value of a claim as JSON text; undefined: it is not there. */
+/** A value of a claim as JSON text; undefined if it is absent. */
 export function claimText(random: Random, claim: ClaimNode, depth = 0): string | undefined {
   const strings = [...claim.strings]
   if (random.chance(depth === 0 ? 0.15 : 0.25)) return undefined
@@ -168,7 +168,9 @@ export function objectText(random: Random, claim: ClaimNode, depth: number): str
   return `{${members.join(',')}}`
 }
 
-/** First, last and outside of a range, or the address itself and its neighbours. */
+/**
+ * The first or last address of a range, or one outside of it; or the address itself or a neighbor.
+ */
 export function nearAddress(random: Random, written: string): string {
   const [address = '', length] = written.split('/')
   if (address.includes(':')) {

@@ -14,7 +14,7 @@ const GUARDS: ReadonlySet<string> = new Set([
   'clientCertificates',
 ])
 
-/** What nobody is kept out of: the same ways with no rule and no authentication on them. */
+/** The same routes without rules and authentication, so that no request is denied. */
 export function withoutPolicies(tree: Tree): Tree {
   const { policies: _, ...rest } = tree
   return stripped(rest) as Tree

@@ -5,14 +5,14 @@ import type { Random } from './random.ts'
 import type { Tools } from './tools.ts'
 import type { Outcome, Probe } from './wire.ts'
 
-/** One file, and what sockets did with the probes. */
+/** One file, and the outcomes of the probes on its sockets. */
 export interface Side {
   readonly name: 'old' | 'now'
   readonly tree: Tree
   readonly file: string
   readonly written: Written
   readonly outcomes: readonly Outcome[]
-  /** With all policies taken out: where each request would go if nobody stood in its way. */
+  /** The outcomes without any policies: where each request would go if nothing denied it. */
   readonly open: readonly Outcome[]
   readonly records: readonly (readonly DecisionRecord[])[]
 }
@@ -27,14 +27,14 @@ export interface Pair {
   readonly count: (what: string) => void
 }
 
-/** Something that was said of all requests, or of one, and is not so. */
+/** A false statement about all requests or about one. */
 export interface FalseClaim {
-  /** Alike for all of one kind: what reducing a pair must keep. */
+  /** Equal for all claims of one kind: reducing a pair must preserve it. */
   readonly kind: string
   readonly claim: string
   readonly observed: string
   readonly probe?: Json
 }
 
-/** Each asks a command, and compares what it says with what happened. */
+/** Runs a command, and compares its statements with the outcomes. */
 export type Check = (pair: Pair) => Promise<readonly FalseClaim[]>

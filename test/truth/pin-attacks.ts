@@ -45,7 +45,7 @@ const twoServers = (policies: Tree): File => {
   }
 }
 
-/** And of what a server of tools is held to. */
+/** The same for pins of MCP servers. */
 export const PIN_ATTACKS: readonly ProtocolAttack[] = [
   {
     name: 'a rule goes about tools whose server only lists tell',

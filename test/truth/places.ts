@@ -1,7 +1,7 @@
 import { isTree, type Tree } from './document.ts'
 import type { Outcome, Probe, Transport } from './wire.ts'
 
-/** Names of things in a file, read off its tree. */
+/** Looks up names in the tree of a file. */
 
 export function gatewayAt(tree: Tree, port: number): string | undefined {
   const gateways = Object.entries((tree['gateways'] ?? {}) as Tree)
@@ -37,7 +37,10 @@ export function proxyProtocolOf(tree: Tree): Tree | undefined {
   return isTree(own) ? own : undefined
 }
 
-/** Whether a port of the file understands how the connection begins: with this PROXY header, or none. */
+/**
+ * Whether a port of the file accepts the beginning of the connection: with this PROXY header, or
+ * none.
+ */
 export function takesProxyHeader(tree: Tree, { proxy }: Transport): boolean {
   const own = proxyProtocolOf(tree)
   if (proxy === undefined) return own === undefined || own['mode'] === 'Optional'
@@ -45,20 +48,22 @@ export function takesProxyHeader(tree: Tree, { proxy }: Transport): boolean {
   return own !== undefined && (version === 'All' || version === `V${proxy.version}`)
 }
 
-/** How many proxies in front are believed about who the client is. */
+/** The number of trusted proxies in front of the gateway. */
 export function hopsOf(tree: Tree): number {
   const http = (tree['frontendPolicies'] as Tree | undefined)?.['http']
   return isTree(http) ? Number(http['trustedHops'] ?? 0) : 0
 }
 
-/** Whom the last of them names as the client; undefined where they say too little for that. */
+/**
+ * The client address that the outermost of them reports; undefined if there are too few entries.
+ */
 export function forwardedFor(tree: Tree, { request }: Probe): string | undefined {
   const written = request.headers.filter(([name]) => name.toLowerCase() === 'x-forwarded-for')
   const list = written.flatMap(([, value]) => value.split(',')).map((one) => one.trim())
   return list.at(-hopsOf(tree))
 }
 
-/** The addresses of clients make a difference, and nothing here can come from all of them. */
+/** Client addresses make a difference, and clients here cannot use all of them. */
 export function readsAddresses(tree: Tree): boolean {
   return /source\.(raw)?[aA]ddress/.test(JSON.stringify(tree))
 }
@@ -87,7 +92,7 @@ function namedListeners(tree: Tree): readonly NamedListener[] {
 const covers = (pattern: string, name: string) =>
   pattern === name || (pattern.startsWith('*.') && name.endsWith(pattern.slice(1)))
 
-/** Whether a listener of the port is for this server name: otherwise no handshake begins. */
+/** Whether a listener of the port serves this server name: otherwise no handshake begins. */
 export function servesName(tree: Tree, port: number, name: string | undefined): boolean {
   return namedListeners(tree).some(
     (one) =>
@@ -96,7 +101,7 @@ export function servesName(tree: Tree, port: number, name: string | undefined): 
   )
 }
 
-/** The listeners that a route is for, by its gateways and names. */
+/** The listeners to which a route belongs, by its gateways and names. */
 export function listenersOf(tree: Tree, route: string): readonly string[] {
   const own = ((tree['routes'] ?? []) as readonly Tree[]).find((one) => one['name'] === route)
   const gateways = (own?.['gateways'] ?? ['default']) as readonly string[]
@@ -110,11 +115,11 @@ export function listenersOf(tree: Tree, route: string): readonly string[] {
     .map(({ name }) => name)
 }
 
-/** The listener that a request comes to, by its port and host; undefined where it is not plain. */
+/** The listener of a request, by its port and host; undefined if it is ambiguous. */
 export function listenerOf(tree: Tree, { transport, request }: Probe): string | undefined {
   const own = namedListeners(tree).filter(({ port }) => port === transport.port)
   if (own.length === 1) return own[0]?.name
-  // Server names and hosts that are not the same are decided by rules of their own.
+  // Different server names and hosts follow their own rules.
   if (transport.tls !== undefined && transport.tls.sni !== request.host) return undefined
   const host = request.host?.toLowerCase() ?? ''
   if (!/^[a-z.]+[a-z]$/.test(host)) return undefined

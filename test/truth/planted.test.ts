@@ -7,7 +7,7 @@ import { World } from './gateways.ts'
 import { type CheckName, judgeSeed } from './judge.ts'
 import { runTools, type Said, type Tools } from './tools.ts'
 
-/** A command that says what is not so is caught; if not, the oracle is worth nothing. */
+/** A command that makes a false statement is caught; otherwise the oracle is worthless. */
 
 const MAX_PAIRS = 80
 
@@ -146,7 +146,7 @@ const LIES: readonly (readonly [string, CheckName, string, Tools])[] = [
   ['test fails everything', 'test', 'test fails', async () => said({}, 1)],
 ]
 
-describe('a command that says what is not so', () => {
+describe('a command that makes a false statement', () => {
   let world: World
   before(async () => {
     world = await World.open()
@@ -165,6 +165,6 @@ describe('a command that says what is not so', () => {
   }
 })
 
-it('the page about proofs lists what is drawn, and nothing else', () => {
+it('the page about proofs lists exactly the drawn features', () => {
   assert.deepEqual(Object.keys(DRAWN_FEATURES).sort(), Object.keys(FEATURES).sort())
 })

@@ -3,8 +3,8 @@ import type { Tree } from './document.ts'
 import { type File, host, routed, rules, type SentRequest } from './protocol-attacks.ts'
 
 /*
- * The same of what decides without being a rule, and of where requests go. What a pair changes is
- * for the sockets to say.
+ * The same for policies that decide without being a rule, and for routing. The sockets decide what
+ * a pair changes.
  */
 
 export interface PolicyAttack {
@@ -12,7 +12,7 @@ export interface PolicyAttack {
   readonly old: File
   readonly now: File
   readonly requests: readonly SentRequest[]
-  /** Not all that it changes is in these requests: it must not be proven to change nothing. */
+  /** These requests do not show all changes: `diff` must not prove that nothing changes. */
   readonly isUntold?: true
 }
 

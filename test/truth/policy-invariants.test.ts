@@ -11,8 +11,8 @@ import { runTools } from './tools.ts'
 import { isAdmitted, type Probe } from './wire.ts'
 
 /*
- * Of every file of these attacks: what is admitted breaks an invariant that was made for it, so that
- * none of them is proven; and what refutes one is admitted.
+ * For every file of these attacks: an admitted request violates an invariant made for it, so none
+ * of these invariants is proven; and a counterexample is an admitted request.
  */
 
 interface Verdict {
@@ -27,14 +27,14 @@ interface Verdict {
 }
 
 const FILES = [...CALL_OUT_ATTACKS, ...POLICY_ATTACKS, ...FRONTEND_ATTACKS]
-  // What is counted lives on from one file to the other.
+  // Counters live on from one file to the other.
   .filter(({ name }) => !/limit|enough/.test(name))
   .flatMap(({ name, old, now, requests }) => [
     { name: `${name}, before`, file: old, requests },
     { name: `${name}, after`, file: now, requests },
   ])
 
-describe('attacks on what is proven of all that is admitted', () => {
+describe('attacks on proofs about all admitted requests', () => {
   let attacked: AttackedServices
   before(async () => {
     attacked = await AttackedServices.open()

@@ -8,7 +8,7 @@ import { Random } from './random.ts'
 import { sharesIn } from './shares.ts'
 import type { Probe, Request, Transport } from './wire.ts'
 
-/** Requests that these files have something to say about. */
+/** Requests that are relevant to these files. */
 export function probesFor(random: Random, trees: readonly Tree[], count: number): Probe[] {
   const constants = constantsOf(trees)
   const text = JSON.stringify(trees)
@@ -36,7 +36,7 @@ interface Port {
   readonly asksCertificates: boolean
 }
 
-/** Every port that a file listens on, as plain or as TLS. */
+/** Every port on which a file listens, plain or TLS. */
 export function portsOf(tree: Tree): readonly Port[] {
   const found = new Map<number, Port>()
   for (const gateway of Object.values((tree['gateways'] ?? {}) as Tree)) {
@@ -53,7 +53,7 @@ export function portsOf(tree: Tree): readonly Port[] {
   return [...found.values()]
 }
 
-/** The PROXY protocol that a file takes, on all its ports. */
+/** The PROXY protocol that a file accepts, on all its ports. */
 function proxyOf(tree: Tree): Tree | undefined {
   const own = (tree['frontendPolicies'] as Tree | undefined)?.['proxyProtocol']
   return isTree(own) ? own : undefined
@@ -114,7 +114,7 @@ function requestFor(
   const tree = random.pick(trees)
   const route = random.pick((tree['routes'] ?? []) as readonly Tree[])
   const [match] = random.some((route?.['matches'] ?? []) as readonly Tree[], 1)
-  // The first ones are as plain as can be, so that every route is reached.
+  // The first ones are as plain as possible, so that every route is reached.
   const isPlain = index % 4 === 0
   const hosts = ((route?.['hostnames'] ?? []) as readonly string[]).map((one) =>
     one.replace('*', 'w'),
@@ -130,7 +130,7 @@ function requestFor(
   const query = random.chance(0.7) && match?.['query'] === undefined ? '' : wantedQuery
   const method = (match?.['method'] as string | undefined) ?? random.pick(constants.methods)
   return {
-    // One that no file names is among them, and one that may be taken for a PROXY header.
+    // Includes a method that no file names, and one that resembles a PROXY header.
     method: random.chance(0.9) ? method : random.pick(['GET', 'PURGE', 'PROXY']),
     target: `${target}${query === '' ? '' : `?${query}`}`.replaceAll(' ', '%20'),
     version: host === undefined ? '1.0' : '1.1',
@@ -140,7 +140,7 @@ function requestFor(
   }
 }
 
-/** Now and then with a header that backends may take for one that rules read. */
+/** Occasionally adds a header that backends may mistake for one that rules read. */
 function mistakable(random: Random, probe: Probe): Probe {
   if (!random.chance(0.04)) return probe
   const { request } = probe
@@ -149,14 +149,14 @@ function mistakable(random: Random, probe: Probe): Probe {
 }
 
 /**
- * Which headers any rule reads decides about such a request: what is said of one rule or of one
- * route is not said of it.
+ * The set of headers that rules read decides about such a request, so statements about one rule or
+ * one route do not apply to it.
  */
 export function isMistakable({ request }: Probe): boolean {
   return request.headers.some(([name]) => name.includes('_'))
 }
 
-/** Now and then by HTTP/2, and now and then for a tunnel. */
+/** Occasionally uses HTTP/2, and occasionally requests a tunnel. */
 function spoken(random: Random, probe: Probe, trees: readonly Tree[]): Probe {
   const { transport, request, ...rest } = probe
   if (trees.some((tree) => gatewayAt(tree, transport.port) === 'stream')) return probe
@@ -169,7 +169,7 @@ function spoken(random: Random, probe: Probe, trees: readonly Tree[]): Probe {
   return { ...rest, transport: { ...transport, isHttp2: true }, request }
 }
 
-/** With what the features of these files look at. */
+/** Adds the attributes that the features of these files read. */
 function decorated(
   random: Random,
   request: Request,
@@ -225,7 +225,7 @@ const CALLS = [
 
 const BODIES = [
   ...['x', 'xy', 'y', '', '{"model":"a"}', '{"model":"b"}', '{"model":1}', '{"x":"a"}'],
-  // What cannot be read for certain, and what may be too long.
+  // Bodies that are ambiguous, and one that may be too long.
   ...['{"model":"a","model":"b"}', '\xff', 'x'.repeat(40)],
 ]
 
@@ -253,7 +253,7 @@ function headersFor(random: Random, constants: Constants, match: Tree | undefine
   return headers
 }
 
-/** Tokens where something looks at them, and now and then where nothing does. */
+/** Adds tokens if a policy verifies them, and occasionally if none does. */
 function identityFor(random: Random, constants: Constants, text: string): Partial<Request> {
   const apiKey = text.includes('"apiKey":{') && random.chance(0.6) ? API_KEY : undefined
   const key = apiKey === undefined ? {} : { apiKey: random.chance(0.9) ? apiKey : 'wrong' }
@@ -270,7 +270,7 @@ function withIssuer(claims: string): string {
   return `{"iss":"https://j.test"${inner === '' ? '' : `,${inner}`}}`
 }
 
-/** In words that can be read, for reports. */
+/** A readable form for reports. */
 export function describeProbe({ transport, request, share }: Probe): Json {
   return JSON.parse(JSON.stringify({ ...transport, ...request, share }))
 }

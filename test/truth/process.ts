@@ -11,8 +11,9 @@ const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
 const TIMEOUT_MS = 60_000
 
 /**
- * `portcullis run` as a process of its own, which takes over one file after the other. It stands
- * beside the gateway in this process, so that what is compared with is the product as it is started.
+ * `portcullis run` as a separate process, which applies one file after the other. It runs beside
+ * the gateway in this process, so that the outcomes are also compared with the product as users
+ * start it.
  */
 export class RunningGateway {
   readonly #world: World
@@ -31,9 +32,9 @@ export class RunningGateway {
     return new RunningGateway(world, ports)
   }
 
-  /** What the process does otherwise than the gateway here did. */
+  /** The differences between the process and the gateway in this process. */
   async compare(side: Side, probes: readonly Probe[]): Promise<readonly FalseClaim[] | 'rejected'> {
-    // What is proven to be a mistake is not even started with: there is nothing to compare.
+    // A proven mistake prevents the start: there is nothing to compare.
     if (!(await this.#serve(side))) return 'rejected'
     const moved = probes.map(({ transport, request }) => ({
       transport: { ...transport, port: this.#ports.get(transport.port) ?? transport.port },

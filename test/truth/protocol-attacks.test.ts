@@ -19,8 +19,8 @@ import { runTools } from './tools.ts'
 import { isAdmitted, type Probe } from './wire.ts'
 
 /*
- * Pairs that differ in exactly one thing that models, tools, sign-in, connections or services have
- * and plain requests have not. What is claimed of them is compared with what sockets do.
+ * Pairs that differ in exactly one feature that models, tools, sign-in, connections or services
+ * have and plain requests do not. Claims about them are compared with the behavior of sockets.
  */
 
 interface Difference {
@@ -32,7 +32,7 @@ interface Difference {
   }
 }
 
-describe('attacks on what is called proven of protocols', () => {
+describe('attacks on proven statements about protocols', () => {
   let attacked: AttackedServices
   before(async () => {
     attacked = await AttackedServices.open()
@@ -55,7 +55,7 @@ describe('attacks on what is called proven of protocols', () => {
 
   async function outcomes(tree: Tree, probes: readonly Probe[], isMcp: boolean) {
     const { world } = attacked
-    // What is counted or remembered of routes goes with them.
+    // Removing the routes resets their counters and state.
     await world.serve(world.write('between.yaml', attacked.fileOf({})))
     assert.equal(await world.serve(world.write('served.yaml', tree)), undefined)
     if (!isMcp) return (await world.send(probes)).map(isAdmitted)
@@ -85,11 +85,11 @@ describe('attacks on what is called proven of protocols', () => {
     ]
   }
 
-  /** The example as it is said, sent to both. */
+  /** Sends the example as reported to both. */
   async function isTrue({ kind, listener, example, services }: Difference, old: Tree, now: Tree) {
     const [admitting, rejecting] = kind === 'admitted' ? [now, old] : [old, now]
     const probe = probeFor({ example, listener }, { tree: admitting } as never, false)
-    // Nobody here has such a session, and what a service says was not tried.
+    // No client here has such a session, and the verdict of a service was not tested.
     if (probe === undefined || services.length > 0) return true
     const { message } = example
     const more: [string, string][] =
@@ -183,7 +183,7 @@ describe('attacks on what is called proven of protocols', () => {
       const { world, addresses } = attacked
       const tree = attacked.fileOf(file(addresses))
       world.write('proven.yaml', tree)
-      // What breaks it, or nearly does, is admitted.
+      // A request that violates it, or nearly does, is admitted.
       if (request !== undefined)
         assert.deepEqual(await outcomes(tree, [probeOf(request)], false), [true])
       const invariants = [{ name, on, admitted }]
@@ -197,7 +197,7 @@ describe('attacks on what is called proven of protocols', () => {
   }
 })
 
-/** Of all tools, of one alone, and of one that is otherwise. */
+/** Pins of all tools, of a single one, and of a modified one. */
 async function writePins(attacked: AttackedServices): Promise<void> {
   const { world, addresses } = attacked
   const file = world.write(

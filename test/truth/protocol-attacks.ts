@@ -2,15 +2,18 @@ import type { Addresses } from './attacked-services.ts'
 import type { Tree } from './document.ts'
 import type { Request } from './wire.ts'
 
-/* What is drawn at random nowhere: each differs in the first of its requests, unless it says so. */
+/*
+ * Pairs that are never drawn at random: each differs in the first of its requests, unless it
+ * declares otherwise.
+ */
 
 export type SentRequest = Partial<Request> & {
-  /** In TLS, by this name. */
+  /** The server name for TLS. */
   readonly sni?: string
   readonly isHttp2?: true
   /** Metadata of its key. */
   readonly key?: Tree
-  /** Who its password is of, if it is right. */
+  /** The user of its valid password. */
   readonly user?: string
   /** JSON text of the claims of a session. */
   readonly session?: string
@@ -23,11 +26,11 @@ export interface ProtocolAttack {
   readonly old: File
   readonly now: File
   readonly requests: readonly SentRequest[]
-  /** Nothing changes, and none of its requests may say otherwise. */
+  /** Nothing changes, and none of its requests may show a difference. */
   readonly isSame?: true
-  /** Something may change for other requests, and must not be proven not to. */
+  /** Other requests may have another outcome: `diff` must not prove that nothing changes. */
   readonly isUntold?: true
-  /** One key is another one in each file, and `explain` takes a key by what is said of it. */
+  /** The key differs between the files, and `explain` identifies a key by its metadata. */
   readonly isOfKeys?: true
 }
 
@@ -37,7 +40,7 @@ export const routed = (backend: Tree, policies: Tree = {}): Tree => ({
 })
 export const host = ({ backends }: Addresses, index = 0): string => backends[index] as string
 
-/** A backend with one provider of models. */
+/** A backend with one model provider. */
 export const models = (place: Addresses, more: Tree = {}, backend: Tree = {}): Tree => ({
   ai: { name: 'one', provider: { openAI: {} }, hostOverride: host(place), ...more },
   ...backend,
@@ -56,7 +59,7 @@ const REWRITTEN: Tree = { urlRewrite: { path: { full: '/v1/chat/completions' } }
 const MARKED: readonly (readonly [string, string])[] = [['x-a', '1']]
 const DENIES_MARKED = rules({ deny: "request.headers['x-a'] == '1'" })
 
-/** A path that a rule about models does not know is another one once it is rewritten. */
+/** A path that a rule about models does not know becomes another one after a rewrite. */
 const PATHS: readonly ProtocolAttack[] = (
   [
     ['urlRewrite', REWRITTEN],
@@ -77,7 +80,7 @@ const NEEDLESS = rules(
   { deny: "request.method == 'GET'" },
 )
 
-/** Nothing changes, and nothing may by `lint --fix`. */
+/** Nothing changes, and `lint --fix` must not change anything. */
 const FIXED: readonly ProtocolAttack[] = [
   {
     name: 'a rule about models that denies nothing by itself keeps out what names none',
@@ -88,7 +91,7 @@ const FIXED: readonly ProtocolAttack[] = [
   },
 ]
 
-/** A named backend that somebody asks, and what the file says of it. */
+/** A named backend that a policy calls, and its policies in the file. */
 const asked = (address: string, policies: Tree, backend: Tree = {}): File => {
   return (place) => ({
     ...routed({ host: host(place) }, policies),

@@ -19,9 +19,9 @@ import { Random } from './random.ts'
 import { runTools, type Tools } from './tools.ts'
 
 /*
- * The oracle of ./judge.ts sends requests that have no meaning to a protocol. Here a random file has
- * one more route, to tools, agents or models or with limits, and the other file of the pair another
- * one in its place. Where `diff` says that nothing changes, the sockets must say the same.
+ * The oracle of ./judge.ts sends requests without a meaning in any protocol. Here a random file has
+ * one more route, to tools, agents or models or with limits, and the other file of the pair has
+ * another one in its place. If `diff` reports that nothing changes, the sockets must agree.
  */
 
 const HOST = 'protocol.test'
@@ -36,7 +36,7 @@ const MESSAGE = {
   usage: { input_tokens: 1, output_tokens: 1 },
 }
 
-/** What a tool, an agent or a model would respond. */
+/** The response of a tool, an agent or a model. */
 function responseTo(url: string, text: string): object {
   if (url.includes('/messages')) return MESSAGE
   if (url.includes('/completions')) return COMPLETION
@@ -54,7 +54,7 @@ interface Drawn {
   readonly now: Tree
 }
 
-describe('what is said of tools, agents, models and limits', () => {
+describe('statements about tools, agents, models and limits', () => {
   let world: World
   let backend: Server
   let host = ''
@@ -66,7 +66,7 @@ describe('what is said of tools, agents, models and limits', () => {
       let text = ''
       message.on('data', (bytes: Buffer) => void (text += bytes.toString()))
       message.on('end', () => {
-        // Lists that the gateway reads for itself decide nothing.
+        // Lists that the gateway fetches for itself do not count.
         if (!text.includes('tools/list')) reached++
         response.setHeader('content-type', 'application/json')
         response.end(JSON.stringify(responseTo(message.url ?? '', text)))
@@ -81,7 +81,7 @@ describe('what is said of tools, agents, models and limits', () => {
     backend.closeAllConnections()
   })
 
-  /** Undefined: the file has no port that anybody can come to without more ado. */
+  /** Undefined: the file has no port that a plain client can use. */
   function draw(seed: number): Drawn | undefined {
     const random = new Random(seed)
     const names = Object.keys(PROTOCOL_PARTS)
@@ -90,7 +90,7 @@ describe('what is said of tools, agents, models and limits', () => {
     const plain = withFeatures(new Random(seed + 1), makeDocument(random, world.place), world.place)
     const { port } = portsOf(plain).find(({ isSecure }) => !isSecure) ?? {}
     if (port === undefined || proxyProtocolOf(plain) !== undefined) return undefined
-    // Rules of the gateway would keep nearly everyone from the route.
+    // Rules of the gateway would deny nearly all requests to the route.
     const gateways = Object.fromEntries(
       Object.entries(plain['gateways'] as Tree).map(([name, gateway]) => {
         const { authorization: _, jwtAuthentication: __, ...rest } = gateway as Tree
@@ -103,7 +103,7 @@ describe('what is said of tools, agents, models and limits', () => {
       routes: [{ name: 'protocol', hostnames: [HOST], ...own }, ...routes],
     })
     const [first, second] = [drawPart(random, host), drawPart(random, host)]
-    // Often a part of the other alone.
+    // Often only a part of the other.
     const mixed = random.pick<Tree>([second, { ...first, policies: second['policies'] ?? {} }])
     return { part, port, old: tree(first), now: tree(mixed) }
   }
@@ -128,12 +128,14 @@ describe('what is said of tools, agents, models and limits', () => {
           response.on('end', () => resolve(outcomeOf(response.statusCode ?? 0, text)))
         },
       )
-      // A connection that is closed is a denial, too.
+      // A closed connection is a denial, too.
       sent.on('error', () => resolve('refused')).end(body)
     })
   }
 
-  /** Who was admitted, and which tools a client sees; not by whom or in which words. */
+  /**
+   * Whether the request is admitted, and which tools a client sees; not the cause or the wording.
+   */
   function outcomeOf(status: number, text: string): string {
     const names = [...text.matchAll(/"name":"(\w+)"/g)].map(([, name]) => name)
     const isError = text.includes('"error":')
@@ -160,7 +162,7 @@ describe('what is said of tools, agents, models and limits', () => {
     return differences?.length === 0 && untold?.length === 0
   }
 
-  /** Undefined: not served; else what is not so. */
+  /** Undefined: not served; otherwise the false statements. */
   async function judge(
     tools: Tools,
     drawn: Drawn,
@@ -168,7 +170,7 @@ describe('what is said of tools, agents, models and limits', () => {
     const { part, port, old, now } = drawn
     const { requests } = PROTOCOL_PARTS[part] as ProtocolPart
     const before = await outcomes(old, port, requests)
-    // Limits count on where the routes that have them are the same.
+    // Limits keep their counters if the routes that have them are the same.
     await world.serve(world.write('between.yaml', { gateways: old['gateways'] as Tree }))
     const after = await outcomes(now, port, requests)
     if (before === undefined || after === undefined) return undefined
@@ -208,7 +210,7 @@ describe('what is said of tools, agents, models and limits', () => {
     assert.ok(admitted > served / 4, `${admitted} of ${served} admit anyone`)
   })
 
-  it('is found to be false of a tool that never sees a difference', async () => {
+  it('is found to be false for a tool that never sees a difference', async () => {
     const blind: Tools = async () => ({ code: 0, out: '{"differences":[],"untold":[]}', err: '' })
     const found = new Set<string>()
     for (let seed = 1; seed < 200 && found.size < Object.keys(PROTOCOL_PARTS).length; seed++) {

@@ -3,7 +3,7 @@ import type { Random } from './random.ts'
 
 /*
  * Parts of a file that decide about calls of tools, agents and models, or count requests. A pair
- * differs in one of them and in nothing else.
+ * differs in exactly one of them.
  */
 
 export interface ProtocolRequest {
@@ -14,7 +14,7 @@ export interface ProtocolRequest {
 }
 
 export interface ProtocolPart {
-  /** What a route has besides its name and hostname. */
+  /** The settings of a route besides its name and hostname. */
   draw(random: Random, host: string): Tree
   readonly requests: readonly ProtocolRequest[]
 }
@@ -66,7 +66,7 @@ const ruled = (random: Random, conditions: readonly string[]): Tree => ({
   })),
 })
 
-/** Now and then none. */
+/** Occasionally returns none. */
 const perhaps = (random: Random, share: number, policies: () => Tree): Tree =>
   random.chance(share) ? policies() : {}
 
@@ -99,7 +99,7 @@ const plain = (length: number): ProtocolRequest => ({
   ...{ method: 'POST', path: '/', body: 'x'.repeat(length) },
 })
 
-/** Which requests are calls is for the path to say that is sent on. */
+/** The forwarded path decides which requests are calls. */
 const rewritten = (random: Random): Tree => {
   const path = random.pick([
     '/v1/chat/completions',
@@ -199,7 +199,7 @@ export const PROTOCOL_PARTS: Readonly<Record<string, ProtocolPart>> = {
       { method: 'GET', path: '/v1/models' },
     ],
   },
-  /** Nobody has a session. */
+  /** No client has a session. */
   signIn: {
     draw: (random, host) => ({
       policies: {

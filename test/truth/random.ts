@@ -28,7 +28,7 @@ export class Random {
     return list[this.int(list.length)] as T
   }
 
-  /** Up to `max` of them, in their own order. */
+  /** Up to `max` items, in their own order. */
   some<T>(list: readonly T[], max: number): T[] {
     const kept = new Set<number>()
     const wanted = Math.min(max, list.length)

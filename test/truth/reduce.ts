@@ -11,7 +11,7 @@ export interface Reduced {
 
 const MAX_TRIES = 100
 
-/** A smaller pair of which the same kind of thing is falsely said. */
+/** A smaller pair with a false claim of the same kind. */
 export async function reduce(
   judged: Judged,
   kind: string,
@@ -25,10 +25,10 @@ export async function reduce(
   let tries = 0
   const attempt = async (trees: Trees): Promise<boolean> => {
     if (++tries > MAX_TRIES) return false
-    // Other probes come of other files: a second seed finds what the first one misses.
+    // Other files lead to other probes: a second seed finds claims that the first one misses.
     for (const seed of [judged.seed, judged.seed + 1]) {
       const claim = own(await claimsOf(seed, trees, { ...options, count: () => {}, only }))
-      // A route that leads nowhere is another matter.
+      // A route without a backend is a different problem.
       if (claim === undefined || claim.observed.includes('500')) continue
       best = { trees, claim }
       return true
@@ -48,7 +48,7 @@ export async function reduce(
   return best
 }
 
-/** A file that was cut through may be none at all. */
+/** A file that was cut may be invalid. */
 async function claimsOf(
   seed: number,
   trees: Trees,
@@ -61,7 +61,7 @@ async function claimsOf(
   }
 }
 
-/** Each with one thing less, the biggest things first. */
+/** Each without one part, the biggest parts first. */
 function* smaller({ old, now }: Trees): Generator<Trees> {
   if (JSON.stringify(old) !== JSON.stringify(now)) {
     yield { old, now: old }
@@ -118,7 +118,7 @@ function* cuts(tree: Tree, path: Path, value: Json): Generator<Cut> {
     return
   }
   if (path.at(-2) === 'rules' || NEEDED.has(last) || path.at(-2) === 'backends') return
-  // Without one a route responds with 500, which is another matter.
+  // Without backends a route responds with 500, which is a different problem.
   if (last === 'backends' && path[0] !== 'backends') return
   if (last === 'directResponse') return
   const parent = valueAt(tree, path.slice(0, -1))
@@ -141,7 +141,7 @@ function valueAt(tree: Tree, path: Path): Json | undefined {
   return value
 }
 
-/** The sides of operators that are not within brackets, and what brackets hold. */
+/** The operands of operators outside brackets, and the content of brackets. */
 export function partsOf(text: string): readonly string[] {
   const found: string[] = []
   let depth = 0

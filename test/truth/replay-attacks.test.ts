@@ -125,7 +125,7 @@ const guarded = (pattern: string): File => {
 const signed = (mode: string, sub: string): File =>
   plain({ oidc: { ...SIGN_IN, mode }, ...rules({ allow: `jwt.sub == '${sub}'` }) })
 
-/** The same of services, guards and sessions. */
+/** The same for services, guards and sessions. */
 const SERVICE_ATTACKS: readonly ReplayAttack[] = [
   {
     name: 'a processor is asked from now on',
@@ -204,13 +204,13 @@ function twoProviders(place: Addresses, rule: Tree): Tree {
   return routed({ ai: { groups: [{ providers: [denied] }, { providers: [one('b', 1, rule)] }] } })
 }
 
-/** Each request of what else decides, with a rule by which it is recorded. */
+/** Each request of the policy attacks, with a rule that causes its record. */
 const POLICIES: readonly ReplayAttack[] = [
   ...CALL_OUT_ATTACKS,
   ...POLICY_ATTACKS,
   ...FRONTEND_ATTACKS,
 ]
-  // What is counted lives on from one file to the other.
+  // Counters live on from one file to the other.
   .filter(({ name }) => !/limit|enough/.test(name))
   .flatMap(({ name, old, now, requests }) =>
     requests.map((request, index) => ({
@@ -228,7 +228,7 @@ function recorded(file: File): File {
   }
 }
 
-describe('attacks on what is said of recorded requests', () => {
+describe('attacks on statements about recorded requests', () => {
   let attacked: AttackedServices
   before(async () => {
     attacked = await AttackedServices.open()

@@ -15,8 +15,8 @@ import {
 import type { InvariantAttack } from './stream-attacks.ts'
 
 /*
- * The same of guards, of services that say no, of sessions, of several providers and of pins: what
- * is not a rule and decides all the same, on both sides or on one.
+ * The same for guards, services that deny, sessions, several providers and pins: decisions that are
+ * not made by a rule, on both sides or on one.
  */
 
 const MARKED: readonly (readonly [string, string])[] = [['x-a', '1']]
@@ -33,7 +33,7 @@ const webhook = (address: string, phase = 'request'): Tree => ({
   guardrails: { [phase]: [{ webhook: { target: { host: address } } }] },
 })
 
-/** A rule goes, and something else denies what it did: nothing is newly admitted. */
+/** Removes a rule, while something else denies the same requests: nothing is newly admitted. */
 const stillDenied = (
   name: string,
   file: (place: Addresses, policies: Tree) => Tree,
@@ -325,7 +325,7 @@ export const SERVICE_ATTACKS: readonly ProtocolAttack[] = [
   ...PROVIDERS,
 ]
 
-/** By what is not admitted nothing is refuted. */
+/** Requests that are not admitted refute nothing. */
 const NOBODY_MARKED = "request.headers['x-a'] != '1'"
 export const SERVICE_INVARIANTS: readonly InvariantAttack[] = [
   ...ASKING.map(

@@ -15,9 +15,9 @@ import type { Random } from './random.ts'
 
 const SERVER_NAMES = ['a.test', 'b.test', '*.test'] as const
 
-/** What others are asked for or count, and what is behind several providers. */
+/** Services that are called or that count, and backends with several providers. */
 export const SERVICES: Readonly<Record<string, Feature>> = {
-  /** A second route for connections by name, which may lead nowhere, as may the first. */
+  /** A second route for connections by name; both may have no backend. */
   streams: {
     share: 0.3,
     add: (random, tree, place) => {
@@ -41,7 +41,7 @@ export const SERVICES: Readonly<Record<string, Feature>> = {
         : withValue(tree, ['tcpRoutes', 0, 'backends', 0], { ...backend, weight: random.int(2) })
     },
   },
-  /** A service that admits everyone, or one that cannot be asked; now and then by condition. */
+  /** A service that allows everything, or one that is unreachable; sometimes conditional. */
   asked: {
     share: 0.03,
     add: (random, tree, place) => {
@@ -59,7 +59,7 @@ export const SERVICES: Readonly<Record<string, Feature>> = {
       return withValue(tree, path, question(random, known?.[0] ?? NOBODY))
     },
   },
-  /** Limits that nobody comes to. */
+  /** Limits that are never reached. */
   counted: {
     share: 0.02,
     add: (random, tree) =>
@@ -71,7 +71,7 @@ export const SERVICES: Readonly<Record<string, Feature>> = {
           : undefined,
       ),
   },
-  /** A backend with a provider of models, which has rules of its own. */
+  /** A backend with a model provider that has its own rules. */
   providers: {
     share: 0.03,
     add: (random, tree) => {
@@ -89,9 +89,9 @@ export const SERVICES: Readonly<Record<string, Feature>> = {
       return withValue(tree, ['routes', index, 'backends', 0], { ...rest, ai })
     },
   },
-  /** Two of them, one beside the other or one after the other, and rules about which it is. */
+  /** Two providers, in parallel or as failover, and rules about the provider. */
   failover: {
-    // Rare, as a fifth of them is not known; TRUTH_FEATURES=failover draws nothing else.
+    // Rare, since a fifth of them is not known; TRUTH_FEATURES=failover draws nothing else.
     share: 0.008,
     add: (random, tree, place) => {
       const index = routesIn(tree).findIndex((route) => isServed(route))

@@ -1,15 +1,15 @@
 import type { Tree } from './document.ts'
 
-/** A backend that gets a part of the requests of a route, by chance. */
+/** A backend that gets a share of the requests of a route, by chance. */
 export interface Share {
   /** `host:port` */
   readonly host: string
-  /** As the gateway calls it. */
+  /** The name that the gateway uses. */
   readonly name: string
   readonly weight: number
 }
 
-/** Those of the one route of a file that has several; one route at most is given several. */
+/** The backends of the only route of a file with several; at most one route gets several. */
 export function sharesIn(tree: Tree): readonly Share[] {
   const named = new Map(
     ((tree['backends'] ?? []) as readonly Tree[]).map((one) => [one['name'], one['host']]),
@@ -27,7 +27,7 @@ export function sharesIn(tree: Tree): readonly Share[] {
   return []
 }
 
-/** What chance must say so that this one is chosen; the first, where it has no share. */
+/** The random value that selects this backend; the first if it has no share. */
 export function diceFor(shares: readonly Share[], wanted: string | undefined): number {
   const total = shares.reduce((sum, { weight }) => sum + weight, 0)
   let before = 0

@@ -2,14 +2,14 @@ import type { Addresses } from './attacked-services.ts'
 import type { Tree } from './document.ts'
 import { type File, host, type ProtocolAttack, type SentRequest } from './protocol-attacks.ts'
 
-/* The same of connections whose bytes go on as they are. */
+/* The same for connections whose bytes are forwarded unchanged. */
 
 export interface InvariantAttack {
   readonly name: string
   readonly file: File
   readonly on: Tree
   readonly admitted: string
-  /** One that is admitted. */
+  /** An admitted request. */
   readonly request?: SentRequest
   readonly verdict: 'proven' | 'refuted' | 'not known'
 }

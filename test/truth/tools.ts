@@ -6,7 +6,7 @@ export interface Said {
   readonly err: string
 }
 
-/** A command of `portcullis`, as its process would run it; tests of this oracle give it others. */
+/** Runs a command of `portcullis` as its process would; tests of this oracle replace it. */
 export type Tools = (args: readonly string[]) => Promise<Said>
 
 export const runTools: Tools = async (args) => {

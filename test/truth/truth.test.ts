@@ -9,18 +9,18 @@ import { reduce } from './reduce.ts'
 import { runTools } from './tools.ts'
 
 /**
- * Random pairs of files are served, and all that `diff`, `lint`, `effective`, `explain`, `replay`
- * and `test` say of them is compared with what happened on the sockets. A failure prints its seed:
- * `node test/truth/hunt.ts SEED 1` shows it again.
+ * Random pairs of files are served, and all statements of `diff`, `lint`, `effective`, `explain`,
+ * `replay` and `test` about them are compared with the outcomes on the sockets. A failure prints
+ * its seed: `node test/truth/hunt.ts SEED 1` shows it again.
  */
 
-/** Of pairs whose difference is not told, this many in a hundred. */
+/** Max percentage of pairs whose difference is not reported. */
 const MAX_UNKNOWN = 10
-/** One pair in so many also goes through `portcullis run`. */
+/** One in this many pairs also runs through `portcullis run`. */
 const EACH_RUN = 20
 const MAX_SHOWN = 3
 
-describe('what is said of all requests', () => {
+describe('statements about all requests', () => {
   let world: World
   let running: RunningGateway
   before(async () => {
@@ -70,7 +70,7 @@ describe('what is said of all requests', () => {
     const [unknown, all] = [counted('diff not known'), counted('diff')]
     const share = (100 * unknown) / Math.max(1, all)
     console.log(`  not known: ${share.toFixed(1)} % of ${all} pairs`)
-    // Of a handful a share says nothing.
+    // A percentage of a few pairs means nothing.
     assert.ok(all < 100 || share < MAX_UNKNOWN, `${share.toFixed(1)} %`)
   })
 

@@ -3,21 +3,21 @@ import { connect as connectTls, createSecureContext, type SecureContext } from '
 import type { CertificateName, Credentials, CustomCertificate } from './credentials.ts'
 import { askHttp2 } from './http2-link.ts'
 
-/** How a client comes: which port, through which load balancer, with which TLS. */
+/** The connection of a client: port, load balancer and TLS. */
 export interface Transport {
   readonly port: number
-  /** An address of this machine; the usual one otherwise. */
+  /** An address of this machine; by default the usual one. */
   readonly from?: string
   readonly proxy?: { readonly version: 1 | 2; readonly address: string }
   readonly tls?: {
     readonly sni: string | undefined
     readonly certificate?: CertificateName | CustomCertificate
   }
-  /** By HTTP/2; by HTTP/1 otherwise. */
+  /** Uses HTTP/2; by default HTTP/1. */
   readonly isHttp2?: true
 }
 
-/** A request, as bytes will say it. */
+/** A request, from which the bytes are made. */
 export interface Request {
   readonly method: string
   readonly target: string
@@ -34,11 +34,16 @@ export interface Request {
 export interface Probe {
   readonly transport: Transport
   readonly request: Request
-  /** The backend that it goes to, as `host:port`, where chance decides and this one has a share. */
+  /**
+   * The backend that gets it, as `host:port`, if one is chosen by chance and this one has a share.
+   */
   readonly share?: string
 }
 
-/** What came of it. `by` is the port of the backend that it reached, 0 for a response of our own. */
+/**
+ * The outcome. `by` is the port of the backend that it reached, 0 for a response of the gateway
+ * itself.
+ */
 export interface Outcome {
   readonly status: number
   readonly by: number | undefined
@@ -46,7 +51,7 @@ export interface Outcome {
 
 export const CLOSED: Outcome = { status: 0, by: undefined }
 
-/** It got to a backend, or to what stands in its place. */
+/** Whether it reached a backend or a direct response. */
 export function isAdmitted({ by }: Outcome): boolean {
   return by !== undefined
 }
@@ -60,7 +65,7 @@ export function bytesOf(request: Request, credentials: Credentials): string {
   return `${lines.join('\r\n')}\r\n\r\n${body ?? ''}`
 }
 
-/** Headers but for the host, with credentials. */
+/** Headers except the host, with credentials. */
 function fieldsOf(
   { headers, claims, token = 'valid', apiKey }: Request,
   credentials: Credentials,
@@ -75,7 +80,7 @@ function fieldsOf(
 
 const TIMEOUT_MS = 8_000
 
-/** One connection; it reads responses and nothing else. */
+/** One connection, which only reads responses. */
 export class Link {
   readonly #socket: Socket
   #text = ''
@@ -84,7 +89,7 @@ export class Link {
 
   private constructor(socket: Socket, isHttp2 = false) {
     this.#socket = socket
-    // Whoever speaks HTTP/2 reads by itself.
+    // An HTTP/2 client reads on its own.
     if (!isHttp2) {
       socket.on('data', (bytes) => {
         this.#text += bytes.toString('latin1')
@@ -100,7 +105,7 @@ export class Link {
     socket.on('end', over)
   }
 
-  /** Undefined where nobody lets it in. */
+  /** Undefined if the connection is not accepted. */
   static open(transport: Transport, credentials: Credentials): Promise<Link | undefined> {
     const { port, from, proxy, tls, isHttp2 } = transport
     return new Promise((resolve, reject) => {
@@ -206,7 +211,7 @@ function contextOf(
 /** Of direct responses and redirects. */
 const OWN_STATUSES: ReadonlySet<number> = new Set([200, 202, 302, 307])
 
-/** A preflight of CORS, to which the gateway responds before clients authenticate. */
+/** A CORS preflight, to which the gateway responds before clients authenticate. */
 export function isPreflight({ status, by }: Outcome): boolean {
   return status === 204 && by === undefined
 }
@@ -228,13 +233,14 @@ function readResponse(text: string, isHead: boolean, isOver: boolean): ParsedRes
   if (hasBody && length < 0 && !isOver) return 'more'
   if (hasBody && body.length < length) return isOver ? { outcome: CLOSED, closes: true } : 'more'
   const reached = /\r\nx-backend: (\d+)/.exec(head)?.[1]
-  // The gateway itself says these for nothing else; a response to HEAD has no body to know it by.
+  // The gateway itself uses these statuses for nothing else; a response to HEAD has no body to
+  // identify it by.
   const isDirect = OWN_STATUSES.has(status)
   const by = reached === undefined ? (isDirect ? 0 : undefined) : Number(reached)
   return { outcome: { status, by }, closes: /\r\nconnection: close/.test(head) }
 }
 
-/** PROXY protocol of either version, written from its specification. */
+/** A PROXY protocol header of either version, written from its specification. */
 function proxyHeader(proxy: NonNullable<Transport['proxy']>, port: number): Buffer {
   const { version, address } = proxy
   const isV4 = isIPv4(address)
@@ -272,7 +278,7 @@ function addressBytes(address: string): Buffer {
   return bytes
 }
 
-/** Addresses are no server names: clients send none instead. */
+/** Addresses are not server names: clients send none instead. */
 export function sentName(sni: string | undefined): string | undefined {
   return sni === undefined || isIP(sni) > 0 ? undefined : sni
 }

@@ -9,7 +9,7 @@ import { SKIPPED, startServer, type TestServer } from '../storage/postgres.ts'
 import { assertAccessible, openPage, takePicture } from './pages.ts'
 import { startUiGateway, type UiGateway } from './ui-gateway.ts'
 
-/** As an operator does with a text of that length; typed, it would be indented by the editor. */
+/** Pastes the text as an operator would; if typed, the editor would indent it. */
 const pasting = (text: string) => `
   const clipboardData = new DataTransfer()
   clipboardData.setData('text/plain', ${JSON.stringify(text)})
@@ -51,7 +51,7 @@ describe('an operator of a gateway with a database', { skip: WITHOUT_BROWSER || 
     assert.deepEqual(wrong, [])
   })
 
-  it('sees of each field which line of the file or which edit it comes from', async () => {
+  it('sees for each field which line of the file or which edit it comes from', async () => {
     const opened = await openPage(browser, `${gateway.ui}policies/routes/api`)
     const origins = opened.page.getByRole('region', { name: 'Where it comes from' })
     const fromOf = (field: string) =>
@@ -78,7 +78,7 @@ describe('an operator of a gateway with a database', { skip: WITHOUT_BROWSER || 
     await context.close()
   })
 
-  it('sees that the file has another value by now for what was edited', async () => {
+  it('sees that the file has changed since the edit of the same value', async () => {
     const before = readFileSync(gateway.file, 'utf8')
     writeFileSync(gateway.file, before.replace("== 'eng'", "== 'sales'"))
     const { page, context } = await openPage(browser, `${gateway.ui}policies/routes/api`)
@@ -91,7 +91,7 @@ describe('an operator of a gateway with a database', { skip: WITHOUT_BROWSER || 
     await until('the file is as it was', async () => (await gateway.get('/orders', ops)) === 200)
   })
 
-  it('is shown what someone else stored meanwhile, and loses nothing', async () => {
+  it('sees what someone else stored meanwhile, and loses nothing', async () => {
     const { page, context } = await openPage(browser, `${gateway.ui}policies/routes/api`)
     await page.getByLabel('Condition of rule 2').fill("request.method == 'GET'")
     await page.getByRole('button', { name: 'See the effect' }).click()
@@ -143,7 +143,8 @@ describe('an operator of a gateway with a database', { skip: WITHOUT_BROWSER || 
     await page.keyboard.press('Control+A')
     const edited = (await reply.text()).replace('pathPrefix: /public', 'pathPrefix: /open')
     await page.evaluate(pasting(edited))
-    // Longer than the page takes to read its health again: that begins nothing anew.
+    // Longer than the health polling interval of the page, which must not start the comparison
+    // again.
     let looks = 0
     await page.route('**/api/policies/diff', async (route) => {
       looks++
@@ -152,7 +153,7 @@ describe('an operator of a gateway with a database', { skip: WITHOUT_BROWSER || 
     })
     await page.getByRole('button', { name: 'See the effect' }).click()
     await page.getByText('The configuration stays valid').waitFor()
-    // Whoever waits sees at what, and that it goes on.
+    // The page shows what it is waiting for, and that it is still working.
     const all = page.getByRole('region', { name: 'Effect of the change' })
     await all.getByRole('heading', { name: 'All requests' }).waitFor()
     await all.getByRole('status').getByText('Looking …').waitFor()
@@ -164,7 +165,7 @@ describe('an operator of a gateway with a database', { skip: WITHOUT_BROWSER || 
     assert.deepEqual(wrong, [])
   })
 
-  it('saves nothing but the text whose effect was seen', async () => {
+  it('saves only the text whose effect was shown', async () => {
     const { page, context } = await openPage(browser, `${gateway.ui}config`)
     const editor = page.getByLabel('Configuration as YAML')
     const reply = await fetch(`${gateway.admin}/api/config/effective?format=yaml`)
@@ -176,7 +177,7 @@ describe('an operator of a gateway with a database', { skip: WITHOUT_BROWSER || 
     }
     await paste('/first')
     await page.route('**/api/policies/replay', async (route) => {
-      // Written while the effect of what was there before is still looked at.
+      // Pasted while the effect of the previous text is still computed.
       await paste('/second')
       await route.continue()
     })

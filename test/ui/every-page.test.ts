@@ -9,7 +9,7 @@ import { startUiGateway } from './ui-gateway.ts'
 
 const FIRST_PAGE_BYTES = 300_000
 
-// As text, for the browser: programs have no document.
+// A string that the browser evaluates: tests have no document.
 const OVERFLOW = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
 const FOCUSED = `(document.activeElement?.getAttribute('aria-label') ??
   document.activeElement?.innerText)?.trim()`
@@ -18,7 +18,7 @@ describe('every page of the Admin UI', { skip: WITHOUT_BROWSER }, () => {
   let server: TestServer | undefined
   let gateway: FullGateway
   let browser: Browser
-  /** With the page of a decision. */
+  /** Includes the page of a decision. */
   let pages: readonly string[] = PAGES
 
   before(async () => {
@@ -42,7 +42,7 @@ describe('every page of the Admin UI', { skip: WITHOUT_BROWSER }, () => {
     await server?.remove()
   })
 
-  /** Returns what its picture is called. */
+  /** Returns the name of its screenshot. */
   const nameOf = (path: string) =>
     path.startsWith('decisions/') ? 'decision' : path.replaceAll('/', '-') || 'overview'
 
@@ -65,7 +65,7 @@ describe('every page of the Admin UI', { skip: WITHOUT_BROWSER }, () => {
     })
   }
 
-  it('has the other colours accessible too', async () => {
+  it('is accessible in the other color scheme, too', async () => {
     for (const [scheme, width] of [
       ['dark', 1280],
       ['light', 400],
@@ -81,7 +81,7 @@ describe('every page of the Admin UI', { skip: WITHOUT_BROWSER }, () => {
     }
   })
 
-  it('teaches what to do where there is nothing yet, and that is accessible too', async () => {
+  it('explains what to do when it is empty, and is accessible then, too', async () => {
     const empty = await startUiGateway({ text: 'gateways: { default: { port: PORT } }\n' })
     try {
       const { page, context, wrong } = await openPage(browser, empty.ui, { width: 400 })
@@ -145,13 +145,13 @@ describe('every page of the Admin UI', { skip: WITHOUT_BROWSER }, () => {
     await settled(page)
     await reach('Condition of rule 1')
     await page.keyboard.type('!')
-    // Out of the editor again: it does not keep Tab to itself.
+    // Leaves the editor: it does not trap Tab.
     await reach('Remove rule 1')
     await context.close()
   })
 })
 
-/** So that there is a history. */
+/** Stores an edit, which creates a history. */
 async function storeEdit({ admin }: FullGateway): Promise<void> {
   const path = `${admin}/api/config/resources/routes/public`
   const reply = await fetch(path)

@@ -6,7 +6,7 @@ import { ROUTES, startUiGateway, type UiGateway, type UiGatewayOptions } from '.
 
 export const CLIENT_KEY = 'sk-of-a-client-0123456789'
 
-/** A gateway that has something to show on every page: routes, models, keys, budgets, tools. */
+/** A gateway with content on every page: routes, models, keys, budgets, tools. */
 export interface FullGateway extends UiGateway {
   /** The status of a call to a model. */
   readonly callModel: (model: string) => Promise<number>

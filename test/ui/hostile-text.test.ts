@@ -6,20 +6,20 @@ import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
 import { openPage, PAGES, settled } from './pages.ts'
 import { startUiGateway, type UiGateway } from './ui-gateway.ts'
 
-/** A page that runs any of it says so. */
+/** A page that runs any of these scripts reports it. */
 const SCRIPT = `'"><img src=x onerror=alert(1)></script><script>alert(2)</script>`
 const LINK = 'javascript:alert(3)'
 
-/** Words of the API that pages choose by; all else may have come from anyone. */
+/** API strings that select how a page renders; all others may come from anyone. */
 const FIXED = new Set([
   ...['action', 'cause', 'etag', 'id', 'kind', 'mode', 'outcome', 'protection', 'severity'],
   ...['role', 'stage', 'state', 'time', 'verdict'],
 ])
 
-/** Names of the API itself among counts. */
+/** Keys of counts that the API itself defines. */
 const NUMBERS = new Set(['total', 'active'])
 
-/** Every text that the API responds with gets a script, at whatever depth; so do names of counts. */
+/** Adds a script to every string in an API response, at any depth, and to the names of counts. */
 function poison(value: unknown, key = ''): unknown {
   if (typeof value === 'string') return FIXED.has(key) ? value : `${value}${SCRIPT}`
   if (Array.isArray(value)) return value.map((item) => poison(item, key))
@@ -36,7 +36,7 @@ function poison(value: unknown, key = ''): unknown {
 const PROVIDER = { name: 'p', provider: LINK, group: 0, address: LINK }
 const ENTRY = { revision: 1, kind: 'routes', id: 'api', action: 'set', author: LINK, state: 'set' }
 
-/** What this gateway has none of. */
+/** Resources that this gateway does not have. */
 const MADE: Readonly<Record<string, unknown>> = {
   '/api/llm/catalogue': {
     backends: [
@@ -100,7 +100,7 @@ const TOOL = {
   inputSchema: { properties: { [SCRIPT]: { description: SCRIPT } } },
 }
 
-/** What an MCP server responds to each method, all of it hostile. */
+/** Responses of an MCP server to each method, all of them hostile. */
 const RESULTS: Readonly<Record<string, unknown>> = {
   initialize: { protocolVersion: '2025-06-18', serverInfo: { name: SCRIPT }, instructions: SCRIPT },
   'tools/list': { tools: [TOOL] },
@@ -128,7 +128,7 @@ describe('hostile text', { skip: WITHOUT_BROWSER }, () => {
     await gateway?.stop()
   })
 
-  /** As bytes of a client: paths and headers that fetch would encode. */
+  /** Raw bytes of a client: paths and headers that fetch would encode. */
   const send = (path: string, headers: Readonly<Record<string, string>>) =>
     new Promise<void>((resolve, reject) => {
       const { port } = new URL(gateway.origin)
@@ -165,7 +165,7 @@ describe('hostile text', { skip: WITHOUT_BROWSER }, () => {
       await page.goto(`${gateway.ui}${path}`)
       await settled(page)
       const text = await page.locator('main').innerText()
-      // Not vacuous: the page shows some of it.
+      // Ensures that the test is not vacuous: the page shows some of it.
       if (path !== 'sandbox') assert.match(text, /onerror=alert|javascript:alert/, path)
       await assertHarmless(page, path)
     }
@@ -184,7 +184,7 @@ describe('hostile text', { skip: WITHOUT_BROWSER }, () => {
     assert.deepEqual(wrong, [])
   })
 
-  it('of a client and of an address does nothing', async () => {
+  it('from a client and in an address has no effect', async () => {
     for (const path of [`/x?${encodeURI(SCRIPT)}`, `/${encodeURI(SCRIPT)}`, '/"onload=alert(4)']) {
       await send(path, { 'x-team': SCRIPT, 'user-agent': SCRIPT, host: 'a.example' })
     }

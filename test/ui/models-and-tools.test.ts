@@ -5,7 +5,7 @@ import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
 import { CLIENT_KEY, type FullGateway, startFullGateway } from './full-gateway.ts'
 import { assertAccessible, openPage, settled } from './pages.ts'
 
-/** What the gateway serves of models and tools, with a real provider and a real server behind it. */
+/** Models and tools of a gateway with a real provider and a real MCP server behind it. */
 describe('an operator of models and tools', { skip: WITHOUT_BROWSER }, () => {
   let gateway: FullGateway
   let browser: Browser
@@ -58,7 +58,7 @@ describe('an operator of models and tools', { skip: WITHOUT_BROWSER }, () => {
     assert.deepEqual(wrong, [])
   })
 
-  it('sees the tools that a client sees, what guards them, and calls one', async () => {
+  it('sees the tools that a client sees and the policies that guard them, and calls one', async () => {
     const { page, context, wrong } = await openPage(browser, `${gateway.ui}mcp`)
     const backend = page.getByRole('region', { name: /^MCP backend / })
     await backend.getByText('notes', { exact: true }).waitFor()

@@ -14,7 +14,7 @@ const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
 const claims = Buffer.from('{"sub":"alice","team":"eng"}').toString('base64url')
 const JWT = `eyJhbGciOiJub25lIn0.${claims}.x`
 
-/** A letter for each task of the page, so that it draws in between. */
+/** Types one letter per task, so that the page renders in between. */
 const typing = (text: string) => `new Promise((resolve) => {
   const letters = ${JSON.stringify([...text])}
   const { port1, port2 } = new MessageChannel()
@@ -41,7 +41,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     await gateway?.stop()
   })
 
-  it('sees at / what guards what, the unprotected first', async () => {
+  it('sees at / what guards each route, the unprotected first', async () => {
     const { page, context, wrong } = await openPage(browser, `${gateway.admin}/`)
     assert.equal(page.url(), gateway.ui)
     const guarding = page.getByRole('region', { name: 'Guards' })
@@ -52,7 +52,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     assert.deepEqual(wrong, [])
   })
 
-  it('sees charts in a browser whose language Intl does not know', async () => {
+  it('sees charts in a browser whose language Intl does not support', async () => {
     const { page, context, wrong } = await openPage(browser, `${gateway.ui}settings`)
     const language =
       "Object.defineProperty(navigator, 'language', { value: 'en-US@posix', configurable: true })"
@@ -67,7 +67,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     assert.deepEqual(wrong, [])
   })
 
-  it('finds in the map what is open, by a filter', async () => {
+  it('filters the map for open routes', async () => {
     const { page, context } = await openPage(browser, `${gateway.ui}map`)
     assert.equal(await page.locator('[data-protection]').count(), 2)
     await page.getByLabel('Only unguarded').check()
@@ -76,9 +76,9 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     await context.close()
   })
 
-  it('watches decisions, asks why, and makes a test of one that passes', async () => {
+  it('watches decisions, looks up the reason for one, and makes a test of one that passes', async () => {
     const { page, context, wrong } = await openPage(browser, `${gateway.ui}decisions`)
-    // It appears by itself: the page is open already.
+    // It appears without a reload: the page is already open.
     assert.equal(await gateway.get('/orders/live', { 'x-team': 'ops' }), 403)
     const row = page.locator('a', { hasText: 'GET /orders/live' })
     await row.waitFor()
@@ -97,7 +97,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     assert.deepEqual(wrong, [])
   })
 
-  it('is suggested rules that admit what was seen, and told what they would deny', async () => {
+  it('gets suggested rules that admit the recorded requests, and sees what they would deny', async () => {
     assert.equal(await gateway.get('/orders/7', { 'x-team': 'eng' }), 200)
     const { page, context, wrong } = await openPage(browser, `${gateway.ui}suggest`)
     const box = page.getByRole('region', { name: 'Rules for api' })
@@ -139,7 +139,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
       .locator('.atom.tone-good', { hasText: "request.headers['x-team'] == 'eng'" })
       .waitFor()
     await page.getByRole('button', { name: 'Step through' }).click()
-    // What comes later has no values yet, and the order is that of evaluation.
+    // Later steps have no values yet; the steps are in the order of evaluation.
     for (const [index, words, tone] of [
       [1, 'Deny is false', 'bad'],
       [2, 'Require is true', 'good'],
@@ -160,7 +160,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     assert.deepEqual(wrong, [])
   })
 
-  it('starts from a request that was recorded, with what it had', async () => {
+  it('starts from a recorded request with its attributes', async () => {
     assert.equal(await gateway.get('/orders/again', { 'x-team': 'sales' }), 403)
     const { page, context, wrong } = await openPage(browser, `${gateway.ui}sandbox`)
     await page.getByRole('combobox', { name: 'Start from a recent request' }).click()
@@ -176,7 +176,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     assert.deepEqual(wrong, [])
   })
 
-  it('loses nothing of what is typed faster than the page is drawn', async () => {
+  it('loses no input that is typed faster than the page renders', async () => {
     const { page, context, wrong } = await openPage(browser, `${gateway.ui}policies/routes/api`)
     const first = page.getByLabel('Condition of rule 1')
     await first.fill('')
@@ -184,7 +184,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     const text = Array.from({ length: 120 }, (_, n) => `a${n}`).join(' ')
     await page.evaluate(typing(text))
     assert.equal(await first.innerText(), text)
-    // The page has it, too, and not only the editor.
+    // The page has received it, too, and not only the editor.
     await page.getByText('1 mistake to fix first').waitFor()
     for (const team of ['ops', 'sales', 'legal', 'eng2', 'board']) {
       const rule = `request.headers['x-team'] == '${team}'`
@@ -196,7 +196,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     assert.deepEqual(wrong, [])
   })
 
-  it('is told what to do if the gateway does not respond, and goes on once it does', async () => {
+  it('sees what to do if the gateway does not respond, and continues once it does', async () => {
     const { page, context } = await openPage(browser, gateway.ui)
     await page.route('**/api/**', (route) => route.abort())
     await page.getByRole('link', { name: 'History' }).click()
@@ -209,7 +209,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     await context.close()
   })
 
-  it('is told of mistakes while writing a rule, and completed by the stage', async () => {
+  it('sees mistakes while writing a rule, and completions for its stage', async () => {
     const { page, context, wrong } = await openPage(browser, `${gateway.ui}policies/routes/api`)
     const first = page.getByLabel('Condition of rule 1')
     await first.fill('request.path == 1')
@@ -222,7 +222,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     await first.fill('')
     await first.pressSequentially('request.me')
     await page.locator('.cm-tooltip-autocomplete', { hasText: 'method' }).waitFor()
-    // Of another stage, so not offered.
+    // Belongs to another stage, so it is not offered.
     await page.keyboard.press('Escape')
     await first.fill('')
     await first.pressSequentially('mc')
@@ -235,7 +235,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     assert.deepEqual(wrong, [])
   })
 
-  it('sees the effect of a rule, and is given text for the file instead of a way to save', async () => {
+  it('sees the effect of a rule, and gets text for the file instead of a way to save', async () => {
     await gateway.get('/orders', { 'x-team': 'ops' })
     const { page, context, wrong } = await openPage(browser, `${gateway.ui}policies/routes/api`)
     await page.getByText('This gateway is read-only').waitFor()
@@ -254,7 +254,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
   })
 })
 
-describe('an operator of a gateway that other machines reach', { skip: WITHOUT_BROWSER }, () => {
+describe('an operator of a gateway open to other machines', { skip: WITHOUT_BROWSER }, () => {
   let gateway: UiGateway
   let browser: Browser
 

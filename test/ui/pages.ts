@@ -28,7 +28,7 @@ export const PAGES = [
 export interface Opened {
   readonly page: Page
   readonly context: BrowserContext
-  /** What went wrong in the page, and requests that left the gateway. */
+  /** Errors of the page, and requests to other hosts than the gateway. */
   readonly wrong: string[]
 }
 
@@ -37,7 +37,7 @@ export interface OpenOptions {
   readonly width?: number
 }
 
-/** A page of a browser of its own, which notes whatever it should not see. */
+/** Opens a page in its own browser context, which records every unexpected event. */
 export async function openPage(
   browser: Browser,
   address: string,
@@ -58,7 +58,7 @@ export async function openPage(
     void dialog.dismiss()
   })
   page.on('console', (message) => {
-    // A status that the page itself shows is no defect of the page.
+    // A status that the page itself shows is not an error of the page.
     const isStatus = /the server responded with a status of/.test(message.text())
     if (message.type() === 'error' && !isStatus) wrong.push(`console: ${message.text()}`)
   })
@@ -71,7 +71,7 @@ export async function openPage(
   return { page, context, wrong }
 }
 
-/** For people to look at; no part of the repository. */
+/** Screenshots for review; not part of the repository. */
 const PICTURES = join(import.meta.dirname, '../../.cache/ui-pictures')
 
 export async function takePicture(page: Page, name: string): Promise<void> {
@@ -79,13 +79,13 @@ export async function takePicture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true })
 }
 
-/** The page has its heading, and nothing of it is still being read. */
+/** Waits until the page has its heading and has finished loading. */
 export async function settled(page: Page): Promise<void> {
   await page.waitForSelector('h1')
   await eventually(page, 'everything was read', READ)
 }
 
-// As text, for the browser: programs have no document.
+// A string that the browser evaluates: tests have no document.
 const READ = "!/ …$/m.test(document.querySelector('main')?.innerText ?? ' …')"
 
 /** Waits until an expression is true in the page. */
@@ -108,9 +108,10 @@ interface AxeResults {
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Fails with what axe-core finds. */
+/** Fails with the violations that axe-core finds. */
 export async function assertAccessible(page: Page, what: string): Promise<void> {
-  // Past the page's own policy, which keeps scripts out; the page itself is as it is.
+  // Bypasses the page's Content-Security-Policy, which blocks other scripts, without changing the
+  // page.
   const session = await page.context().newCDPSession(page)
   await session.send('Runtime.evaluate', { expression: AXE })
   const { violations } = (await page.evaluate('axe.run()')) as AxeResults

@@ -35,7 +35,7 @@ describe('rules within a resource', () => {
     backends: [{ host: 'x:1' }, { host: 'y:1', policies: { authorization: { rules: ['c'] } } }],
   }
 
-  it('are found at every depth, with the stage that they run at', () => {
+  it('are found at every depth, with the stage at which they run', () => {
     assert.deepEqual(
       ruleBlocks('routes', route).map(({ path, stage, mode }) => [path.join('.'), stage, mode]),
       [
@@ -51,7 +51,7 @@ describe('rules within a resource', () => {
     assert.equal(stageOf('llm', { models: [{ authorization: block }] }), 'backend')
   })
 
-  it('are replaced, and nothing else is', () => {
+  it('are replaced without changing anything else', () => {
     const [first, second] = ruleBlocks('routes', route)
     assert.ok(first !== undefined && second !== undefined)
     const changed = withRules(route, second.path, [allow('d')], 'Enforce')
@@ -69,7 +69,7 @@ describe('rules within a resource', () => {
 })
 
 describe('a difference of lines', () => {
-  it('gives both texts back, whatever they are', () => {
+  it('reproduces both texts, whatever they are', () => {
     const text = fc
       .array(fc.constantFrom('a', 'b', 'c', '', ' a'), { maxLength: 12 })
       .map((lines) => lines.map((line) => `${line}\n`).join(''))
@@ -104,7 +104,7 @@ describe('an edited configuration', () => {
   })
 })
 
-describe('claims that are pasted', () => {
+describe('pasted claims', () => {
   const jwt = (payload: string) => `e30.${Buffer.from(payload).toString('base64url')}.sig`
   for (const [what, text, expected] of [
     ['nothing', '  ', undefined],
@@ -120,7 +120,7 @@ describe('claims that are pasted', () => {
 })
 
 describe('a test of a decision', () => {
-  it('is YAML that means what was recorded, whatever clients wrote', () => {
+  it('is YAML that means what was recorded, whatever clients sent', () => {
     const hostile = 'a: b\n- c # "\'\u0000\u2028'
     const decision: Decision = {
       id: '1',
@@ -158,10 +158,10 @@ describe('a test of a decision', () => {
 })
 
 describe('requests of the UI', () => {
-  it('one that is given up says nothing of how to sign in', async (context) => {
+  it('an aborted request does not ask the user to sign in', async (context) => {
     const gone = new AbortController()
     context.mock.method(globalThis, 'fetch', async () => {
-      // The head of the response was there, and the page that asked went before its body came.
+      // The response head has arrived, and the page goes away before the body does.
       const body = new ReadableStream({
         start: (stream) => gone.signal.addEventListener('abort', () => stream.error('aborted')),
       })
@@ -193,7 +193,7 @@ describe('usage over time', () => {
   const usage = (points: readonly ReturnType<typeof point>[]) =>
     ({ from: 'memory', since, step: 60, points }) as const
 
-  it('has a value for each step, and none is lost', () => {
+  it('has a value for each step, and loses none', () => {
     const now = Date.UTC(2026, 10, 16, 12, 3)
     const points = [point(0, 'a', 1), point(2, 'a', 3), point(2, 'b', 9), point(2, 'a', 1)]
     const { names, rows } = chartOf(usage(points), 'tokens', now)
@@ -208,7 +208,7 @@ describe('usage over time', () => {
     assert.equal(totalOf(usage(points), 'cost'), 14 / 8)
   })
 
-  it('shows the models that used most, and the others together', () => {
+  it('shows the models that used most, and the sum of the others', () => {
     const now = Date.UTC(2026, 10, 16, 12, 1)
     const points = Array.from({ length: 8 }, (_, nth) => point(0, `m${nth}`, nth))
     const { names, rows } = chartOf(usage(points), 'tokens', now)

@@ -1,4 +1,4 @@
-// Writes the pictures of the Admin UI that README and docs show: node test/ui/readme-pictures.ts
+// Generates the pictures of the Admin UI in README and docs: node test/ui/readme-pictures.ts
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -27,7 +27,7 @@ try {
   await gateway.stop()
 }
 
-/** The example, in front of the backend of the test. */
+/** The example, with the backend of the test. */
 function exampleOf(text: string): string {
   return text
     .slice(text.indexOf('gateways:'))
@@ -55,7 +55,7 @@ async function picture(
   name: string,
 ): Promise<void> {
   const { page, context } = await openPage(browser, `${gateway.ui}${path}`)
-  // Charts draw what comes while the page is open.
+  // Charts draw the values that arrive while the page is open.
   for (const rounds of [4, 9, 6, 12, 8]) await makeTraffic(gateway, rounds)
   await settled(page)
   await page.screenshot({ path: join(folder, `${name}.png`) })

@@ -72,7 +72,7 @@ describe('roles in the UI', { skip: WITHOUT_BROWSER || SKIPPED }, () => {
     await page.getByText('recorded', { exact: false }).first().waitFor()
   }
 
-  it('a viewer tries changes, and is offered nothing that stores them', async () => {
+  it('a viewer tries changes, and gets no way to store them', async () => {
     const { page, context } = await signedIn('victor', 'policies/routes/api')
     await page.getByText('victor (viewer)').waitFor()
     await addRule(page)
@@ -83,7 +83,7 @@ describe('roles in the UI', { skip: WITHOUT_BROWSER || SKIPPED }, () => {
     await page.goto(`${base}/ui/config`)
     await page.getByText('you need the role editor to change it').waitFor()
     assert.equal(await page.getByRole('button', { name: 'See the effect' }).count(), 0)
-    // The gateway decides for itself.
+    // The gateway enforces the role, too.
     const status = await page.evaluate(() =>
       fetch('/api/logging', {
         method: 'PUT',
@@ -107,7 +107,7 @@ describe('roles in the UI', { skip: WITHOUT_BROWSER || SKIPPED }, () => {
     await page.goto(`${base}/ui/history`)
     await page.getByText('by alice', { exact: false }).first().waitFor()
     await page.goto(`${base}/ui/settings`)
-    // Waits until it is enabled: the role is known a moment after the page.
+    // Waits until it is enabled: the role is known a moment after the page loads.
     await page.getByLabel('Log level').first().click({ trial: true })
     await context.close()
   })

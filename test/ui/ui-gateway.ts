@@ -8,31 +8,31 @@ import { freePort, until } from '../cli/running.ts'
 
 const ENTRY = process.env['PORTCULLIS'] ?? join(import.meta.dirname, '../../bin/portcullis.ts')
 
-/** A gateway with its UI, as a process, and a backend that returns whatever it is sent. */
+/** A gateway process with its UI, and a backend that echoes each request. */
 export interface UiGateway {
   /** `http://127.0.0.1:…/ui/` */
   readonly ui: string
   readonly admin: string
-  /** Of the gateway itself. */
+  /** The origin of the gateway itself. */
   readonly origin: string
   readonly file: string
   readonly get: (path: string, headers?: Readonly<Record<string, string>>) => Promise<number>
-  /** What it printed. */
+  /** The output of the process. */
   readonly out: () => string
   readonly stop: () => Promise<void>
 }
 
 export interface UiGatewayOptions {
-  /** Of a PostgreSQL; absent: the gateway is read-only. */
+  /** The URL of a PostgreSQL database; if absent, the gateway is read-only. */
   readonly database?: string
-  /** `gateways` and all that follows; PORT and BACKEND are filled in. */
+  /** `gateways` and all that follows; PORT and BACKEND are replaced. */
   readonly text?: string
-  /** More of `config`, at two spaces. */
+  /** More settings of `config`, indented by two spaces. */
   readonly config?: string
   readonly host?: string
 }
 
-/** `gateways` and all that follows: a route that is open, and one with rules. */
+/** `gateways` and all that follows: an open route and a route with rules. */
 export const ROUTES = `gateways:
   default: { port: PORT }
 routes:

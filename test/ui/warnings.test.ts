@@ -7,7 +7,7 @@ import { SKIPPED, startServer, type TestServer } from '../storage/postgres.ts'
 import { openPage } from './pages.ts'
 import { startUiGateway, type UiGateway } from './ui-gateway.ts'
 
-/** What the reader, the compiler and lint each have something to say of. */
+/** The reader, the compiler and lint each report a warning about this file. */
 const TEXT = `gateways:
   default: { port: PORT }
 routes:
@@ -47,7 +47,7 @@ describe('warnings of the overview', { skip: WITHOUT_BROWSER || SKIPPED }, () =>
     await server?.remove()
   })
 
-  it('are shown once, with the place that can be edited', async () => {
+  it('are shown once, with the place to edit', async () => {
     const reply = await fetch(`${gateway.admin}/api/config/resources/routes/linted`, {
       method: 'PUT',
       headers: { 'content-type': 'application/json' },

@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /*
- * The command of the npm package. It runs on any Node from 20 on, and starts the program on the one
- * that the package brings. Nothing else of the release is loaded here: it would not be understood.
+ * The command of the npm package. It runs on Node 20 or later, and starts the program on the Node
+ * that the package includes. It must not load other release files: an old Node cannot parse them.
  */
 declare const NODE_VERSION: string
 declare const NODE_PACKAGES: Readonly<Record<string, { package: string; binary: string }>>
@@ -41,7 +41,7 @@ function ownNode(): string | undefined {
 
 function start(executable: string): void {
   const child = spawn(executable, [program, ...process.argv.slice(2)], { stdio: 'inherit' })
-  // The terminal sends its signals to both; this one waits for the program to finish.
+  // The terminal signals both processes; this one waits for the program to exit.
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
   for (const signal of signals) {
     process.on(signal, () => {

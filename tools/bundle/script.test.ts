@@ -17,7 +17,7 @@ describe('the script of a release', () => {
       `#!/usr/bin/env node\n${HEAD}\nrequire('node:process').title = '${word}'\n${FOOT}\n`,
     )
 
-  /** What it says, and whether the code was used. */
+  /** Runs the script; returns its output, and whether the cached code was used. */
   function run() {
     const { title } = process
     const bundle = compileBundle(file)
@@ -32,21 +32,21 @@ describe('the script of a release', () => {
     assert.deepEqual(run(), { said: 'one', isUsed: false })
   })
 
-  it('runs with the code that was made of it', () => {
+  it('runs with the code that was compiled from it', () => {
     const bundle = compileBundle(file)
     runBundle(bundle)
     writeCode(bundle)
     assert.deepEqual(run(), { said: 'one', isUsed: true })
   })
 
-  it('does not trust code of another text, even of the same length', () => {
+  it('rejects code of another text, even of the same length', () => {
     write('two')
     assert.deepEqual(run(), { said: 'two', isUsed: false })
     write('one')
     assert.equal(run().isUsed, true)
   })
 
-  it('does not trust code that another platform or version made', () => {
+  it('rejects code from another platform or version', () => {
     const { platform } = process
     assert.equal(run().isUsed, true)
     Object.defineProperty(process, 'platform', { value: 'plan9' })
@@ -57,7 +57,7 @@ describe('the script of a release', () => {
     }
   })
 
-  it('does not trust code that was changed, or cut', () => {
+  it('rejects code that was changed or truncated', () => {
     const bytes = readFileSync(code)
     const changed = Buffer.from(bytes)
     changed[changed.length - 9] = 1 + (changed.at(-9) ?? 0)

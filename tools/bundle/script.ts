@@ -6,26 +6,26 @@ const { createRequire } = process.getBuiltinModule('node:module')
 const { dirname } = process.getBuiltinModule('node:path')
 const { pathToFileURL } = process.getBuiltinModule('node:url')
 
-/** What Node puts around CommonJS; here it stands in the text. */
+/** The wrapper that Node puts around CommonJS; here it is part of the text. */
 export const HEAD = '(function (exports, require, module, __filename, __dirname, __url) {'
 export const FOOT = '})'
 
-/** A program of a release: its text, compiled. */
+/** A compiled program of a release. */
 export interface Bundle {
   readonly file: string
   readonly script: Script
 }
 
 /**
- * Compiles the text, or takes what V8 made of it when it was released, at a fifth of the time.
- * Where V8 or the platform is another one, or the code is not of this very text, the text alone is
- * used. `filename` is what stack traces show, and a part of the code.
+ * Compiles the text, or uses the code that V8 generated at release time, which takes a fifth of
+ * the time. If V8 or the platform differs, or the code does not belong to this exact text, only
+ * the text is used. Stack traces show `filename`, which is also part of the code.
  */
 export function compileBundle(file: string, filename = file): Bundle {
   return compileText(file, readFileSync(file), readCode(file), filename)
 }
 
-/** `code`: as `writeCode` wrote it. */
+/** `code` is the output of `writeCode`. */
 export function compileText(
   file: string,
   text: Buffer,
@@ -33,7 +33,7 @@ export function compileText(
   filename = file,
 ): Bundle {
   const cachedData = code && checkedCode(text, code)
-  // As it is: each change of it would be another copy in memory.
+  // Unmodified: any change would create another copy in memory.
   const script = new Script(text.toString('latin1'), {
     filename,
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
@@ -48,7 +48,7 @@ export function runBundle({ file, script }: Bundle): void {
   script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file), url)
 }
 
-/** To be called when the program has run, so that the code is of what a start needs. */
+/** Call this after the program has run, so that the code covers what a start needs. */
 export function writeCode({ file, script }: Bundle): void {
   const code = script.createCachedData()
   writeFileSync(codeFile(file), Buffer.concat([digestOf(readFileSync(file), code), code]))
@@ -64,7 +64,7 @@ function readCode(file: string): Buffer | undefined {
   }
 }
 
-/** V8 itself looks only at the length of the text, and trusts the code. */
+/** V8 itself checks only the length of the text and trusts the code. */
 function checkedCode(text: Buffer, all: Buffer): Buffer | undefined {
   const code = all.subarray(DIGEST)
   return digestOf(text, code).equals(all.subarray(0, DIGEST)) ? code : undefined
@@ -72,7 +72,7 @@ function checkedCode(text: Buffer, all: Buffer): Buffer | undefined {
 
 const DIGEST = 32
 
-/** Of the platform, too: V8 does not look whether code was made for another one. */
+/** Includes the platform, because V8 does not check for which platform code was compiled. */
 function digestOf(text: Buffer, code: Buffer, { platform, arch, version } = process): Buffer {
   const maker = `${platform} ${arch} ${version}\n`
   return createHash('sha256').update(maker).update(text).update(code).digest()

@@ -3,8 +3,8 @@ import { isMainThread } from 'node:worker_threads'
 import { deferOptimization } from '../../src/cli/startup-memory.ts'
 import { compileBundle, runBundle } from './script.ts'
 
-/* The programs of a release begin here: `portcullis.mjs` runs `portcullis.cjs` beside it. */
+/* Entry point of release programs: `portcullis.mjs` runs `portcullis.cjs` in the same folder. */
 const bundle = compileBundle(import.meta.filename.replace(/\.mjs$/, '.cjs'))
-// Not before: V8 rejects code that was made with other settings. They are those of the process.
+// Not earlier: V8 rejects code that was compiled with other flags. Flags are per process.
 if (isMainThread) deferOptimization()
 runBundle(bundle)

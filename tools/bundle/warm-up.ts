@@ -6,11 +6,11 @@ import { setFlagsFromString } from 'node:v8'
 import { compileBundle, runBundle, writeCode } from './script.ts'
 
 /*
- * `node --predictable tools/bundle/warm-up.ts DIST/portcullis.cjs` starts a gateway with it, and
- * writes down the code that V8 made meanwhile. The port is taken, so that the start ends where it
- * would begin to serve: what runs later depends on the clock, and the same text is to give the same
- * bytes. For the same reason V8 compiles in one thread and draws nothing at random, no earlier code
- * is read, and the name of the script does not say where it was built.
+ * `node --predictable tools/bundle/warm-up.ts DIST/portcullis.cjs` starts a gateway and saves the
+ * code that V8 generates meanwhile. The port is in use, so that the start fails when it would
+ * begin to serve: what runs later depends on the clock, and the same text must produce the same
+ * bytes. For the same reason V8 compiles in one thread without randomness, earlier code is not
+ * read, and the name of the script does not reveal where it was built.
  */
 const [, , file = ''] = process.argv
 rmSync(file.replace(/\.cjs$/, '.code'), { force: true })
@@ -45,7 +45,7 @@ routes:
 
 const name = `/${basename(file)}`
 const bundle = compileBundle(file, name)
-// Work that goes on in slices, and what runs every second, would tell a busy machine from an idle one.
+// Cooperative work and periodic timers would make the code depend on the load of the machine.
 const never = setTimeout(() => {}, 0)
 clearTimeout(never)
 performance.now = () => 0
@@ -60,7 +60,7 @@ process.once('exit', () => {
   rmSync(folder, { recursive: true })
   const isTaken = said.join('').includes('PC0401')
   process.exitCode = isTaken ? 0 : 1
-  // V8 rejects code that was made with other settings than those of a start (cli/startup-memory.ts).
+  // V8 rejects code compiled with flags other than those of a start (cli/startup-memory.ts).
   setFlagsFromString('--semi-space-growth-factor=2')
   if (isTaken) writeCode(bundle)
   else process.stderr.write(said.join(''))

@@ -12,7 +12,7 @@ const CHARTS: Readonly<Record<string, Shape>> = {
   'portcullis-crds': noValues,
 }
 
-/** Of every chart the schema of its values, and the table of them in its README. */
+/** Generates the values schema of each chart and the table of values in its README. */
 export const chartFiles: Generator = {
   name: 'chart files',
   folders: [],

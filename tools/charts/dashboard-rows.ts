@@ -3,7 +3,7 @@ import { LLM_ROW } from './llm-row.ts'
 import { MCP_ROW } from './mcp-row.ts'
 import { quantile, quantiles, type Row, rate } from './panel.ts'
 
-/** From what a reader wants to know first to what explains it. */
+/** Ordered from the figures that operators look at first to those that explain them. */
 export const DASHBOARD_ROWS: readonly Row[] = [
   {
     title: 'Traffic',

@@ -3,7 +3,7 @@ import type { Generator } from '../generated.ts'
 import { DASHBOARD_ROWS } from './dashboard-rows.ts'
 import type { Panel, Row } from './panel.ts'
 
-/** The Grafana dashboard of the control plane's chart. */
+/** Generates the Grafana dashboard of the control plane's chart. */
 export const dashboard: Generator = {
   name: 'dashboard',
   folders: [],
@@ -58,7 +58,7 @@ const DATASOURCE = {
   query: 'prometheus',
 }
 
-/** All gateways by default; pods of the standalone chart have no such label, and belong to all. */
+/** Selects all gateways by default, which includes standalone chart pods without the label. */
 function gatewayVariable() {
   return {
     name: 'gateway',
@@ -98,7 +98,7 @@ function renderPanel({ title, description, kind = 'timeseries', unit, queries }:
 
 const HIDE_TIME = { id: 'organize', options: { excludeByName: { Time: true } } }
 
-/** Without what nothing feeds yet: whoever sees an empty panel looks for their own mistake. */
+/** Leaves out metrics that are not implemented yet: an empty panel looks like a user error. */
 function shownRows(): readonly Row[] {
   const rows = DASHBOARD_ROWS.map(({ title, panels }) => ({
     title,
@@ -117,7 +117,7 @@ function isPlanned(query: string): boolean {
   return ALL_METRICS.some((metric) => metric.isPlanned === true && names.includes(metric.name))
 }
 
-/** Metrics of proxies get the gateway that was chosen. The controller is there for all of them. */
+/** Restricts proxy metrics to the selected gateway. Controller metrics cover all gateways. */
 function selectGateway(query: string): string {
   const chosen = `${GATEWAY}=~"$gateway"`
   return query.replaceAll(

@@ -2,11 +2,11 @@ export interface Panel {
   readonly title: string
   readonly description: string
   readonly kind?: 'timeseries' | 'stat' | 'table'
-  /** Grafana's name of it. */
+  /** Grafana's name of the unit. */
   readonly unit?: string
-  /** Of 24; a third by default. */
+  /** Columns of 24; a third of the width by default. */
   readonly width?: number
-  /** What the legend says → the query. Which gateways it asks for is added to each metric. */
+  /** Legend → query. The generator adds the selected gateways to each metric. */
   readonly queries: Readonly<Record<string, string>>
 }
 
@@ -22,7 +22,7 @@ export function quantile(share: number, histogram: string, by = ''): string {
   return `histogram_quantile(${share}, sum by (${grouping}) (${rate(`${histogram}_bucket`)}))`
 }
 
-/** 50, 95 and 99 of 100 are below. */
+/** Queries for the 50th, 95th and 99th percentiles. */
 export function quantiles(histogram: string): Readonly<Record<string, string>> {
   return {
     p50: quantile(0.5, histogram),

@@ -1,16 +1,16 @@
 import { parse } from 'yaml'
 
-/** A key of a values.yaml that has a comment of its own. */
+/** A key of a values.yaml that has its own comment. */
 export interface DocumentedKey {
   /** `gateway.service.type` */
   readonly key: string
-  /** The type where the default does not tell it, as `(int) …` at the beginning of the comment. */
+  /** The type if the default does not show it, as `(int) …` at the start of the comment. */
   readonly type: string | undefined
   readonly meaning: string
   readonly value: unknown
 }
 
-/** What `# -- …` above a key says, for all keys of the file in their order. */
+/** Reads the `# -- …` comments above keys, in file order. */
 export function readValues(text: string): readonly DocumentedKey[] {
   const values: unknown = parse(text)
   const found: DocumentedKey[] = []

@@ -1,7 +1,7 @@
 import { replaceSection } from '../generated.ts'
 import { type DocumentedKey, readValues } from './read-values.ts'
 
-/** The table of values in a chart's README. */
+/** Renders the table of values in a chart's README. */
 export function renderReadme(readme: string, values: string): string {
   const keys = [...readValues(values)].sort((one, other) => (one.key < other.key ? -1 : 1))
   const rows = keys.map(

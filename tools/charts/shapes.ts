@@ -1,14 +1,14 @@
-/** JSON Schema, as far as values.schema.json needs it. */
+/** The subset of JSON Schema that values.schema.json needs. */
 export type Shape = Readonly<Record<string, unknown>>
 
 export const text: Shape = { type: 'string' }
 export const bool: Shape = { type: 'boolean' }
 export const anyObject: Shape = { type: 'object' }
-/** Text, or a number that nobody would put quotes around. */
+/** A string, or an unquoted number. */
 export const tag: Shape = { type: ['string', 'integer'] }
 export const strings: Shape = { type: 'array', items: text }
 export const objects: Shape = { type: 'array', items: anyObject }
-/** Values of labels and annotations are text, and null takes a default away. */
+/** Values of labels and annotations are strings; null removes a default. */
 export const labels: Shape = { type: 'object', additionalProperties: { type: ['string', 'null'] } }
 export const port: Shape = { type: 'integer', minimum: 1, maximum: 65_535 }
 export const count: Shape = { type: 'integer', minimum: 0 }
@@ -21,21 +21,21 @@ export function orNull(shape: Shape): Shape {
   return { ...shape, type: [shape['type'], 'null'].flat() }
 }
 
-/** Unset, or written as text as well, which the specification calls it. */
+/** Also allows null and a string, which is the type in the specification. */
 function orText(shape: Shape, pattern: string): Shape {
   return { ...shape, type: [shape['type'], 'string', 'null'].flat(), pattern }
 }
 
 const DIGITS = '^[0-9]*$'
 
-/** A number of what is kept, where null leaves it to Kubernetes. */
+/** A number of retained objects; null leaves it to Kubernetes. */
 export const countOrNothing = orText(count, DIGITS)
 
 export function oneOf(...words: readonly string[]): Shape {
   return { enum: words }
 }
 
-/** A mapping of these keys and no other. */
+/** A mapping that allows only these keys. */
 export function mapping(properties: Readonly<Record<string, Shape>>): Shape {
   return { type: 'object', additionalProperties: false, properties }
 }
@@ -46,7 +46,7 @@ export function isMapping(
   return shape['additionalProperties'] === false
 }
 
-/** A number of pods or a share of them; empty says nothing. */
+/** A number or percentage of pods; an empty string means unset. */
 export const countOrShare: Shape = {
   anyOf: [count, { type: 'string', pattern: '^([0-9]+%?)?$' }],
 }
@@ -58,7 +58,7 @@ export const secretNames: Shape = {
   items: { type: 'object', properties: { name: text }, required: ['name'] },
 }
 
-/** The fields of a Kubernetes Service that both charts pass on, but for its ports. */
+/** The fields of a Kubernetes Service that both charts pass through, except its ports. */
 export const serviceFields: Readonly<Record<string, Shape>> = {
   enabled: bool,
   type: oneOf('ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName'),
@@ -98,7 +98,7 @@ export const servicePorts: Shape = {
   },
 }
 
-/** What a monitor of the Prometheus operator takes. */
+/** Fields of a monitor of the Prometheus operator. */
 export const scrape: Readonly<Record<string, Shape>> = {
   enabled: bool,
   metricRelabelings: objects,

@@ -1,7 +1,7 @@
 import { readValues } from './read-values.ts'
 import { isMapping, type Shape } from './shapes.ts'
 
-/** values.schema.json: the shape of the values, with what the comments in values.yaml say. */
+/** Renders values.schema.json: the shape of the values, described by comments in values.yaml. */
 export function renderValuesSchema(chart: string, shape: Shape, values: string): string {
   const keys = readValues(values)
   const meanings = new Map(keys.map(({ key, meaning }) => [key, meaning]))
@@ -23,7 +23,7 @@ export function renderValuesSchema(chart: string, shape: Shape, values: string):
     const properties = Object.entries(part.properties).map(([name, inner]) => {
       return [name, describe(inner, key === '' ? name : `${key}.${name}`)]
     })
-    // A section may be taken away with null by whoever includes the chart; then it has no defaults.
+    // A parent chart may remove a section with null; the section then has no defaults.
     const required = Object.keys(part.properties).filter((name) => {
       return isMapping(part.properties[name] as Shape)
     })

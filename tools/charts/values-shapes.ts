@@ -24,13 +24,13 @@ import {
   text,
 } from './shapes.ts'
 
-/** Of a chart that another one depends on: Helm gives it `global`, and reads `enabled` itself. */
+/** Values of a subchart: Helm adds `global`, and reads `enabled` itself. */
 const included: Readonly<Record<string, Shape>> = {
   global: anyObject,
   enabled: { type: ['boolean', 'null'] },
 }
 
-/** Where pods run and what they may do, in both charts. */
+/** Scheduling and security of pods, in both charts. */
 const pods: Readonly<Record<string, Shape>> = {
   commonLabels: labels,
   nameOverride: text,
@@ -54,7 +54,7 @@ const utilization = orNull(int(1))
 export const standaloneShape = mapping({
   ...pods,
   namespaceOverride: text,
-  // Which words it takes is for the templates to say: they say it better.
+  // The templates check the allowed words, with better messages.
   mode: text,
   database: mapping({ postgres: mapping({ url: text }) }),
   config: { type: 'object', properties: { config: { type: ['object', 'null'] } } },
@@ -164,5 +164,5 @@ export const controlPlaneShape = mapping({
   }),
 })
 
-/** Its templates are definitions and nothing else, so that the schema has to say it. */
+/** For a chart whose templates contain only definitions: only the schema can reject values. */
 export const noValues = mapping({ ...included, enabled: { enum: [true, null] } })

@@ -13,7 +13,7 @@ const condition = text(
   { maxLength: 16_384 },
 )
 
-/** Entries of a policy, each with its condition. */
+/** A list of policy entries, each with its condition. */
 export function conditionalList(plain: Structural): Structural {
   const entry: Structural = {
     ...plain,
@@ -25,8 +25,8 @@ export function conditionalList(plain: Structural): Structural {
 }
 
 /**
- * The policy as it is written alone, or `conditional` with several of it. What the API server would
- * fill in beside `conditional` is filled in by whoever reads the policy instead.
+ * A plain policy, or `conditional` with several entries. Defaults that the API server would set
+ * next to `conditional` are set by the reader of the policy instead.
  */
 export function orConditional(plain: Structural): Structural {
   const { required = [], 'x-kubernetes-validations': rules = [], ...rest } = plain

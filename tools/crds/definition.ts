@@ -13,7 +13,7 @@ export interface Kind {
   readonly labels?: Readonly<Record<string, string>>
   readonly spec: Structural
   readonly status: Structural
-  /** It is too long to describe what is repeated in it at each place. */
+  /** Set if the definition is too long to describe repeated parts in each place. */
   readonly isDescribedOnce?: boolean
 }
 
@@ -23,7 +23,7 @@ interface Column {
   readonly description: string
 }
 
-/** A kind as a CustomResourceDefinition. */
+/** Converts a kind to a CustomResourceDefinition. */
 export function toDefinition({ kind, plural, shortName, description, columns, ...rest }: Kind) {
   const { labels = {}, spec, status, isDescribedOnce = false } = rest
   return {

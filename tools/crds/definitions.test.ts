@@ -18,7 +18,7 @@ const specOf = new Map(
   }),
 )
 
-/** The field at `traffic.providers[].issuer`. */
+/** Returns the field at a path such as `traffic.providers[].issuer`. */
 function fieldAt(kind: string, path: string): Structural | undefined {
   return path.split('.').reduce<Structural | undefined>((part, name) => {
     const member = part?.properties?.[name.replace('[]', '')]
@@ -33,12 +33,12 @@ describe('definitions', () => {
     })
   }
 
-  it('a kind that takes the same policies in many places leaves room for more of them', () => {
+  it('a kind that accepts the same policies in many places leaves room for more', () => {
     const [, text = ''] = [...files].find(([path]) => path.includes('proxybackends')) ?? []
     assert.ok(Buffer.byteLength(JSON.stringify(parse(text))) < 208 * 1024)
   })
 
-  it('every part has a type, and none but sizes may be several things', () => {
+  it('every part has a type, and only sizes may have several types', () => {
     for (const [kind, spec] of specOf) visit(spec, kind)
 
     function visit(part: Structural, path: string): void {
@@ -53,7 +53,7 @@ describe('definitions', () => {
     }
   })
 
-  it('every list has a bound: rules cost what the longest would', () => {
+  it('every list has a max length: the cost of rules is estimated for the longest list', () => {
     for (const [kind, spec] of specOf) visit(spec, kind)
 
     function visit(part: Structural, path: string): void {
@@ -143,7 +143,7 @@ describe('policies in Kubernetes', () => {
   }
 })
 
-it('a rule that wants exactly one of some fields', () => {
+it('a rule that requires exactly one of several fields', () => {
   assert.deepEqual(exactlyOne(['a', 'b']), {
     rule: '[has(self.a), has(self.b)].filter(isSet, isSet).size() == 1',
     message: 'exactly one of a, b must be set',

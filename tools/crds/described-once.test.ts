@@ -15,7 +15,7 @@ const twice = object('All.', {
 })
 
 describe('describedOnce', () => {
-  it('describes a part nearest to the root, and says elsewhere where that is', () => {
+  it('describes a part nearest to the root, and references that place elsewhere', () => {
     const { deep, entries, first } = describedOnce(twice, 'spec').properties as Readonly<
       Record<string, Structural>
     >
@@ -26,12 +26,12 @@ describe('describedOnce', () => {
     assert.equal(entries?.items?.description, 'A policy. Fields as at spec.first.')
   })
 
-  it('leaves every check of a ProxyBackend', () => {
+  it('keeps every check of a ProxyBackend', () => {
     const { spec } = proxyBackend
     assert.deepEqual(withoutDescriptions(describedOnce(spec, 'spec')), withoutDescriptions(spec))
   })
 
-  it('a ProxyBackend is described in full where another place says so', () => {
+  it('describes a ProxyBackend in full at each place that is referenced', () => {
     const whole = describedOnce(proxyBackend.spec, 'spec')
     const places = [...JSON.stringify(whole).matchAll(/Fields as at spec([^"]*)\."/g)]
     assert.ok(places.length > 10)

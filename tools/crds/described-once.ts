@@ -1,6 +1,6 @@
 import type { Structural } from './structural.ts'
 
-/** A shorter part is not worth a look elsewhere. */
+/** Shorter parts are described in each place, because a reference would not pay off. */
 const MIN_BYTES = 600
 
 interface Visit {
@@ -10,9 +10,10 @@ interface Visit {
 }
 
 /**
- * The same checks with fewer words: a part that is there several times is described nearest to the
- * root, and the others say where. `kubectl apply` writes a definition into an annotation, which may
- * have 256 KiB, and a kind that takes the same policies in five places would not fit.
+ * Shortens descriptions and keeps all checks: a part that occurs several times is described
+ * nearest to the root, and the other places reference it. `kubectl apply` writes a definition
+ * into an annotation, which is limited to 256 KiB, and a kind that accepts the same policies in
+ * five places would not fit.
  */
 export function describedOnce(root: Structural, name: string): Structural {
   const described = whereDescribed(root, name)
@@ -30,7 +31,7 @@ export function describedOnce(root: Structural, name: string): Structural {
   }
 }
 
-/** The content of a long part → the first place that has it, from the root downwards. */
+/** The content of a long part → the first place that contains it, from the root downwards. */
 function whereDescribed(root: Structural, name: string): ReadonlyMap<string, string> {
   const first = new Map<string, string>()
   let level: readonly Visit[] = [{ part: root, path: name }]
@@ -39,7 +40,7 @@ function whereDescribed(root: Structural, name: string): ReadonlyMap<string, str
     for (const { part, path } of level) {
       const content = contentOf(part)
       if (content.length >= MIN_BYTES) {
-        // What is inside of it is described at the first place, too.
+        // Its members are described at the first place, too.
         if (first.has(content)) continue
         first.set(content, path)
       }
@@ -53,7 +54,7 @@ function whereDescribed(root: Structural, name: string): ReadonlyMap<string, str
   return first
 }
 
-/** What it checks and how it describes what is inside: its own description may differ. */
+/** The checks and the descriptions of its members; its own description may differ. */
 function contentOf({ description: _, ...content }: Structural): string {
   return JSON.stringify(content)
 }
@@ -75,7 +76,7 @@ function withMembers(
   }
 }
 
-/** The checks alone. */
+/** Returns the checks only. */
 export function withoutDescriptions({ description: _, ...part }: Structural): Structural {
   return withMembers(part, withoutDescriptions)
 }

@@ -8,7 +8,7 @@ import { BACKEND, FRONTEND, MCP, TRAFFIC } from './policies.ts'
 import { proxyBackend } from './proxy-backend.ts'
 import { object, type Structural } from './structural.ts'
 
-/** Section → kind in a file → where it is in a ProxyPolicy, if not under its own name. */
+/** Section → kind in a file → its path in a ProxyPolicy, if it differs from its name. */
 const NAMES: Readonly<Record<Section, Readonly<Record<string, string>>>> = {
   frontend: { frontendTcp: 'tcp', frontendTls: 'tls', frontendHttp: 'http' },
   traffic: {
@@ -34,7 +34,7 @@ const NAMES: Readonly<Record<Section, Readonly<Record<string, string>>>> = {
   },
 }
 
-/** Kinds that no ProxyPolicy has, and what says it instead. */
+/** Kinds that ProxyPolicies do not support, and their replacements. */
 const NO_POLICY: Readonly<Record<string, string>> = {
   urlRewrite: 'the filter URLRewrite of a route',
   requestRedirect: 'the filter RequestRedirect of a route',
@@ -50,7 +50,7 @@ const SPELLING = 'another spelling of a word that is there'
 const LIST = 'the list `providers` says the same'
 const UNCONDITIONAL = 'conditional is for `traffic`, where routes have it'
 
-/** Fields of policies that only a file has, on purpose, with all that is below them. */
+/** Policy fields that are intentionally only in files, including everything below them. */
 const POLICY_FIELDS: Readonly<Record<string, string>> = {
   'networkAuthorization.rules': BLOCK,
   'authorization.rules': BLOCK,
@@ -135,7 +135,7 @@ const POLICY_FIELDS: Readonly<Record<string, string>> = {
   'http.version': SPELLING,
 }
 
-/** The same for backends: the path in a file, and why a ProxyBackend does not have it. */
+/** The same for backends: the path in a file, and why it is missing in a ProxyBackend. */
 const BACKEND_FIELDS: Readonly<Record<string, string>> = {
   name: 'that of the object',
   hosts: 'a Service has several endpoints, and a route several backends',
@@ -145,14 +145,14 @@ const BACKEND_FIELDS: Readonly<Record<string, string>> = {
   'mcp.targets.pins.file': OBJECT,
 }
 
-/** The path of a backend in a file → that in a ProxyBackend. */
+/** The path of a backend field in a file → its path in a ProxyBackend. */
 const BACKEND_PATHS: readonly (readonly [RegExp, string])[] = [
   [/^host$/, 'static.host'],
   [/^dynamic/, 'dynamicForwardProxy'],
   [/^mcp\.statefulMode/, 'mcp.sessionRouting'],
   [/^mcp\.targets\.(mcp|sse|openapi)\.backend$/, 'mcp.targets.static.backendRef'],
   [/^mcp\.targets\.(mcp|sse|policies)/, 'mcp.targets.static'],
-  // One provider is written below `provider`, as those of groups are.
+  // A single provider is set below `provider`, like the providers of groups.
   [/^ai\.(?!groups|allowEndpoints)/, 'ai.provider.'],
 ]
 
@@ -162,7 +162,7 @@ const SECTIONS: Readonly<Record<Section, Structural>> = {
   backend: object('', { ...BACKEND, mcp: MCP }),
 }
 
-describe('what a file can say of policies, a ProxyPolicy can say', () => {
+describe('a ProxyPolicy supports all policies of a file', () => {
   const used = new Set<string>()
   for (const { kind, schema, sections } of POLICY_SCHEMAS) {
     for (const section of Object.keys(sections) as Section[]) {
@@ -183,7 +183,7 @@ describe('what a file can say of policies, a ProxyPolicy can say', () => {
     }
   }
 
-  it('no reason is given for what is not missing', () => {
+  it('has no reasons for fields that are not missing', () => {
     assert.deepEqual(
       Object.keys(POLICY_FIELDS).filter((field) => !used.has(field)),
       [],
@@ -191,7 +191,7 @@ describe('what a file can say of policies, a ProxyPolicy can say', () => {
   })
 })
 
-describe('what a file can say of backends, a ProxyBackend can say', () => {
+describe('a ProxyBackend supports all backends of a file', () => {
   const known = fieldsOfDefinition(proxyBackend.spec)
   const inFile = [...fieldsOfFile(backendSchema)].filter((field) => !field.includes('policies.'))
   const absent = inFile.filter((field) => {
@@ -199,12 +199,12 @@ describe('what a file can say of backends, a ProxyBackend can say', () => {
     return !known.has(from === undefined ? field : field.replace(from, to as string))
   })
 
-  it('nothing is missing without a reason', () => {
+  it('has a reason for every missing field', () => {
     const unexplained = absent.filter((field) => entryFor(BACKEND_FIELDS, field) === undefined)
     assert.deepEqual(unexplained, [])
   })
 
-  it('no reason is given for what is not missing', () => {
+  it('has no reasons for backend fields that are not missing', () => {
     const used = new Set(absent.map((field) => entryFor(BACKEND_FIELDS, field)))
     assert.deepEqual(
       Object.keys(BACKEND_FIELDS).filter((field) => !used.has(field)),
@@ -213,7 +213,7 @@ describe('what a file can say of backends, a ProxyBackend can say', () => {
   })
 })
 
-/** The entry that the path is, or is below. */
+/** The entry that equals the path or is a prefix of it. */
 function entryFor(entries: Readonly<Record<string, string>>, path: string): string | undefined {
   return Object.keys(entries).find((entry) => {
     return path === entry || path.startsWith(`${entry}.`) || path.startsWith(`${entry}=`)
@@ -227,9 +227,8 @@ function partAt(part: Structural | undefined, path: string): Structural | undefi
 type Json = Readonly<Record<string, unknown>>
 
 /**
- * The paths of all fields, whichever form they belong to, without lists and names on the way; of a
- * field with a few words also each of them: `mode=strict`. It knows nothing of how definitions are
- * made of the schemas.
+ * The paths of all fields of all forms, without list indices and map keys; for an enum also each
+ * of its words: `mode=strict`. Independent of how definitions are generated from the schemas.
  */
 function fieldsOfFile(schema: z.ZodType): ReadonlySet<string> {
   const whole = z.toJSONSchema(schema, {

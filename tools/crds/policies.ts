@@ -18,9 +18,9 @@ import {
   words,
 } from './structural.ts'
 
-/** The kinds of policy as they stand in Kubernetes, from the schemas of the file. */
+/** The kinds of policy as written in Kubernetes, derived from the schemas of the file. */
 
-/** The block of the specification: one action and its expressions. The short form is for files. */
+/** The block of the specification: one action and its expressions. Only files have `rules`. */
 function authorizationOf(kind: string): Structural {
   return { ...of(kind, { rules: undefined }), required: ['action', 'policy'] }
 }
@@ -29,7 +29,7 @@ const authorization = authorizationOf('authorization')
 const networkAuthorization = authorizationOf('networkAuthorization')
 const mcpAuthorization = authorizationOf('mcpAuthorization')
 
-/** `host`, `service` and `backend` of a file are one reference here. */
+/** Replaces `host`, `service` and `backend` of a file by one reference. */
 function withBackendRef(what: string, { properties, ...rest }: Structural): Structural {
   return {
     ...rest,
@@ -74,7 +74,7 @@ const calledGuard: Structural = withBackendRef(
 const guardrails = of('guardrails', {
   'request[].webhook': calledGuard,
   'response[].webhook': calledGuard,
-  // Their keys are Secrets, which a guard has no field for: a webhook of one's own calls them.
+  // Their keys are Secrets, for which guards have no field; users can call them from a webhook.
   'request[].openAIModeration': undefined,
   'response[].openAIModeration': undefined,
   'request[].azureContentSafety': undefined,
@@ -84,7 +84,7 @@ const guardrails = of('guardrails', {
 })
 
 const limits = of('localRateLimit', {
-  // The form of buckets is for files that were written for others.
+  // The token bucket form exists only for files written for other gateways.
   '[].maxTokens': undefined,
   '[].tokensPerFill': undefined,
   '[].fillInterval': undefined,
@@ -224,11 +224,11 @@ const authFromFile = of('backendAuth', {
   'aws.accessKeyId': undefined,
   'aws.secretAccessKey': undefined,
   'aws.sessionToken': undefined,
-  // A namespace could send what the pod of the proxy is known by to a backend of its own.
+  // A namespace could send the identity of the proxy's pod to its own backend.
   azure: undefined,
   jwtSign: undefined,
   credentials: undefined,
-  // Its pages are served before the routes of all namespaces.
+  // Its pages take precedence over the routes of all namespaces.
   oauthUserToken: undefined,
   'oauthTokenExchange.clientSecret': undefined,
 })
@@ -292,7 +292,7 @@ const accessLog: Structural = {
   },
 }
 
-/** What runs for a connection. */
+/** Policies that run for a connection. */
 export const FRONTEND: Readonly<Record<string, Structural>> = {
   networkAuthorization,
   proxyProtocol: of('proxyProtocol'),
@@ -302,7 +302,7 @@ export const FRONTEND: Readonly<Record<string, Structural>> = {
     maxVersion: version('The maximum TLS version.'),
   }),
   http: of('frontendHttp'),
-  // The word of others that nothing here does is rejected by the API server already.
+  // Only `Deny`: the API server rejects modes of other gateways that this one does not support.
   connect: of('connect', { mode: words('Deny: CONNECT requests get 405.', ['Deny'], 'Deny') }),
   accessLog,
   tracing: withBackendRef(
@@ -317,7 +317,7 @@ export const FRONTEND: Readonly<Record<string, Structural>> = {
   ...plain('frontend'),
 }
 
-/** What runs for a request. Filters of routes do redirects, rewrites and mirrors. */
+/** Policies that run for a request. Redirects, rewrites and mirrors are filters of routes. */
 export const TRAFFIC: Readonly<Record<string, Structural>> = {
   compression: of('compression'),
   delay: of('delay', {
@@ -346,7 +346,7 @@ export const TRAFFIC: Readonly<Record<string, Structural>> = {
   ...plain('traffic'),
 }
 
-/** What runs once a backend is chosen. */
+/** Policies that run after a backend is selected. */
 export const BACKEND: Readonly<Record<string, Structural>> = {
   authorization,
   extAuth: orConditional(extAuth),
@@ -373,7 +373,7 @@ export const BACKEND: Readonly<Record<string, Structural>> = {
   ...plain('backend'),
 }
 
-/** The others of a section, as they stand in a file. */
+/** The remaining kinds of a section, with the same form as in a file. */
 function plain(section: Section): Readonly<Record<string, Structural>> {
   const own = POLICY_SCHEMAS.filter(({ kind, sections }) => sections[section] && !shaped.has(kind))
   return Object.fromEntries(own.map(({ kind }) => [kind, toStructural(plainSchema(kind))]))

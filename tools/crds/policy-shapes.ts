@@ -1,7 +1,7 @@
 import { plainSchema } from '../../src/policies/schema.ts'
 import { type Structural, toStructural } from './structural.ts'
 
-/** What the Gateway API does with filters of routes, or what has another place there. */
+/** Kinds that are route filters in the Gateway API, or that are set elsewhere. */
 export const ELSEWHERE: readonly string[] = [
   'urlRewrite',
   'requestRedirect',
@@ -9,11 +9,11 @@ export const ELSEWHERE: readonly string[] = [
   'requestHeaders',
   'responseHeaders',
   'mcpAuthorization',
-  // An InferencePool says it.
+  // Set by an InferencePool.
   'inferenceRouting',
 ]
 
-/** Kinds that have a shape or a name of their own in Kubernetes. */
+/** Kinds that have a different shape or name in Kubernetes. */
 export const shaped = new Set([...ELSEWHERE, 'transformations'])
 
 export function of(

@@ -19,11 +19,11 @@ import {
 const host = (what: string) => text(what, { maxLength: 253 })
 const port = number('The port.', 1, 65_535)
 
-/** Neither a provider nor an MCP server is an agent. */
+/** Policies for providers and MCP servers, neither of which is an agent. */
 const { a2a: _, ...NO_AGENT } = BACKEND
 const providerPolicies = object('Policies for requests to this provider.', NO_AGENT)
 
-/** The groups of a file; a provider of its own is the same without them. */
+/** The groups of a file; a single provider has the same form without groups. */
 const { groups, allowEndpoints } = toStructural(aiSchema.options[1], {
   'groups[].providers[].policies': providerPolicies,
 }).properties as { readonly groups: Structural; readonly allowEndpoints: Structural }

@@ -21,7 +21,7 @@ const labels = (what: string): Structural => ({
   additionalProperties: { type: 'string', maxLength: 4096 },
 })
 
-/** Laid over what the controller makes, as a strategic merge patch. */
+/** Strategic merge patch for an object that the controller creates. */
 const overlay = (what: string) =>
   object(`Merged into the ${what} that the controller creates.`, {
     metadata: object('Additional labels and annotations.', {

@@ -8,7 +8,7 @@ const GATEWAY_API = 'gateway.networking.k8s.io'
 const ROUTES = ['HTTPRoute', 'GRPCRoute']
 const GATEWAYS = ['Gateway', 'ListenerSet']
 
-/** Group → the kinds of it that a policy can be for. */
+/** API group → kinds that a policy can target. */
 const TARGETS: Readonly<Record<string, readonly string[]>> = {
   '': ['Service'],
   [GATEWAY_API]: [...GATEWAYS, ...ROUTES, 'TLSRoute', 'TCPRoute'],
@@ -16,7 +16,7 @@ const TARGETS: Readonly<Record<string, readonly string[]>> = {
   'inference.networking.k8s.io': ['InferencePool'],
 }
 
-/** A condition on every target, however targets are written. */
+/** A condition on every target, in `targetRefs` and in `targetSelectors`. */
 function everyTarget(condition: (target: string) => string): string {
   const all = ['targetRefs', 'targetSelectors'].map((key) => {
     return `(!has(self.${key}) || self.${key}.all(t, ${condition('t')}))`
@@ -59,7 +59,7 @@ const RULES: readonly Validation[] = [
   },
 ]
 
-/** Of the first Gateway that the policy reaches. */
+/** A column for a condition of the first Gateway that the policy applies to. */
 function condition(name: string, description: string) {
   const jsonPath = `.status.ancestors[*].conditions[?(@.type=="${name}")].status`
   return { name, jsonPath, description }

@@ -6,7 +6,7 @@ import { proxyParameters } from './proxy-parameters.ts'
 import { proxyPolicy } from './proxy-policy.ts'
 import type { Structural } from './structural.ts'
 
-/** docs/reference: every field of the custom resources. */
+/** Generates docs/reference/resources.md: every field of the custom resources. */
 export const resourceReference: Generator = {
   name: 'reference of custom resources',
   folders: [],
@@ -54,7 +54,7 @@ function rowsOf(part: Structural, path: string): readonly string[] {
   })
 }
 
-/** What is below a field, be it an item of a list or a value of a mapping. */
+/** The rows below a field, including list items and map values. */
 function inside(part: Structural, path: string): readonly string[] {
   if (part.items !== undefined) return inside(part.items, `${path}[]`)
   if (part.additionalProperties !== undefined) return inside(part.additionalProperties, `${path}{}`)
@@ -80,7 +80,7 @@ const TYPES: Readonly<Record<string, string>> = {
   object: 'object',
 }
 
-/** Where a rule holds and what it says; the same rule of the same part is told once. */
+/** The path and message of each rule; equal rules of the same part are listed once. */
 function rulesOf(part: Structural, path: string): readonly string[] {
   const own = (part['x-kubernetes-validations'] ?? []).map(
     ({ message }) => `\`${path}\`: ${message}.`,

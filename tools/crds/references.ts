@@ -12,7 +12,7 @@ const KIND = { maxLength: 63, pattern: '^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$' }
 const NAMESPACE = { maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' }
 export const objectName = (what: string) => text(what, { maxLength: 253 })
 
-/** A backend: a Service with a port, or another kind that the controller knows. */
+/** A backend: a Service with a port, or another kind that the controller supports. */
 export const backendRef = (what: string): Structural =>
   object(
     what,
@@ -32,14 +32,14 @@ export const backendRef = (what: string): Structural =>
     },
   )
 
-/** An entry of a Secret in the namespace of the object. */
+/** A key of a Secret in the namespace of the object. */
 export const secretKeyRef = (what: string, key: string): Structural =>
   object(what, {
     'name!': objectName('The name of the Secret.'),
     key: { ...text('The key in the Secret.', { maxLength: 253 }), default: key },
   })
 
-/** An entry of a ConfigMap in the namespace of the object. */
+/** A key of a ConfigMap in the namespace of the object. */
 export const configMapKeyRef = (what: string, key: string): Structural =>
   object(what, {
     'name!': objectName('The name of the ConfigMap.'),
@@ -77,7 +77,7 @@ const sectionName = text('A section of the target: a listener, rule, port or pro
   maxLength: 253,
 })
 
-/** What a policy is for: objects by name. */
+/** The targets of a policy, by name. */
 export const targetRefs: Structural = {
   ...list(
     'The objects that the policy applies to, in its own namespace.',
@@ -98,7 +98,7 @@ export const targetRefs: Structural = {
   'x-kubernetes-list-type': 'atomic',
 }
 
-/** The same by labels. */
+/** The targets of a policy, by label. */
 export const targetSelectors: Structural = {
   ...list(
     'The objects that the policy applies to, selected by labels, in its own namespace.',

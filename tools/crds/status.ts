@@ -2,7 +2,7 @@ import { list, object, type Structural } from './structural.ts'
 
 const TIME = { type: 'string', format: 'date-time' }
 
-/** Conditions as all of Kubernetes has them. */
+/** Standard Kubernetes conditions. */
 const conditions: Structural = {
   ...list(
     'The conditions of the object.',
@@ -67,12 +67,12 @@ function statusBy(member: string, ref: string, what: string): Structural {
   })
 }
 
-/** Of a policy, for each gateway that it reaches. */
+/** The status of a policy for each gateway that it applies to. */
 export const policyStatus = statusBy(
   'ancestors',
   'ancestorRef',
   'The status for each gateway that the policy applies to.',
 )
 
-/** Of something that belongs to gateways or routes, for each of them. */
+/** The status of an object for each gateway or route that it belongs to. */
 export const parentsStatus = statusBy('parents', 'parentRef', 'The status for each parent.')

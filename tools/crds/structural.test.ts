@@ -65,13 +65,13 @@ describe('a schema of the file in Kubernetes', () => {
     it(what, () => assert.deepEqual(toStructural(schema as z.ZodType), expected))
   }
 
-  it('a size is a number or a text', () => {
+  it('a size is a number or a string', () => {
     const { 'x-kubernetes-int-or-string': isSize, pattern } = toStructural(byteSize())
     assert.equal(isSize, true)
     assert.match('64Ki', new RegExp(pattern as string))
   })
 
-  it('exactly one of some keys is a rule', () => {
+  it('requires exactly one of several keys by a rule', () => {
     const keys = { a: z.boolean().optional(), b: z.boolean().optional() }
     const { 'x-kubernetes-validations': rules } = toStructural(
       oneOfKeys(z.strictObject(keys), ['a', 'b']),
@@ -82,7 +82,7 @@ describe('a schema of the file in Kubernetes', () => {
     )
   })
 
-  it('what may be several things must be replaced', () => {
+  it('a union must be replaced', () => {
     const schema = z.strictObject({ a: z.union([z.strictObject({}), z.string()]) })
     assert.throws(() => toStructural(schema), /a may be several things/)
     assert.deepEqual(toStructural(schema, { a: { type: 'string' } }).properties, {
@@ -92,13 +92,13 @@ describe('a schema of the file in Kubernetes', () => {
     assert.throws(() => toStructural(z.boolean(), { b: undefined }), /nothing to replace at b/)
   })
 
-  it('durations keep their form', () => {
+  it('durations keep their pattern', () => {
     assert.match('1m30s', new RegExp(toStructural(duration())['pattern'] as string))
   })
 })
 
-describe('what the API server takes, the file takes too', () => {
-  // Kinds that are the same in both, and have no rule about several fields.
+describe('the file accepts everything that the API server accepts', () => {
+  // Kinds that are the same in both and have no rules that span several fields.
   for (const kind of [
     'connectionLimits',
     'cors',
@@ -123,7 +123,7 @@ describe('what the API server takes, the file takes too', () => {
   }
 })
 
-/** Any value that the schema takes; texts without a form are expressions. */
+/** Any value that the schema accepts; strings without a pattern are expressions. */
 function valuesOf(part: Structural): fc.Arbitrary<unknown> {
   const words = part['enum'] as readonly unknown[] | undefined
   const pattern = part['pattern'] as string | undefined
@@ -166,7 +166,7 @@ function objectsOf({ properties = {}, required = [] }: Structural): fc.Arbitrary
   return fc.record(model, { requiredKeys: [...required] })
 }
 
-/** Within its bounds, and no duration of longer than there will be anybody to wait. */
+/** Accepts strings within the max length, and rejects absurdly long durations. */
 function isSensible({ maxLength = 64 }: Structural): (text: string) => boolean {
   return (text) => text.length <= Number(maxLength) && !/[0-9]{8}/.test(text)
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { constraintOf } from '../../src/policies/schema.ts'
 
-/** A part of a structural schema, as the API server wants it. */
+/** A part of a structural schema, in the form that the API server requires. */
 export interface Structural {
   readonly type?: string
   readonly description?: string
@@ -13,7 +13,7 @@ export interface Structural {
   readonly [key: string]: unknown
 }
 
-/** A rule in CEL, and what is said where it does not hold. */
+/** A CEL rule, and the message if it is violated. */
 export interface Validation {
   readonly rule: string
   readonly message: string
@@ -22,9 +22,9 @@ export interface Validation {
 type Json = Readonly<Record<string, unknown>>
 
 /**
- * What a schema of the configuration file takes, in canonical spelling: no other names of keys, no
- * words in several cases, and no values that may have one shape or another. Where there are such,
- * `replaced` says what stands there in Kubernetes; undefined leaves it out.
+ * Converts a schema of the configuration file to canonical spelling: no key aliases, no words in
+ * several cases, and no unions. `replaced` maps the path of a field to its form in Kubernetes,
+ * which unions require; undefined leaves the field out.
  */
 export function toStructural(
   schema: z.ZodType,
@@ -34,7 +34,7 @@ export function toStructural(
     io: 'input',
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      // A schema around another speaks for it only where it has something to say.
+      // A wrapper schema overrides the inner one only if it has its own constraints.
       const { aliases, exactlyOne, default: filledIn } = constraintOf(zodSchema) ?? {}
       if (filledIn !== undefined) jsonSchema.default = filledIn as never
       if (aliases !== undefined) Object.assign(jsonSchema, { [ALIASES]: Object.keys(aliases) })
@@ -109,13 +109,13 @@ const ALIASES = 'x-aliases'
 const EXACTLY_ONE = 'x-exactly-one'
 const ANYTHING: Json = {}
 
-/** Where a file takes one thing or a list of them, it is the list. */
+/** Picks the list if a file accepts one item or a list. */
 function listOption(part: Json): Json | undefined {
   const options = part['anyOf'] as readonly Json[]
   return options.length === 2 ? options.find(({ type }) => type === 'array') : undefined
 }
 
-/** A size is a number of bytes or a text: the one union that Kubernetes knows, too. */
+/** A size is a number of bytes or a string: the only union that Kubernetes supports, too. */
 function sizeOrNumber(part: Json, path: string): Structural {
   const options = part['anyOf'] as readonly Json[]
   const [number, text] = options
@@ -145,7 +145,7 @@ function convertScalar(part: Json, path: string): Structural {
   }
 }
 
-/** `Strict`, not `strict` as well. */
+/** Keeps `Strict` and drops its alias `strict`. */
 function canonical(words: readonly unknown[]): readonly unknown[] {
   const byLowerCase = new Map<unknown, unknown>()
   for (const word of words) {
@@ -159,7 +159,7 @@ function defaultOf({ default: value }: Json): { readonly default?: unknown } {
   return value === undefined || typeof value === 'object' ? {} : { default: value }
 }
 
-/** Bounds that are only those of numbers in JavaScript say nothing. */
+/** Leaves out bounds that are only the limits of JavaScript numbers. */
 function pick(part: Json, keys: readonly string[]): Json {
   const own = keys.filter((key) => {
     return part[key] !== undefined && Math.abs(Number(part[key])) !== Number.MAX_SAFE_INTEGER
@@ -192,7 +192,7 @@ export function validated(validations: readonly Validation[]) {
   return validations.length === 0 ? {} : { 'x-kubernetes-validations': validations }
 }
 
-/** A mapping; names with `!` behind are required. */
+/** A mapping; members whose name ends with `!` are required. */
 export function object(
   description: string,
   members: Readonly<Record<string, Structural>>,
@@ -248,7 +248,7 @@ export function number(description: string, minimum: number, maximum: number): S
   return { description, type: 'integer', format: 'int32', minimum, maximum }
 }
 
-/** An object whose inside is for somebody else to check. */
+/** An object whose content is validated elsewhere. */
 export function opaque(description: string): Structural {
   return { description, type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
 }

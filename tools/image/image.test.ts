@@ -18,7 +18,7 @@ const IMAGE: Image = {
   layers: [[{ kind: 'file', path: 'a', bytes: Buffer.from('hello'), mode: 0o755 }]],
 }
 
-/** What tar makes of an archive. */
+/** Passes an archive to tar and returns its output. */
 function tar(archive: Buffer, ...args: readonly string[]) {
   const { stdout, status, stderr } = spawnSync('tar', [...args, '-f', '-'], { input: archive })
   assert.equal(status, 0, String(stderr))
@@ -56,7 +56,7 @@ describe('an archive', () => {
     assert.equal(tar(archive, '--extract', '--to-stdout', 'usr/bin/a').toString(), 'hello')
   })
 
-  it('rejects a path that it cannot hold', () => {
+  it('rejects paths that are too long', () => {
     const path = 'a'.repeat(101)
     assert.throws(() => writeTar([{ kind: 'folder', path }]), /too long/)
   })
@@ -70,7 +70,7 @@ describe('an image', () => {
   const manifest = JSON.parse(blob(entry.digest).toString())
   const config = JSON.parse(blob(manifest.config.digest).toString())
 
-  it('has a name, a platform and what it runs', () => {
+  it('has a name, a platform and an entrypoint', () => {
     assert.equal(entry.annotations['io.containerd.image.name'], IMAGE.name)
     assert.deepEqual(entry.platform, { architecture: 'amd64', os: 'linux' })
     assert.deepEqual(config.config.Entrypoint, ['/a'])
@@ -78,7 +78,7 @@ describe('an image', () => {
     assert.deepEqual(config.config.ExposedPorts, { '80/tcp': {} })
   })
 
-  it('its parts have the size and the digest that are told', async () => {
+  it('has parts of the listed size and digest', async () => {
     const { createHash } = await import('node:crypto')
     const sha256 = (bytes: Buffer) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
     for (const { digest, size } of [entry, manifest.config, ...manifest.layers]) {
@@ -90,7 +90,7 @@ describe('an image', () => {
     assert.equal(tar(layer, '--extract', '--to-stdout', 'a').toString(), 'hello')
   })
 
-  it('the same input gives the same bytes', () => {
+  it('has the same bytes for the same input', () => {
     assert.ok(imageArchive(buildImage(IMAGE)).equals(archive))
   })
 })
@@ -101,7 +101,7 @@ describe('images for several platforms', () => {
   const file = (path: string) => tar(archive, '--extract', '--to-stdout', path)
   const blob = (digest: string) => JSON.parse(file(`blobs/${digest.replace(':', '/')}`).toString())
 
-  it('are one name whose index has a manifest for each', () => {
+  it('share one name whose index has a manifest for each', () => {
     const [entry, ...more] = JSON.parse(file('index.json').toString()).manifests
     assert.deepEqual(more, [])
     assert.equal(entry.mediaType, 'application/vnd.oci.image.index.v1+json')
@@ -114,7 +114,7 @@ describe('images for several platforms', () => {
     }
   })
 
-  it('what they share is there once', () => {
+  it('contain shared blobs once', () => {
     const names = tar(archive, '--list').toString().trim().split('\n')
     assert.equal(new Set(names).size, names.length)
   })

@@ -11,16 +11,16 @@ import {
 import { basename, join } from 'node:path'
 import { call } from '../release/platforms.ts'
 
-/** A shared library of an image, and the Debian package that it comes from. */
+/** A shared library in an image, and its Debian package. */
 export interface Library {
-  /** In the image, without the leading slash. */
+  /** The path in the image, without the leading slash. */
   readonly path: string
   readonly bytes: Buffer
   readonly package: string
   readonly version: string
 }
 
-/** Those that the dynamic loader of this machine gives to Node. */
+/** The libraries that this machine's dynamic loader loads for Node. */
 export function hostLibraries(node: string): readonly Library[] {
   const text = call('ldd', [node])
   return Array.from(text.matchAll(/(?:=> )?(\/\S+) \(0x/g), ([, path = '']) => {
@@ -53,7 +53,7 @@ const ARM64_FILES = [
   'libstdc++.so.6',
 ]
 
-/** Debian's for arm64, of the release that this machine has, unpacked in .cache. */
+/** Debian's arm64 libraries of the same release as this machine's, unpacked in .cache. */
 export function arm64Libraries(root: string): readonly Library[] {
   const folder = arm64Folder(root)
   const versions = new Map(
@@ -83,7 +83,7 @@ const PACKAGE_OF: Readonly<Record<string, string>> = {
   'libstdc++.so.6': 'libstdc++6',
 }
 
-/** Its folder `root` has what is in the packages. */
+/** Its subfolder `root` has the contents of the packages. */
 function arm64Folder(root: string): string {
   const folder = join(root, '.cache/debian-arm64')
   if (existsSync(folder)) return folder

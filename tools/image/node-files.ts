@@ -5,14 +5,14 @@ import { dirname, join } from 'node:path'
 import type { Library } from './libraries.ts'
 import type { TarEntry } from './tar.ts'
 
-/** The user that programs run as in an image; a number, so that Kubernetes can see it is not root. */
+/** The user of programs in an image; numeric, so that Kubernetes can verify it is not root. */
 export const IMAGE_USER = '65532:65532'
 
 const PASSWD = `root:x:0:0:root:/:/sbin/nologin
 portcullis:x:65532:65532:portcullis:/tmp:/sbin/nologin
 `
 
-/** Node and the libraries that it loads, and nothing else: no shell and no package manager. */
+/** Only Node and the libraries that it loads: no shell and no package manager. */
 export function nodeFiles(node: string, libraries: readonly Library[]): readonly TarEntry[] {
   return withFolders([
     { kind: 'file', path: 'etc/passwd', bytes: Buffer.from(PASSWD) },
@@ -23,7 +23,7 @@ export function nodeFiles(node: string, libraries: readonly Library[]): readonly
   ])
 }
 
-/** Without its table of symbols, which is a fifth of it, where there is a program for that. */
+/** Removes the symbol table, a fifth of the file, if `strip` is installed. */
 function stripped(file: string): Uint8Array {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-strip-'))
   const result = join(folder, 'node')
@@ -35,7 +35,7 @@ function stripped(file: string): Uint8Array {
   }
 }
 
-/** The folders above each entry, before it. */
+/** Adds the parent folders of each entry before it. */
 export function withFolders(entries: readonly TarEntry[]): readonly TarEntry[] {
   const known = new Set(entries.flatMap(({ kind, path }) => (kind === 'folder' ? [path] : [])))
   const folders: TarEntry[] = []

@@ -14,7 +14,7 @@ export interface Image {
   readonly environment: Readonly<Record<string, string>>
   readonly user: string
   readonly ports: readonly number[]
-  /** From the one that changes least to the one that changes most. */
+  /** Ordered from the layer that changes least to the layer that changes most. */
   readonly layers: readonly (readonly TarEntry[])[]
 }
 
@@ -23,7 +23,7 @@ interface Blob {
   readonly bytes: Buffer
 }
 
-/** An image whose parts are written; archives are made of one or of several. */
+/** An image whose blobs are built; an archive contains one or several. */
 export interface BuiltImage {
   readonly image: Image
   readonly manifest: Blob
@@ -64,7 +64,7 @@ interface Layer {
   readonly blob: Blob
 }
 
-/** Several images have the same Node, which takes seconds to pack. */
+/** Cache of packed layers: several images share Node, which takes seconds to pack. */
 const packed = new WeakMap<readonly TarEntry[], Layer>()
 
 function layerOf(entries: readonly TarEntry[]): Layer {
@@ -76,7 +76,7 @@ function layerOf(entries: readonly TarEntry[]): Layer {
   return layer
 }
 
-/** An image as an OCI archive, which `docker load`, `ctr images import` and `skopeo` take. */
+/** An image as an OCI archive for `docker load`, `ctr images import` and `skopeo`. */
 export function imageArchive(built: BuiltImage): Buffer {
   return writeArchive(built.image.name, platformEntry(built), built.blobs)
 }
@@ -86,7 +86,7 @@ export function writeImage(image: Omit<Image, 'cpu'>): Buffer {
   return imageArchive(buildImage({ ...image, cpu: 'amd64' }))
 }
 
-/** Images of one name for several platforms, as one archive: a registry gives each its own. */
+/** One archive with images for several platforms: a registry serves the one that matches. */
 export function indexArchive(built: readonly [BuiltImage, ...BuiltImage[]]): Buffer {
   const index = jsonBlob({
     schemaVersion: 2,

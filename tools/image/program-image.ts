@@ -6,25 +6,25 @@ import type { TarEntry } from './tar.ts'
 
 interface ProgramImage {
   readonly name: string
-  /** What it is called in labels. */
+  /** The title in the image labels. */
   readonly title: string
   readonly cpu: ImageCpu
-  /** Node and what it loads. */
+  /** Node and its libraries. */
   readonly node: readonly TarEntry[]
-  /** The program of the release that it starts, and with what. */
+  /** The program of the release that the image starts, and its arguments. */
   readonly program: string
   readonly command: readonly string[]
   readonly ports: readonly number[]
   readonly version: string
-  /** Where the release is. */
+  /** The folder of the release. */
   readonly dist: string
-  /** The files of it that go into the image. */
+  /** The release files that go into the image. */
   readonly files: readonly string[]
 }
 
 const FOLDER = 'usr/lib/portcullis'
 
-/** The image of a program of the release, as the charts use it. */
+/** Builds the image of a release program, as used by the charts. */
 export function programImage(image: ProgramImage): BuiltImage {
   const { name, title, cpu, node, program, command, ports, version, dist, files } = image
   return buildImage({
@@ -52,7 +52,7 @@ export function programImage(image: ProgramImage): BuiltImage {
   })
 }
 
-/** `kubectl exec POD -- portcullis why`: there is no shell to start it, and no `env` to find Node. */
+/** For `kubectl exec POD -- portcullis why`, without a shell to start it or `env` to find Node. */
 function commandOf(program: string): TarEntry {
   const text = `#!/usr/bin/node\nimport('/${FOLDER}/${program}.mjs')\n`
   return { kind: 'file', path: `usr/bin/${program}`, bytes: Buffer.from(text), mode: 0o755 }

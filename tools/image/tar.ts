@@ -1,4 +1,4 @@
-/** A file of an archive; everything belongs to root, and nothing has a date. */
+/** An entry of an archive; all entries belong to root and have no date. */
 export type TarEntry =
   | {
       readonly kind: 'file'
@@ -12,7 +12,7 @@ export type TarEntry =
 const BLOCK = 512
 const TYPES = { file: '0', link: '2', folder: '5' } as const
 
-/** A tar archive (ustar). The same entries give the same bytes. */
+/** Writes a tar archive (ustar). The same entries produce the same bytes. */
 export function writeTar(entries: readonly TarEntry[]): Buffer {
   const blocks = entries.flatMap((entry) => {
     const bytes = entry.kind === 'file' ? entry.bytes : new Uint8Array(0)

@@ -6,7 +6,7 @@ interface Header {
 
 type Event = readonly [seconds: number, kind: 'o', text: string]
 
-/** Seconds: what people can follow, and no measure of anything. */
+/** Seconds, chosen so that viewers can follow; they measure nothing. */
 const KEY = 0.03
 const BEFORE_OUTPUT = 0.4
 const AFTER_OUTPUT = 1.5
@@ -21,7 +21,7 @@ export class Cast {
     this.#header = header
   }
 
-  /** A line behind the prompt, key by key. */
+  /** Types a line after the prompt, key by key. */
   type(line: string): void {
     this.#put(0, '$ ')
     for (const character of line) this.#put(KEY, character)

@@ -6,9 +6,9 @@ import { Cast } from './cast.ts'
 import { FIRST_MINUTE, linesToType } from './first-minute.ts'
 
 /*
- * `unshare --net node tools/recording/record.ts`: types README's first minute beside a gateway, in a
- * network of its own so that its ports are free, and writes what was seen as an asciicast, which
- * `asciinema play` shows again.
+ * `unshare --net node tools/recording/record.ts` starts a gateway, types README's first minute,
+ * and writes an asciicast for `asciinema play`. The separate network namespace keeps the ports
+ * free.
  */
 const ROOT = join(import.meta.dirname, '../..')
 const READY = 'http://127.0.0.1:15021/healthz/ready'
@@ -26,7 +26,7 @@ try {
   for (const line of linesToType(readFileSync(join(ROOT, 'README.md'), 'utf8'))) {
     const [command = line] = line.split(/\s+# /)
     const own = command.replace(/^npx portcullis/, `${process.execPath} ${program}`)
-    // Without a terminal, curl shows its progress.
+    // Without a terminal, curl prints a progress meter.
     const run = own.replace(/^curl /, 'curl -sS ')
     const { stdout, stderr } = spawnSync('sh', ['-c', run], { env: environment, encoding: 'utf8' })
     cast.type(line)
@@ -49,7 +49,7 @@ async function ready(): Promise<void> {
   throw new Error('the gateway did not become ready')
 }
 
-/** What fits a terminal: a recording is for people. */
+/** Shortens output to fit a terminal, for human viewers. */
 function shortened(text: string): string {
   const lines = text.trimEnd().split('\n')
   const shown = lines.length > 14 ? [...lines.slice(0, 13), '…'] : lines

@@ -10,7 +10,7 @@ interface ChartPackage {
   readonly bytes: Buffer
 }
 
-/** Each chart as `helm package` would write it, without dates. */
+/** Packages each chart like `helm package`, but without dates. */
 export function chartPackages(root: string): readonly ChartPackage[] {
   return globSync('charts/*/Chart.yaml', { cwd: root })
     .sort()
@@ -25,7 +25,7 @@ function packChart(folder: string): ChartPackage {
   const files = globSync('**/*', { cwd: folder })
     .filter((file) => statSync(join(folder, file)).isFile())
     .map((file) => file.replaceAll('\\', '/'))
-  // Helm wants the chart's own file first.
+  // Helm expects Chart.yaml first.
   const rest = files.filter((file) => file !== 'Chart.yaml').sort()
   const entries = ['Chart.yaml', ...rest].map((file): TarEntry => {
     return { kind: 'file', path: `${name}/${file}`, bytes: readFileSync(join(folder, file)) }

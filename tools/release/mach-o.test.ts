@@ -5,7 +5,7 @@ import { signMachO } from './mach-o.ts'
 
 const PAGE = 4096
 
-/** A program with the load commands that matter, and `code` bytes before its signature. */
+/** A program with the relevant load commands, and `code` bytes before its signature. */
 function program(code: number, oldSignature: number): Buffer {
   const bytes = Buffer.alloc(code + oldSignature, 7)
   bytes.fill(0, 0, 512)
@@ -38,7 +38,7 @@ describe('the ad-hoc signature of a program for macOS', () => {
   const blob = signed.subarray(code)
   const directory = blob.subarray(20)
 
-  it('has the digest of every page, as the program is when it is signed', () => {
+  it('has the digest of every page of the signed program', () => {
     const start = directory.readUInt32BE(16)
     assert.equal(directory.readUInt32BE(28), 4)
     for (let page = 0; page < 4; page++) {
@@ -49,7 +49,7 @@ describe('the ad-hoc signature of a program for macOS', () => {
     assert.equal(directory.length, start + 4 * 32)
   })
 
-  it('is as long as the load commands say, to the end of the file', () => {
+  it('has the length in the load commands and reaches the end of the file', () => {
     assert.equal(signed.readUInt32LE(188), blob.length)
     assert.equal(blob.readUInt32BE(4), blob.length)
     assert.equal(
@@ -58,7 +58,7 @@ describe('the ad-hoc signature of a program for macOS', () => {
     )
   })
 
-  it('takes the place of the one before: signing again changes nothing', () => {
+  it('replaces the previous signature: signing again changes nothing', () => {
     assert.ok(signMachO(signed, 'portcullis').equals(signed))
   })
 
@@ -68,12 +68,12 @@ describe('the ad-hoc signature of a program for macOS', () => {
     assert.equal(directory.toString('latin1', at, at + 11), 'portcullis\0')
   })
 
-  it('rejects what is no program for macOS', () => {
+  it('rejects files that are not macOS programs', () => {
     assert.throws(() => signMachO(Buffer.alloc(64), 'a'), /no 64-bit Mach-O/)
   })
 })
 
-/** A program without a signature, nor a command that names one, whose first section is there. */
+/** A program without a signature and its command; the first section starts at `firstSection`. */
 function unsigned(length: number, firstSection: number): Buffer {
   const bytes = Buffer.alloc(length, 7)
   bytes.fill(0, 0, 512)
@@ -89,10 +89,10 @@ function unsigned(length: number, firstSection: number): Buffer {
   return bytes
 }
 
-describe('the signature of a program that has none', () => {
+describe('the signature of an unsigned program', () => {
   const END = 32 + 72 + 80 + 72
 
-  it('is named by a command behind the others, and stands behind the end of the file', () => {
+  it('is referenced by a command after the others, and is appended to the file', () => {
     const length = 3 * PAGE + 100
     const signed = signMachO(unsigned(length, 512), 'portcullis')
     const code = length + 12
@@ -109,7 +109,7 @@ describe('the signature of a program that has none', () => {
     assert.ok(signMachO(signed, 'portcullis').equals(signed))
   })
 
-  it('needs room before the first section', () => {
+  it('requires room before the first section', () => {
     assert.doesNotThrow(() => signMachO(unsigned(2 * PAGE, END + 16), 'a'))
     assert.throws(() => signMachO(unsigned(2 * PAGE, END + 15), 'a'), /no room/)
   })

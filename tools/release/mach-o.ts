@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 
 /*
- * macOS on arm64 runs no program without a signature, and what is appended to Node makes its own
- * invalid. This writes the ad-hoc kind that linkers write: a digest of each page, and nobody's
- * name. https://github.com/apple-oss-distributions/xnu/blob/main/osfmk/kern/cs_blobs.h
+ * macOS on arm64 runs only signed programs, and data appended to Node invalidates its signature.
+ * This writes an ad-hoc signature as linkers do: a digest of each page, without an identity.
+ * https://github.com/apple-oss-distributions/xnu/blob/main/osfmk/kern/cs_blobs.h
  */
 const MAGIC_64 = 0xfeedfacf
 const SEGMENT_64 = 0x19
@@ -20,20 +20,20 @@ const MEMORY_PAGE = 0x4000n
 const DIGEST = 32
 const SUPER_BLOB_HEADER = 12 + 8
 const DIRECTORY_HEADER = 88
-/** Where load commands begin, behind the header. */
+/** Offset of the load commands after the header. */
 const COMMANDS = 32
 const SIGNATURE_COMMAND = 16
 const NO_ROOM = 'the Mach-O file has no room for a signature'
 
 interface Layout {
-  /** Offsets of the load commands in the file. */
+  /** File offsets of the load commands. */
   readonly signature: number
   readonly linkEdit: number
   readonly textOffset: bigint
   readonly textSize: bigint
 }
 
-/** The program with an ad-hoc signature, in the place of the one that it has, if any. */
+/** Adds an ad-hoc signature to a program and replaces an existing one. */
 export function signMachO(unsigned: Buffer, identifier: string): Buffer {
   const program = withSignatureCommand(unsigned)
   const { signature, linkEdit, textOffset, textSize } = layoutOf(program)
@@ -84,9 +84,9 @@ export function signMachO(unsigned: Buffer, identifier: string): Buffer {
 }
 
 /**
- * What injects a program into Node removes the signature and the command that names it. The new one
- * goes behind the last command, where linkers leave room before the first section; the signature
- * itself behind the end of the file.
+ * Injecting a program into Node removes the signature and the command that references it. The new
+ * command goes after the last one, where linkers leave room before the first section; the
+ * signature itself is appended to the file.
  */
 function withSignatureCommand(program: Buffer): Buffer {
   const commands = [...commandsOf(program)]
@@ -117,7 +117,7 @@ function* commandsOf(program: Buffer): Iterable<Command> {
   }
 }
 
-/** Where the sections of a segment begin in the file. */
+/** File offsets of the sections of a segment. */
 function sectionsOf(program: Buffer, at: number, kind: number): readonly number[] {
   if (kind !== SEGMENT_64) return []
   const count = program.readUInt32LE(at + 64)

@@ -1,13 +1,13 @@
 import { SCRIPTS, SHELLS } from '../../src/cli/completion.ts'
 import { COMMANDS } from '../../src/cli/index.ts'
 
-/** Shell → the script that it completes commands with, under the name that it looks for. */
+/** Renders the completion script of each shell, with the file name that the shell expects. */
 export function renderCompletions(): readonly (readonly [name: string, text: string])[] {
   const names = { bash: 'portcullis.bash', zsh: '_portcullis', fish: 'portcullis.fish' }
   return SHELLS.map((shell) => [`completions/${names[shell]}`, SCRIPTS[shell](COMMANDS)])
 }
 
-/** `portcullis(1)`: every command with the text of its help. */
+/** Renders `portcullis(1)`: every command with its help text. */
 export function renderManual(version: string): string {
   const sections = COMMANDS.map(
     ({ name, summary, help }) => `.SS ${name}
@@ -42,7 +42,7 @@ If it is set, output has colours, also where it does not go to a terminal.
 `
 }
 
-/** Text that troff prints as it is. */
+/** Escapes text for troff. */
 function escaped(text: string): string {
   return text
     .replaceAll('\\', '\\e')

@@ -9,11 +9,11 @@ export interface PackageFacts {
   readonly version: string
   readonly description: string
   readonly license: string
-  /** The version of Node that it runs on, as npm packages. */
+  /** The version of Node that the release runs on, as npm packages. */
   readonly optionalDependencies: Readonly<Record<string, string>>
 }
 
-/** package.json as it is published: any Node from 20 on starts it, and it brings its own. */
+/** The published package.json: Node 20 or later starts the package, which includes its own Node. */
 export function renderPackage({ name, version, description, license, ...rest }: PackageFacts) {
   const { optionalDependencies: all } = rest
   const nodes = PLATFORMS.map(({ package: node }) => [node, all[node]] as const)
@@ -24,7 +24,7 @@ export function renderPackage({ name, version, description, license, ...rest }: 
     license,
     keywords: ['gateway', 'proxy', 'authorization', 'cel', 'llm', 'mcp'],
     type: 'module',
-    // The controller runs in a cluster, and its name is nothing to put into everybody's path.
+    // The controller runs in clusters, and its generic name does not belong in users' PATH.
     bin: { portcullis: 'launch.js' },
     man: ['portcullis.1'],
     engines: { node: '>=20' },
@@ -33,7 +33,7 @@ export function renderPackage({ name, version, description, license, ...rest }: 
   return `${JSON.stringify(text, undefined, 2)}\n`
 }
 
-/** What `npm install` takes; `files` are those of `folder`, by name. */
+/** Writes an archive for `npm install`; `files` are names in `folder`. */
 export function writeNpmPackage(folder: string, files: readonly string[]): Buffer {
   const entries = files.map((file): TarEntry => {
     const mode = file === 'launch.js' ? 0o755 : 0o644

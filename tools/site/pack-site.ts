@@ -5,7 +5,7 @@ import { type TarEntry, writeTar } from '../image/tar.ts'
 import { gzip } from '../release/gzip.ts'
 import { buildSite } from './build-site.ts'
 
-/** The documentation site as an archive, without dates: for any server of files. */
+/** Packs the documentation site as an archive without dates, for any static file server. */
 export async function packSite(name: string): Promise<Buffer> {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-site-'))
   try {

@@ -4,7 +4,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'vite'
 import { ROOT, UI_CONFIG } from './config.ts'
 
-/** Builds the Admin UI into a folder; gives the files that went into it, from the root. */
+/** Builds the Admin UI into a folder; returns its input files, relative to the root. */
 export async function buildUi(folder: string): Promise<readonly string[]> {
   const output = await build({
     ...UI_CONFIG,
@@ -20,7 +20,7 @@ export async function buildUi(folder: string): Promise<readonly string[]> {
     .map((id) => id.slice(ROOT.length + 1))
 }
 
-/** Once, so that the gateway never compresses. */
+/** Compresses at build time, so that the gateway never has to. */
 function compress(folder: string): void {
   const assets = join(folder, 'assets')
   for (const name of readdirSync(assets)) {

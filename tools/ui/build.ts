@@ -13,7 +13,7 @@ import { buildUi } from './build-ui.ts'
 import { ROOT } from './config.ts'
 
 /**
- * `node tools/ui/build.ts`: builds the Admin UI into `.cache/ui`, unless these very sources were
+ * `node tools/ui/build.ts` builds the Admin UI into `.cache/ui`, unless the same sources were
  * built before, and prints the folder.
  */
 const SOURCES = ['ui', 'tools/ui', 'src']
@@ -27,7 +27,7 @@ console.log(folder)
 async function buildInto(target: string): Promise<void> {
   mkdirSync(cache, { recursive: true })
   forgetOld()
-  // Whoever builds beside us must not serve half of it.
+  // A concurrent process must not serve a partial build.
   const part = `${target}.${process.pid}.part`
   try {
     await buildUi(part)

@@ -3,12 +3,12 @@ import type { InlineConfig } from 'vite'
 
 export const ROOT = join(import.meta.dirname, '../..')
 
-/** Of builds, and of the server for whoever works on the UI. */
+/** Vite configuration of builds and of the development server. */
 export const UI_CONFIG = {
   root: join(ROOT, 'ui'),
   configFile: false,
   base: '/ui/',
-  // The gateway puts a value of its own in place of it, for each page that it sends.
+  // The gateway replaces this with a new nonce in each page that it serves.
   html: { cspNonce: '__CSP_NONCE__' },
   build: {
     target: 'es2024',

@@ -22,7 +22,7 @@ import { usePlace } from './router.ts'
 import { SessionContext, useSession } from './session.ts'
 import { SignIn } from './sign-in.tsx'
 
-/** Each page is a file of its own, loaded when it is opened. */
+/** Each page is a separate chunk, loaded when the page is opened. */
 const PAGES = [
   {
     path: '',
@@ -81,7 +81,7 @@ function named<Name extends string, Page>(name: Name) {
 export function App() {
   const [signedOut, setSignedOut] = useState<{ readonly login: string | undefined }>()
   useEffect(
-    // Of several 401s at once, one that names a way to sign in is enough.
+    // If several 401s arrive at once, one with a sign-in path is enough.
     () => watchUnauthorized((login) => setSignedOut((last) => ({ login: login ?? last?.login }))),
     [],
   )
@@ -173,7 +173,7 @@ function Shell() {
   }
 }
 
-/** Who is signed in, and the way out; nothing where everybody on this machine may do everything. */
+/** Shows the signed-in user and a sign-out button; empty if all local users have full access. */
 function Caller() {
   const session = useSession()
   if (session?.logout == null) return null

@@ -9,14 +9,14 @@ const NOT_READ: Loaded<Health> = {
   reload: () => {},
 }
 
-/** Read once for all pages. */
+/** Shared by all pages, so that health is read once. */
 export const HealthContext = createContext(NOT_READ)
 
 export function useHealth(): Loaded<Health> {
   return useContext(HealthContext)
 }
 
-/** Undefined until it is known. */
+/** Undefined until health is read. */
 export function useIsReadOnly(): boolean | undefined {
   const { data } = useHealth()
   return data === undefined ? undefined : data.storage.mode === 'readonly'

@@ -4,12 +4,12 @@ const BASE = '/ui/'
 const listeners = new Set<() => void>()
 
 export interface Place {
-  /** Below `/ui/`: `decisions/some-id`. */
+  /** The path below `/ui/`, such as `decisions/some-id`. */
   readonly path: string
   readonly query: URLSearchParams
 }
 
-/** Links are plain anchors; those that stay within the UI do not load the page again. */
+/** Links are plain anchors; links within the UI do not reload the page. */
 export function startRouter(): void {
   window.addEventListener('popstate', changed)
   document.addEventListener('click', (event) => {
@@ -31,7 +31,7 @@ function go(to: string): void {
   changed()
 }
 
-/** Without an entry of its own in the history: filters, for example. */
+/** Replaces the query without a history entry, for filters and the like. */
 export function replaceQuery(query: URLSearchParams): void {
   const text = query.toString()
   history.replaceState(null, '', text === '' ? location.pathname : `${location.pathname}?${text}`)

@@ -4,7 +4,7 @@ import type { Session } from './api/shapes.ts'
 const ROLES = ['viewer', 'editor', 'admin'] as const
 export type Role = (typeof ROLES)[number]
 
-/** Undefined until it is known. */
+/** Undefined until the session is read. */
 export const SessionContext = createContext<Session | undefined>(undefined)
 
 export function useSession(): Session | undefined {
@@ -12,8 +12,8 @@ export function useSession(): Session | undefined {
 }
 
 /**
- * Whether to offer what needs this role. The gateway decides all the same; until the role is known
- * nothing is offered.
+ * Whether to offer actions that require this role. Until the role is known, no such actions are
+ * offered. The gateway enforces roles regardless.
  */
 export function useMay(role: Role): boolean {
   const session = useSession()

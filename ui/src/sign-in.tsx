@@ -3,12 +3,12 @@ import { type FormEvent, useState } from 'react'
 import { type ApiProblem, call, storeToken } from './api/client.ts'
 
 interface Properties {
-  /** Where to sign in with the identity provider; undefined: there is none. */
+  /** Sign-in path of the identity provider; undefined if there is none. */
   readonly login: string | undefined
   readonly done: () => void
 }
 
-/** The admin API wants a session, or the token that the gateway printed. */
+/** Sign-in page: the admin API requires a session or the token that the gateway printed. */
 export function SignIn({ login, done }: Properties) {
   const [token, setToken] = useState('')
   const [problem, setProblem] = useState<string>()
@@ -63,7 +63,7 @@ export function SignIn({ login, done }: Properties) {
   )
 }
 
-/** The page that was asked for. */
+/** The requested page. */
 function place(): string {
   return `${location.pathname}${location.search}`
 }

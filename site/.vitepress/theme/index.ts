@@ -3,7 +3,7 @@ import DefaultTheme from 'vitepress/theme'
 import { defineAsyncComponent, defineComponent, h, onMounted, ref } from 'vue'
 import './playground.css'
 
-/** Shown in browsers alone: an editor needs one. */
+/** Renders in browsers only, because the editors need a DOM. */
 function inBrowsers(load: () => Promise<Parameters<typeof h>[0]>) {
   return defineComponent(() => {
     const isMounted = ref(false)
@@ -13,7 +13,7 @@ function inBrowsers(load: () => Promise<Parameters<typeof h>[0]>) {
   })
 }
 
-// biome-ignore lint/style/noDefaultExport: VitePress reads it so
+// biome-ignore lint/style/noDefaultExport: VitePress requires a default export
 export default {
   extends: DefaultTheme,
   enhanceApp({ app }) {

@@ -10,7 +10,7 @@ import { decide, SAMPLE_RULES } from '../../playground/decide.ts'
 import { evaluate } from '../../playground/evaluate.ts'
 import { SAMPLE_REQUEST } from '../../playground/request.ts'
 
-/** By variables that ./playground.css sets for both schemes. */
+/** Uses variables that ./playground.css sets for both color schemes. */
 const COLOURS = HighlightStyle.define([
   { tag: [tags.keyword, tags.propertyName], color: 'var(--play-word)' },
   { tag: [tags.string, tags.special(tags.string)], color: 'var(--play-string)' },
@@ -18,7 +18,7 @@ const COLOURS = HighlightStyle.define([
   { tag: tags.comment, color: 'var(--play-comment)', fontStyle: 'italic' },
 ])
 
-/** An editor of one text; Tab leaves it, as it leaves any other field. */
+/** Text editor; Tab moves focus out of it, as in any other field. */
 function editor(label: string, text: Ref<string>, extensions: readonly Extension[]) {
   return defineComponent(() => {
     const host = ref<HTMLElement>()
@@ -46,7 +46,7 @@ function editor(label: string, text: Ref<string>, extensions: readonly Extension
   })
 }
 
-/** Lines below a heading; nothing where there are none. */
+/** Lines below a heading; empty if there are no lines. */
 function list(title: string, lines: readonly string[]) {
   if (lines.length === 0) return []
   return [h('strong', title), h('pre', lines.join('\n'))]

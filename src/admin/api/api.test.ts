@@ -178,7 +178,7 @@ describe('the admin API', () => {
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
 
-  it('describes each of its operations, and nothing else', async () => {
+  it('lists each of its operations and no others', async () => {
     const { json: document } = await call('/api/openapi.json')
     assert.equal(document['openapi'], '3.1.0')
     const paths = document['paths'] as Readonly<Record<string, object>>
@@ -209,7 +209,7 @@ describe('the admin API', () => {
     })
   }
 
-  it('has no operation that is compared with its description nowhere', () => {
+  it('compares every operation with its description', () => {
     const compared = [...READING.map(([method, path]) => `${method} ${path}`), ...ELSEWHERE]
     const served = ENDPOINTS.map(({ method, path }) => `${method} ${path}`)
     assert.deepEqual(compared.toSorted(), served.toSorted())
@@ -230,7 +230,7 @@ describe('the admin API', () => {
     })
   }
 
-  it('responds 403 to an import where nothing can be stored', async () => {
+  it('responds 403 to an import if nothing can be stored', async () => {
     const headers = { 'content-type': 'application/yaml' }
     const body = 'routes: [{ name: new, backends: [] }]'
     const reply = await call('/api/config/import', { method: 'POST', headers, body })
@@ -305,7 +305,7 @@ describe('the admin API', () => {
     })
   }
 
-  it('works out what guards what once for each configuration', async () => {
+  it('computes effective policies once for each configuration', async () => {
     await call('/api/policies/effective')
     ran = []
     await Promise.all([call('/api/policies/effective'), call('/api/policies/effective?route=x')])
@@ -314,19 +314,19 @@ describe('the admin API', () => {
     assert.equal(ran[0], 'lint')
   })
 
-  it('gives values to a command so that none is taken for an option', async () => {
+  it('passes values to a command so that none is parsed as an option', async () => {
     await call('/api/policies/explain', json('POST', { request: '--file=/etc/passwd' }))
     assert.ok(ran.includes('--request=--file=/etc/passwd'))
     assert.ok(!ran.includes('--file=/etc/passwd'))
   })
 
-  it('shows the configuration as YAML where that is asked for', async () => {
+  it('returns the configuration as YAML if requested', async () => {
     const reply = await call('/api/config/effective?format=yaml')
     assert.equal(reply.headers['content-type'], 'application/yaml')
     assert.match(reply.text, /^routes:\n {2}- name: orders\/v1\n/m)
   })
 
-  it('has the ETag of a resource', async () => {
+  it('returns the ETag of a resource', async () => {
     const reply = await call('/api/config/resources/routes/orders%2Fv1')
     assert.equal(reply.headers['etag'], reply.json['etag'])
   })

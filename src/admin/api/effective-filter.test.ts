@@ -44,7 +44,7 @@ interface Kept {
   }[]
 }
 
-describe('what guards what, in both directions', () => {
+describe('effective policies, in both directions', () => {
   for (const [query, expected] of [
     [{}, ['web orders orders,models', 'web chat models,tools', 'mesh']],
     // Filtered by a resource: the paths that lead through it.

@@ -45,7 +45,7 @@ describe('GET /api/llm/costs', () => {
     return body.models
   }
 
-  it('has the rates of each model as they are written, and where', async () => {
+  it('returns the rates of each model as configured, and their origin', async () => {
     writeFileSync(file, JSON.stringify(OWN))
     const inline = { providers: { openai: { models: { small: { rates: { input: '9' } } } } } }
     const none = { tiers: [], maxOutputTokens: null }

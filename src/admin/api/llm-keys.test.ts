@@ -5,7 +5,7 @@ import { ENDPOINTS } from './index.ts'
 
 const HASH = `sha256:${'ab'.repeat(32)}`
 
-it('tells of keys and budgets whatever they are attached to, and shows no key', async () => {
+it('lists keys and budgets at every attachment point, without key values', async () => {
   const { result } = loadText(
     `gateways:
   default:

@@ -50,7 +50,7 @@ describe('the playground', () => {
     return (await endpoint?.run({ body } as Call, deps)) ?? assert.fail()
   }
 
-  it('sends a request to a listener, and shows what came back', async () => {
+  it('sends a request to a listener and returns the response', async () => {
     const headers = { 'x-a': 'b', 'Content-Length': '99', connection: 'upgrade' }
     const reply = await play({ method: 'POST', path: '/a?b', headers, body: 'text' })
     const {
@@ -74,7 +74,7 @@ describe('the playground', () => {
     assert.deepEqual(schema.safeParse(reply.body).error, undefined)
   })
 
-  it('reaches listeners of this gateway that speak HTTP, and nothing else', async () => {
+  it('reaches only HTTP listeners of this gateway', async () => {
     for (const listener of ['default/tcp', 'other/web', '127.0.0.1:22', 'example.com']) {
       const { status, body } = await play({ listener, path: '/' })
       assert.equal(status, 404)
@@ -86,7 +86,7 @@ describe('the playground', () => {
     await assert.rejects(play({ path: '/', method: 'GET / HTTP/1.1\r\nx: y' }))
   })
 
-  it('keeps no more of a response than it says, and tells of one that breaks off', async () => {
+  it('truncates a response at its limit and reports one that is cut off', async () => {
     const { body } = await play({ path: '/large' })
     const { body: text, isCut } = body as { body: string; isCut: boolean }
     assert.equal(isCut, true)

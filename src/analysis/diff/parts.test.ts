@@ -60,7 +60,7 @@ function accountOf(pattern: string): string {
 }
 
 describe('parts of two Models that differ', () => {
-  it('a new one is not accounted for, wherever it is not part of a whole that is', () => {
+  it('reports an added part unless it belongs to a whole that is accounted for', () => {
     const wholes = new Set<string>()
     let count = 0
     for (const model of MODELS) {
@@ -88,12 +88,12 @@ describe('parts of two Models that differ', () => {
     ])
   })
 
-  it('nothing differs from itself', () => {
+  it('finds no difference between a Model and itself', () => {
     for (const model of MODELS)
       assert.deepEqual(unaccountedParts(model, structuredClone(model)), [])
   })
 
-  it('where things are written does not count', () => {
+  it('ignores where things are written', () => {
     for (const model of MODELS) {
       const moved = JSON.parse(
         JSON.stringify(model).replaceAll(/"line":\d+/g, '"line":77'),
@@ -102,7 +102,7 @@ describe('parts of two Models that differ', () => {
     }
   })
 
-  it('accounts speak of policies and settings that there are', () => {
+  it('accounts only for policies and settings that exist', () => {
     const kinds = new Set(POLICY_SCHEMAS.map(({ kind }) => kind))
     for (const pattern of ACCOUNTS.keys()) {
       const [, kind, key] = /^policy\((\w+)\)(?:\.value\.(\w+))?/.exec(pattern) ?? []

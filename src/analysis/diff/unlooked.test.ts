@@ -20,7 +20,7 @@ const SENDING: readonly string[] = [
 const DECIDING: readonly string[] = ['src/program/a2a.ts', 'src/program/ai-upstream.ts']
 
 describe('paths that policies change', () => {
-  it('are read by nobody else than whom diff knows of', () => {
+  it('are read only by modules that diff covers', () => {
     const files = globSync('src/**/*.ts', { exclude: ['**/*.test.ts'] })
     const found = files.filter((file) => READING.test(readFileSync(file, 'utf8')))
     assert.deepEqual(found.sort(), [...SENDING, ...DECIDING].sort())

@@ -297,7 +297,7 @@ describe('lint', () => {
     })
   }
 
-  it('says nothing of a whole that it did not look at', () => {
+  it('does not report a rule set that is too large to analyze', () => {
     const paths = Array.from(
       { length: 1_000 },
       (_, index) => `allow: "request.path == '/x${index}'"`,
@@ -309,7 +309,7 @@ describe('lint', () => {
     assert.ok(found.every((one) => one === 'warning AZ010'))
   })
 
-  it('says nothing of the quick start but what it should know', () => {
+  it('reports only the expected finding for the quick start', () => {
     const { value } = loadFile('examples/quickstart.yaml', { environment: {} }).result
     assert.ok(value)
     assert.deepEqual(
@@ -318,7 +318,7 @@ describe('lint', () => {
     )
   })
 
-  it('takes every configuration of the tests', () => {
+  it('accepts every test configuration', () => {
     for (const file of globSync('test/config/*.in.{yaml,json}')) {
       const { value } = loadFile(file, { environment: {} }).result
       if (value !== undefined) lint(value)

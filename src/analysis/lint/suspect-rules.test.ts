@@ -30,7 +30,7 @@ function look(model: Model, before?: Model) {
 }
 
 describe('suspectsOf', () => {
-  it('looks at the route that changed, also where another one is suspect', () => {
+  it('rechecks the route that changed, even if another one is suspect', () => {
     for (const size of [20, 300]) {
       const bad = { 7: "jwt.sub == 'alice'" }
       let before = modelOf(size, bad)
@@ -51,7 +51,7 @@ describe('suspectsOf', () => {
     }
   })
 
-  it('looks at everything again for whoever comes back to a Model', () => {
+  it('rechecks everything when it returns to an earlier Model', () => {
     const before = modelOf(20, {})
     look(before)
     const next = modelOf(20, { 5: "jwt.sub == 'alice'" })

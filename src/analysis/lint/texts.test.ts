@@ -29,7 +29,7 @@ function modelOf({ rules, match, more = '' }: Written) {
 const said = (written: Written) =>
   lint(modelOf(written)).map(({ diagnostic: { severity, code } }) => `${severity} ${code}`)
 
-describe('lint: what a method, host or path never is', () => {
+describe('lint: impossible methods, hosts and paths', () => {
   for (const [rule, expected] of [
     ["allow: request.method == 'get'", ['error AZ022']],
     ['allow: "\'get\' == request.method"', ['error AZ022']],
@@ -56,7 +56,7 @@ describe('lint: what a method, host or path never is', () => {
   }
 })
 
-describe('lint: what is fine is not told', () => {
+describe('lint: valid rules are not reported', () => {
   const ALLOW = "allow: request.method == 'GET'"
   for (const [what, written, expected] of [
     [
@@ -150,7 +150,7 @@ describe('lint: what is fine is not told', () => {
   }
 })
 
-describe('errors that are found at little cost', () => {
+describe('errors that are cheap to find', () => {
   const certain = (written: Written) =>
     runToCompletion(certainErrors(modelOf(written))).map(({ diagnostic: { code } }) => code)
   for (const [what, written, expected] of [

@@ -118,7 +118,7 @@ describe('lint about tools of MCP servers', () => {
     it(what, () => assert.deepEqual(said(targets, ...rules), expected))
   }
 
-  it('a server that gets the tokens of clients', () => {
+  it('warns of a server that receives the tokens of clients', () => {
     const of = (own: string, backend: string) =>
       found(`gateways: { default: { port: 8080 } }
 backends:
@@ -136,7 +136,7 @@ routes:
     assert.deepEqual(of(`, policies: { ${key} }`, ''), [])
   })
 
-  it('a rule of two backends is about the servers of both', () => {
+  it('a rule of two backends applies to the servers of both', () => {
     const backend = (name: string, target: string) =>
       `- { name: ${name}, mcp: { targets: [{ name: ${target}, mcp: { host: 'a:80' } }] } }\n`
     const rule = `{ allow: "mcp.tool.target == 'two'" }`

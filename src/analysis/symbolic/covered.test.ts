@@ -11,7 +11,7 @@ function termOf(text: string) {
   return expression.term
 }
 
-describe('forms of conditions that are looked into', () => {
+describe('forms of conditions that are analyzed', () => {
   for (const [form, { example }] of Object.entries(COVERED_FORMS)) {
     it(`${form}: ${example}`, () => {
       const { forms, others } = formsIn(termOf(example))
@@ -47,7 +47,7 @@ describe('forms of conditions that are looked into', () => {
     it(`not: ${text}`, () => assert.ok(!isCovered(termOf(text))))
   }
 
-  it('names the parts that are not', () => {
+  it('names the parts that are not analyzed', () => {
     const text = "jwt.a == 'b' && (jwt.c[0] == 1 || !(jwt.d == jwt.e))"
     assert.deepEqual(partsNotCovered(termOf(text), text), ['jwt.c[0] == 1', 'jwt.d == jwt.e'])
   })

@@ -36,7 +36,7 @@ function ask(
 const isTrue = (text: string, world: World) =>
   compile(text, STAGES.traffic).expression?.predicate()(world) === true
 
-describe('what an example has in a list', () => {
+describe('list members in an example', () => {
   for (const number of ['1u', '1.0', '1', '9007199254740993u']) {
     it(`is ${number} as JSON has it`, () => {
       const whole = number.replace(/u$|\.0$/, '')
@@ -49,7 +49,7 @@ describe('what an example has in a list', () => {
   }
 })
 
-describe('can all of these be true at once?', () => {
+describe('whether all of these can be true at once', () => {
   for (const [texts, expected] of [
     [["jwt.sub == 'a'", "jwt.sub == 'b'"], false],
     [["jwt.sub == 'a'", "jwt.group == 'b'"], true],
@@ -112,7 +112,7 @@ describe('can all of these be true at once?', () => {
     })
   }
 
-  it('knows what is known of the place', () => {
+  it('uses the facts about the place', () => {
     const unset: Facts = new Map([['jwt', { kind: 'unset' }]])
     assert.equal(ask([["jwt.sub != 'a'", TRUE]], 'proof', unset).kind, 'impossible')
     assert.equal(ask([["jwt.sub.matches('a')", TRUE]], 'proof', unset).kind, 'impossible')
@@ -211,7 +211,7 @@ function complete({ jwt, request, source }: World): World {
 }
 
 describe('the symbolic engine agrees with the evaluator', () => {
-  it('what it calls impossible no request does; what it finds does what was asked', () => {
+  it('rules out only impossible requests, and finds only matching ones', () => {
     const property = fc.property(
       expression,
       expression,
@@ -231,7 +231,7 @@ describe('the symbolic engine agrees with the evaluator', () => {
     fc.assert(property, fuzz(0.3))
   })
 
-  it('has an address for every way to lie in ranges', () => {
+  it('finds an address for every combination of ranges', () => {
     const range = fc
       .tuple(fc.integer({ min: 0, max: 255 }), fc.integer({ min: 24, max: 32 }))
       .map(([last, length]) => parseCidr(`192.0.2.${last}/${length}`) as Cidr)
@@ -245,7 +245,7 @@ describe('the symbolic engine agrees with the evaluator', () => {
   })
 
   const PATHS = domainOf(['request', 'path'])
-  it('knows which paths a request can have', () => {
+  it('considers only paths that a request can have', () => {
     const piece = fc.constantFrom(
       '/',
       'a',

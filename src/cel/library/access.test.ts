@@ -98,7 +98,7 @@ describe('selecting from an optional', () => {
     })
   }
 
-  it('has() looks inside', () => {
+  it('has() looks inside the optional', () => {
     assert.equal(hasField(Optional.none, 'a'), false)
     assert.equal(hasField(new Optional({ a: 1 }), 'a'), true)
     assert.equal(hasField(new Optional({}), 'a'), false)

@@ -189,8 +189,8 @@ for (const [name, cases] of Object.entries(CASES)) {
   })
 }
 
-describe('doubles in text', () => {
-  it('read back as they were', () => {
+describe('doubles as strings', () => {
+  it('are parsed back to the same value', () => {
     fc.assert(
       fc.property(fc.double(), (value) => {
         const read = readDouble(printDouble(value))
@@ -201,7 +201,7 @@ describe('doubles in text', () => {
     )
   })
 
-  it('take time in step with their length', () => {
+  it('take time linear in their length', () => {
     const long = '1'.repeat(1_000_000)
     for (const text of [`${long}x`, `.${long}`, `1e${long}`, `${long}.${long}`]) {
       assert.equal(readDouble(text), undefined)

@@ -37,7 +37,7 @@ describe('encoders', () => {
     })
   }
 
-  it('decode what they encode', () => {
+  it('decode their own output', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
         for (const name of ['base64', 'hex']) {
@@ -49,7 +49,7 @@ describe('encoders', () => {
     )
   })
 
-  it('reject to grow beyond the largest string', () => {
+  it('fail beyond the maximum string size', () => {
     const large = new Uint8Array(MAX_STRING)
     assert.equal(call('base64.encode', large), undefined)
     assert.equal(call('hex.encode', large), undefined)

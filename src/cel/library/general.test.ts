@@ -48,7 +48,7 @@ describe('merge', () => {
     })
   }
 
-  it('takes maps only, and no more than fit', () => {
+  it('accepts only maps within the size limit', () => {
     assert.equal(call('merge', {}, []), undefined)
     const big = (from: number) =>
       Object.fromEntries(Array.from({ length: 70_000 }, (_, i) => [`k${from + i}`, i]))
@@ -56,7 +56,7 @@ describe('merge', () => {
     assert.equal(failure.reason, 'map too large')
   })
 
-  it('leaves prototypes alone', () => {
+  it('does not set prototypes', () => {
     const merged = call('merge', {}, JSON.parse('{"__proto__": {"admin": true}}'))
     assert.equal(Object.hasOwn(merged as object, '__proto__'), true)
   })
@@ -97,14 +97,14 @@ describe('regexReplace', () => {
     assert.equal(failure.reason, 'invalid regular expression')
   })
 
-  it('rejects to grow beyond the largest string', () => {
+  it('fails beyond the maximum string size', () => {
     const half = 'a'.repeat(MAX_STRING / 2)
     assert.equal(call('regexReplace', half, 'a{5}', '$0'.repeat(MAX_STRING / 2)), undefined)
     assert.equal(call('regexReplace', 'ab'.repeat(1000), '.*', '$0'.repeat(1000)), undefined)
     assert.equal(failure.reason, 'string too long')
   })
 
-  it('replaces what the platform replaces, where both know the syntax', () => {
+  it('replaces what the platform replaces if both support the syntax', () => {
     const piece = fc.constantFrom(
       'a',
       'b',

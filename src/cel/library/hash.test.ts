@@ -22,7 +22,7 @@ describe('hashes', () => {
     })
   }
 
-  it('are those of the platform, for any bytes and strings', () => {
+  it('equal those of the platform for any bytes and strings', () => {
     const bytes = fc.uint8Array({ maxLength: 300, size: 'max' })
     fc.assert(
       fc.property(bytes, anyText(), (data, text) => {
@@ -40,7 +40,7 @@ describe('hashes', () => {
     )
   })
 
-  it('are those of the platform around the ends of blocks', () => {
+  it('equal those of the platform around block boundaries', () => {
     for (let length = 0; length < 200; length++) {
       const data = new Uint8Array(length).fill(length)
       for (const name of NAMES) {
@@ -49,7 +49,7 @@ describe('hashes', () => {
     }
   })
 
-  it('cost by the block', () => {
+  it('cost is charged by block', () => {
     fuel.left = 0
     call('hash.sha256', new Uint8Array(64 * 100))
     const hundred = fuel.left
@@ -57,7 +57,7 @@ describe('hashes', () => {
     assert.ok(hundred < 0 && fuel.left - hundred < hundred * 1.9)
   })
 
-  it('are of bytes and strings only', () => {
+  it('accept only bytes and strings', () => {
     assert.equal(call('hash.sha256', 1), undefined)
     assert.equal(call('md5.encode', ['a']), undefined)
   })

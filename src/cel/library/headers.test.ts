@@ -61,12 +61,12 @@ describe('views of headers', () => {
     it(`${text} is ${expected}`, () => assert.equal(outcome(text), expected))
   }
 
-  it('are those of a request without cookies, too', () => {
+  it('also work for a request without cookies', () => {
     assert.equal(outcome("request.headers.cookie('a')", new PlainHeaders([])), 'error')
     assert.equal(outcome('request.headers.raw().size()', new PlainHeaders([])), '0')
   })
 
-  it('are there for headers alone', () => {
+  it('exist only for headers', () => {
     const { diagnostics } = compile("request.path.raw() == ['a']", STAGES.traffic)
     assert.ok(diagnostics.length > 0)
     assert.equal(outcome("{'A': 'b'}.raw()['a']"), "['b']")

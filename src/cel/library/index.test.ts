@@ -55,12 +55,12 @@ const UNCHARGED: readonly string[] = [
 ]
 
 describe('the libraries', () => {
-  it('have names of their own', () => {
+  it('have unique names', () => {
     const names = LIBRARIES.map((library) => library.name)
     assert.deepEqual([...new Set(names)], names)
   })
 
-  it('declare no signature twice', () => {
+  it('declare each signature once', () => {
     const seen = new Set<string>()
     for (const { functions } of LIBRARIES) {
       for (const { name, overloads } of functions) {
@@ -73,7 +73,7 @@ describe('the libraries', () => {
     }
   })
 
-  it('are charged for where their work grows with what a client sent', () => {
+  it('charge for work that grows with client input', () => {
     const free = LIBRARIES.flatMap(({ functions }) =>
       functions.flatMap(({ name, overloads }) =>
         overloads
@@ -84,7 +84,7 @@ describe('the libraries', () => {
     assert.deepEqual([...new Set(free)].sort(), [...UNCHARGED].sort())
   })
 
-  it('return a value or fail for any values of their types, and never throw', () => {
+  it('return a value or fail for any arguments, and never throw', () => {
     const overloads = LIBRARIES.flatMap(({ functions }) =>
       functions.flatMap(({ name, overloads }) => overloads.map((overload) => ({ name, overload }))),
     )

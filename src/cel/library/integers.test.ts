@@ -37,7 +37,7 @@ const UINTS = fc.oneof(
 
 type Plain = (a: bigint, b: bigint) => bigint | undefined
 
-describe('arithmetic of ints is that of BigInt, and an error beyond int64', () => {
+describe('arithmetic of ints equals that of BigInt, with an error beyond int64', () => {
   for (const [call, plain] of [
     [addInts, (a, b) => a + b],
     [subtractInts, (a, b) => a - b],
@@ -60,7 +60,7 @@ describe('arithmetic of ints is that of BigInt, and an error beyond int64', () =
   }
 })
 
-describe('arithmetic of uints is that of BigInt, and an error beyond uint64', () => {
+describe('arithmetic of uints equals that of BigInt, with an error beyond uint64', () => {
   for (const [call, plain] of [
     [addUints, (a, b) => a + b],
     [subtractUints, (a, b) => a - b],
@@ -82,7 +82,7 @@ describe('arithmetic of uints is that of BigInt, and an error beyond uint64', ()
 })
 
 describe('the quotient of any two safe integers is exact', () => {
-  it('where it is just below the next integer', () => {
+  it('is correct just below the next integer', () => {
     const large = fc.maxSafeNat().filter((value) => value > 0)
     fc.assert(
       fc.property(large, fc.oneof(large, fc.integer({ min: 1, max: 1000 })), (b, n) => {

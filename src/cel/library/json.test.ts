@@ -43,11 +43,11 @@ describe('json', () => {
     })
   }
 
-  it('is not read from bytes that are not UTF-8', () => {
+  it('rejects bytes that are not UTF-8', () => {
     assert.equal(call('json', Uint8Array.of(0x22, 0xff, 0x22)), undefined)
   })
 
-  it('keeps names that JavaScript treats as special', () => {
+  it('keeps names that are special in JavaScript', () => {
     const value = call('json', '{"__proto__": {"admin": true}}')
     assert.equal(Object.hasOwn(value as object, '__proto__'), true)
     assert.equal((value as { admin?: boolean }).admin, undefined)
@@ -85,7 +85,7 @@ describe('toJson', () => {
     })
   }
 
-  it('reads back as the same value', () => {
+  it('is parsed back to the same value', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = call('toJson', value as Value) as string
@@ -94,7 +94,7 @@ describe('toJson', () => {
     )
   })
 
-  it('rejects what grows or nests without end', () => {
+  it('rejects values that are too large or too deeply nested', () => {
     let shared: Value = [1]
     for (let i = 0; i < 100; i++) shared = [shared, shared]
     assert.equal(call('toJson', shared), undefined)

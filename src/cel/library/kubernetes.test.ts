@@ -172,7 +172,7 @@ for (const [name, cases] of Object.entries(CASES)) {
 
 const GENERATOR = freshGenerator()
 
-describe('any of these calls', () => {
+describe('these calls', () => {
   const calls = [
     ['url(x).getQuery()', 'url(x).getHost() + url(x).getPort()', 'url(x) == url(y)', 'isURL(x)'],
     ['semver(x, p).minor()', 'semver(x).compareTo(semver(y, true))', 'isSemver(x, p)'],
@@ -191,7 +191,7 @@ describe('any of these calls', () => {
   )
   const given = fc.record({ x: fc.oneof(texts, fc.constant(1)), y: texts, p: fc.boolean() })
 
-  it('have one result, whatever runs them', async () => {
+  it('return the same result in all execution modes', async () => {
     const generator = await freshGenerator()
     const expressions = calls.map((text) => compile(text, wide).expression)
     fc.assert(
@@ -204,7 +204,7 @@ describe('any of these calls', () => {
   })
 })
 
-describe('constant texts that can never work', () => {
+describe('constant strings that are never valid', () => {
   for (const text of ["url('a b')", "semver('1')", "quantity('1Kb')"]) {
     it(`${text} is a mistake when it is loaded`, () => {
       const { diagnostics } = compile(text, ENVIRONMENT)
@@ -233,7 +233,7 @@ describe('precedence of semantic versions', () => {
     return [...core.split('.').map(digits), ...tail].join('\u0001')
   }
 
-  it('is that of a key that sorts as text', () => {
+  it('equals that of a lexically sorted key', () => {
     fc.assert(
       fc.property(version, version, (a, b) => {
         const [left, right] = [key(a), key(b)]
@@ -256,7 +256,7 @@ describe('arithmetic of quantities', () => {
     .tuple(fc.bigInt({ min: -(10n ** 6n), max: 10n ** 6n }), fc.constantFrom(...units))
     .map(([count, [unit, size]]) => ({ text: `${count}${unit}`, nanos: count * size }))
 
-  it('is that of whole numbers of billionths', () => {
+  it('equals that of integers in billionths', () => {
     fc.assert(
       fc.property(quantity, quantity, (a, b) => {
         const [x, y] = [parseQuantity(a.text) as Quantity, parseQuantity(b.text) as Quantity]
@@ -271,8 +271,8 @@ describe('arithmetic of quantities', () => {
   })
 })
 
-describe('what any text costs', () => {
-  it('is bounded for texts that are long', () => {
+describe('the cost of parsing any string', () => {
+  it('is bounded for long strings', () => {
     const long = '1'.repeat(1 << 20)
     for (const text of [long, `1.2.3-${long}`, `${long}.${long}Ki`, `1e${long}`]) {
       assert.equal(parseSemver(text), undefined)
@@ -284,7 +284,7 @@ describe('what any text costs', () => {
     assert.equal(expression?.evaluate()({ x: `/${long}` } as Record<string, Value>), undefined)
   })
 
-  it('is nothing but a value or an error', () => {
+  it('yields a value or an error', () => {
     const piece = fc.constantFrom(...'http:// / [ ] : @ % %25 ? # a é 1 . - + e Ki v'.split(' '))
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {

@@ -82,14 +82,14 @@ describe('lists', () => {
     })
   }
 
-  it('are not flattened beyond their limit', () => {
+  it('are flattened up to their limit only', () => {
     let shared: Value = new Array(1000).fill(1)
     for (let i = 0; i < 3; i++) shared = new Array(1000).fill(shared)
     assert.equal(list('flatten', shared, 10), undefined)
     assert.equal(failure.reason, 'list too long')
   })
 
-  it('of many objects are rejected rather than compared for minutes', () => {
+  it('of many objects are rejected, since comparing them would take minutes', () => {
     const many = Array.from({ length: MAX_LIST }, (_, i) => ({ i }))
     const start = process.cpuUsage()
     assert.equal(list('distinct', many), undefined)
@@ -125,11 +125,11 @@ describe('sets', () => {
     })
   }
 
-  it('take lists only', () => {
+  it('accept only lists', () => {
     assert.equal(set('sets.contains', 'abc', ['a']), undefined)
   })
 
-  it('agree with equality, element by element', () => {
+  it('agree with element-by-element equality', () => {
     const values = fc.constantFrom<Value>(
       ...[0, 1, new Uint(1n), new Double(1), 1.5, 2n ** 60n, 2 ** 60, new Uint(2n ** 63n), 2 ** 63],
       ...['1', true, null, [1], [new Double(1)], {}, Number.NaN, new Double(-0), a, '10.0.0.7'],

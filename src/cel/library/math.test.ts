@@ -103,7 +103,7 @@ describe('math', () => {
     })
   }
 
-  it('treats bits as 64 bit machines do', () => {
+  it('treats bits as 64-bit machines do', () => {
     const words = fc.bigInt({ min: 0n, max: UINT_MAX })
     fc.assert(
       fc.property(words, words, fc.nat(70), (a, b, by) => {

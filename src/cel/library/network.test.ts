@@ -24,7 +24,7 @@ describe('addresses and ranges behave as in cel-go', () => {
   }
 })
 
-describe('a constant text', () => {
+describe('a constant string', () => {
   for (const [name, constants, args, expected] of [
     ['ip', ['10.0.0.7'], [], 'ip 10.0.0.7'],
     ['cidr', ['10.0.0.0/8'], [], 'cidr 10.0.0.0/8'],
@@ -53,7 +53,7 @@ describe('a constant text', () => {
   }
 })
 
-describe('an address and its text, unlike in cel-go,', () => {
+describe('an address and its string, unlike in cel-go,', () => {
   it('are equal', () => {
     assert.ok(equals(parseIp('10.0.0.7') as Value, '10.0.0.7'))
     assert.equal(isIn('2001:DB8::1', [parseIp('2001:db8::1') as Value]), true)

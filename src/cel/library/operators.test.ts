@@ -126,7 +126,7 @@ const CASES: readonly (readonly [Operator, Value, Value, Value | undefined])[] =
   [greaterOrEqual, 'b', 'a', true],
 ]
 
-describe('operators return the same by their types and without them', () => {
+describe('operators return the same result with and without static types', () => {
   for (const [operator, a, b, expected] of CASES) {
     const said = expected === undefined ? 'an error' : show(expected)
     it(`${show(a)} ${SYMBOL.get(operator)} ${show(b)} is ${said}`, () => {
@@ -168,7 +168,7 @@ describe('operators return the same by their types and without them', () => {
   }
 })
 
-describe('what grows has a limit and a price', () => {
+describe('growing values have a limit and a cost', () => {
   const half = 'a'.repeat(MAX_STRING / 2)
   const list = new Array<Value>(MAX_LIST / 2).fill(1)
   const block = new Uint8Array(MAX_STRING / 2)
@@ -187,15 +187,15 @@ describe('what grows has a limit and a price', () => {
     })
   }
 
-  it('searching a list costs too', () => {
+  it('charges for searching a list', () => {
     fuel.left = 0
     isIn('x', list)
     assert.ok(fuel.left < -1000)
   })
 })
 
-describe('a map written in an expression', () => {
-  it('finds a number by its value', () => {
+describe('a map literal', () => {
+  it('finds a number by value', () => {
     const map = LiteralMap.of([
       [1, 'one'],
       [u(2n), 'two'],

@@ -52,7 +52,7 @@ function run(pattern: Pattern, text: string, from: number, left = 1 << 24) {
 }
 
 describe('the search for spans', () => {
-  it('finds what the search for groups finds, from any place on', () => {
+  it('finds what the group search finds, from any offset', () => {
     fc.assert(
       fc.property(patterns, texts, fc.nat(20), (source, text, offset) => {
         const pattern = compilePattern(source) as Pattern
@@ -67,7 +67,7 @@ describe('the search for spans', () => {
     )
   })
 
-  it('reads a long text in steps, and each character of it once, whatever is found', () => {
+  it('reads a long string in steps, each character once, whatever the match', () => {
     const unit = `${'x'.repeat(997)} secret-7, `
     const text = unit.repeat(1_000)
     const pattern = compilePattern('secret-[0-9]+|nothing at all') as Pattern
@@ -91,7 +91,7 @@ describe('the search for spans', () => {
     assert.ok(count < 4 * none.count, `${count} steps`)
   })
 
-  it('reads nothing where a match could not end', () => {
+  it('reads nothing if no match can end', () => {
     const text = 'x'.repeat(1 << 20)
     for (const source of ['(x|y)*z', '(x+x+)+y', '[a-z]{1,200}!', 'x(x*z)']) {
       const { found, count } = run(compilePattern(source) as Pattern, text, 0)
@@ -99,7 +99,7 @@ describe('the search for spans', () => {
     }
   })
 
-  it('has an end where every character leads to a new state', () => {
+  it('terminates if every character leads to a new state', () => {
     const pattern = compilePattern('(a|b)*a(a|b){14}c') as Pattern
     let random = 1
     const letters = Array.from({ length: 1 << 18 }, () => {
@@ -120,14 +120,14 @@ describe('the search for spans', () => {
     assert.ok(most < 1 << 14, `${most} looks in one step`)
   })
 
-  it('has an end where threads never do', () => {
+  it('terminates if threads never end', () => {
     const text = 'a'.repeat(1 << 20)
     const { found, count } = run(compilePattern('a(.*b)?') as Pattern, text, 0, 1 << 17)
     assert.equal(found, 'spent')
     assert.ok(count > 8, `${count} steps`)
   })
 
-  it('goes on where it was while others fill the cache of states anew', () => {
+  it('resumes at its position after other searches refill the state cache', () => {
     const source = '(a|b)*c[ab]{14}d'
     const pattern = compilePattern(source) as Pattern
     const text = `${'ab'.repeat(40_000)}cabababababababd${'ba'.repeat(100)}`

@@ -96,7 +96,7 @@ describe('matches', () => {
     assert.equal(call('a', 'a'.repeat(1001)), undefined)
   })
 
-  it('forgets dynamic patterns, and returns the same and costs the same as before', () => {
+  it('evicts dynamic patterns, with unchanged results and cost', () => {
     const costs = new Set<number>()
     for (let i = 0; i < 300; i++) {
       for (const text of [`a${i % 100}b`, 'none']) {
@@ -129,7 +129,7 @@ describe('the cost of regular expressions', () => {
     })
   }
 
-  it('is never more than the program and its text allow', () => {
+  it('is bounded by the program and its input', () => {
     assert.ok((compileProgram('^[a-z]{1,1000}$')?.op.length ?? 0) <= MAX_PROGRAM)
     assert.equal(compilePattern('^[a-z]{1,1000}$')?.matches('a'.repeat(1000)), true)
     assert.equal(compilePattern('^[a-z]{1,1000}$')?.matches('a'.repeat(1001)), false)
@@ -157,7 +157,7 @@ describe('the cost of regular expressions', () => {
     })
   }
 
-  it('keeps at most 32,768 numbers for a pattern, whatever the texts', () => {
+  it('stores at most 32,768 numbers for a pattern, whatever the input', () => {
     const greedy = automaton('(a|b)*a(a|b){13}c')
     let random = 1
     let max = 0
@@ -183,7 +183,7 @@ describe('the cost of regular expressions', () => {
     assert.ok(any.cached < 200, String(any.cached))
   })
 
-  it('limits the text of a pattern with too many states, and of no other', () => {
+  it('limits the input only of a pattern with too many states', () => {
     // Every few letters reach a new state.
     let hostile = ''
     for (let n = 1; hostile.length < 50_000; n = (n * 16_807) % 2_147_483_647) {
@@ -252,7 +252,7 @@ describe('the size of a pattern', () => {
 })
 
 describe('the automaton', () => {
-  it('agrees with the reference engine on any pattern and text', () => {
+  it('agrees with the reference engine on any pattern and input', () => {
     fc.assert(
       fc.property(patterns, fc.array(texts, { minLength: 1, maxLength: 4 }), (pattern, list) => {
         const own = automaton(pattern)
@@ -263,7 +263,7 @@ describe('the automaton', () => {
     )
   })
 
-  it('returns the same when its states are known', () => {
+  it('returns the same result once its states are cached', () => {
     fc.assert(
       fc.property(patterns, texts, (pattern, text) => {
         const own = automaton(pattern)
@@ -301,7 +301,7 @@ describe('patterns without an engine', () => {
     })
   }
 
-  it('equal the engine on any text', () => {
+  it('match as the engine does on any input', () => {
     const piece = fc.constantFrom('a', '/', '\\.', '\n', '\\-', 'é', '😀', 'ab', '_')
     const literals = fc
       .tuple(

@@ -68,7 +68,7 @@ describe('parts of strings', () => {
 describe('the libraries', () => {
   const declared = [STANDARD, TIME, NETWORK].flatMap((library) => library.functions)
 
-  it('meter exactly what scans or grows strings, bytes or lists, or looks up a zone by name', () => {
+  it('meter exactly what scans or grows strings, bytes or lists, or looks up a time zone by name', () => {
     const metered = declared.flatMap(({ name, overloads }) =>
       overloads.filter((overload) => overload.metered).map(() => name),
     )
@@ -91,7 +91,7 @@ describe('the libraries', () => {
     ])
   })
 
-  it('declare no signature twice', () => {
+  it('declare each signature once', () => {
     const seen = new Set<string>()
     for (const { name, overloads } of declared) {
       for (const { receiver, params } of overloads) {

@@ -91,14 +91,14 @@ describe('format', () => {
     })
   }
 
-  it('rejects a value that nests without end', () => {
+  it('rejects a value that is nested too deeply', () => {
     let deep: Value = []
     for (let i = 0; i < 100_000; i++) deep = [deep]
     assert.equal(call('format', '%s', [deep]), undefined)
     assert.equal(failure.reason, 'value is nested too deeply')
   })
 
-  it('finds a wrong template before it runs, and leaves others to the call', () => {
+  it('reports an invalid constant template before it runs, and leaves others to the call', () => {
     const { prepare } = FORMAT.overloads[0] ?? assert.fail()
     failure.reason = ''
     assert.equal(prepare?.([undefined, []]), undefined)
@@ -111,7 +111,7 @@ describe('format', () => {
 describe('decimals', () => {
   const doubles = fc.double({ noNaN: true, noDefaultInfinity: true })
 
-  it('in plain notation mean the same double', () => {
+  it('in plain notation denote the same double', () => {
     fc.assert(
       fc.property(doubles, (value) => {
         assert.match(plain(value), /^-?[0-9]+(\.[0-9]+)?$/)
@@ -120,7 +120,7 @@ describe('decimals', () => {
     )
   })
 
-  it('are within half a unit of the last place', () => {
+  it('are within half a unit of the last digit', () => {
     fc.assert(
       fc.property(
         fc.double({ min: -1e6, max: 1e6, noNaN: true }),
@@ -134,7 +134,7 @@ describe('decimals', () => {
     )
   })
 
-  it('round as the platform does, but for ties', () => {
+  it('round as the platform does, except for ties', () => {
     fc.assert(
       fc.property(doubles, fc.integer({ min: 0, max: 20 }), (value, precision) => {
         const tie = /5$/.test(scientific(value, 60).replace(/0*e.*/, ''))

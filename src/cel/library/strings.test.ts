@@ -172,7 +172,7 @@ describe('strings that would grow without limit', () => {
 })
 
 describe('split and join', () => {
-  it('are inverse', () => {
+  it('are inverses of each other', () => {
     const texts = fc.string({ unit: fc.constantFrom('a', ',', '😀', 'é') })
     fc.assert(
       fc.property(texts, fc.constantFrom('', ',', '😀', 'aa'), fc.integer(), (text, by, limit) => {

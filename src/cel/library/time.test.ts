@@ -52,7 +52,7 @@ describe('getters of timestamps', () => {
     })
   }
 
-  it('read a constant zone once', () => {
+  it('resolve a constant zone once', () => {
     const hours = TIME.functions.find(({ name }) => name === 'getHours')
     const zoned = hours?.overloads.find(({ params }) => params.length === 2)
     assert.equal(zoned?.prepare?.([undefined, 'Asia/Tokyo'])?.(AT), 8)

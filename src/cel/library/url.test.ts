@@ -57,7 +57,7 @@ describe('url and form', () => {
     })
   }
 
-  it('decode what they encode', () => {
+  it('decode their own output', () => {
     fc.assert(
       fc.property(anyText(), anyText(), (text, other) => {
         assert.equal(call('url.decode', call('url.encode', text) as Value), text)
@@ -69,12 +69,12 @@ describe('url and form', () => {
     )
   })
 
-  it('keep a field named __proto__ a field', () => {
+  it('treat a field named __proto__ as a field', () => {
     const form = call('form.decode', '__proto__=1') as object
     assert.equal(Object.hasOwn(form, '__proto__'), true)
   })
 
-  it('reject to grow beyond the largest string', () => {
+  it('fail beyond the maximum string size', () => {
     assert.equal(call('url.encode', '😀'.repeat(MAX_STRING / 4)), undefined)
     const long = 'a'.repeat(MAX_STRING / 2)
     assert.equal(call('form.encode', { a: [long, long] }), undefined)

@@ -39,7 +39,7 @@ describe('FlatTable', () => {
     })
   }
 
-  it('finds the beginnings of a text', () => {
+  it('finds prefixes of a string', () => {
     const table = new FlatTable([['/api', { rule: 7, text: undefined }]], undefined)
     assert.ok(table.find('/api/x', 4, hashOf('/api')) >= 0)
     assert.equal(table.find('/apx/x', 4, hashOf('/apx')), -1)

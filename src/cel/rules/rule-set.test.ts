@@ -119,7 +119,7 @@ describe('a rule set', () => {
     })
   }
 
-  it('says which rule decided, and which Allow came nearest', () => {
+  it('reports the deciding rule and the nearest Allow rule', () => {
     const rules = rulesOf([
       ['Allow', "jwt.sub == 'bob' && request.method == 'POST'"],
       ['Allow', "jwt.sub == 'alice' && request.path == '/x'"],
@@ -137,7 +137,7 @@ describe('a rule set', () => {
     )
   })
 
-  it('a Deny rule that a request makes too costly denies', () => {
+  it('denies if a request makes a Deny rule too costly', () => {
     const groups = Array.from({ length: 400 }, (_, i) => `g${i}`)
     const text = 'jwt.groups.exists(a, jwt.groups.exists(b, a + b == "x"))'
     const rules = rulesOf([['Deny', text]])
@@ -148,7 +148,7 @@ describe('a rule set', () => {
     assert.equal(compileRules(rules).decide(few), true)
   })
 
-  it('alternatives of one rule keep what is left of each apart', () => {
+  it('keeps the remaining conditions of each alternative of a rule apart', () => {
     const both = (name: string) => `(jwt.sub == '${name}' && request.path.startsWith('/${name}/'))`
     const rules = rulesOf([
       ['Allow', `${both('a')} || ${both('b')}`],
@@ -164,7 +164,7 @@ describe('a rule set', () => {
     }
   })
 
-  it('counts what look-ups find and what runs in turn', () => {
+  it('counts indexed lookups and scanned rules', () => {
     const names = ['a', 'b', 'c', 'd']
     const set = compileRules(
       rulesOf([
@@ -298,7 +298,7 @@ describe('on random rule sets and requests', () => {
 })
 
 describe('a set of few rules', () => {
-  it('decides as one that is made at once, whatever the actions', () => {
+  it('decides as one compiled at once, whatever the actions', () => {
     const texts = ["request.method == 'GET'", "request.path == '/a'", "jwt.sub == 'alice'"]
     const rule = fc.tuple(
       fc.constantFrom<Action>('Allow', 'Deny', 'Require'),

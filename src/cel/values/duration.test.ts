@@ -70,7 +70,7 @@ describe('a duration', () => {
     fc.constantFrom(MIN, MAX, 0n, -1n, 1n, -1_000_000_000n),
   )
 
-  it('is exact and reads its own text back', () => {
+  it('is exact and parses its own string form', () => {
     fc.assert(
       fc.property(NANOS, (nanos) => {
         const duration = durationFromNanos(nanos)
@@ -80,7 +80,7 @@ describe('a duration', () => {
     )
   })
 
-  it('adds, subtracts and compares as BigInt does, and rejects what is not int64', () => {
+  it('adds, subtracts and compares as BigInt does, and rejects values outside int64', () => {
     fc.assert(
       fc.property(NANOS, NANOS, (x, y) => {
         const [a, b] = [durationFromNanos(x), durationFromNanos(y)]

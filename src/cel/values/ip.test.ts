@@ -70,7 +70,7 @@ describe('parseIp', () => {
     it(`rejects ${why}`, () => assert.equal(parseIp(text), undefined))
   }
 
-  it('equals a plain reading with BigInt on any text', () => {
+  it('agrees with a plain BigInt parser on any string', () => {
     fc.assert(
       fc.property(ANY_TEXT, (text) => {
         const ip = parseIp(text)
@@ -80,7 +80,7 @@ describe('parseIp', () => {
     )
   })
 
-  it('reads its own text back', () => {
+  it('parses its own string form', () => {
     fc.assert(
       fc.property(IPS, (ip) => assert.ok(parseIp(ip.text)?.equals(ip))),
       { numRuns: 150 },
@@ -149,7 +149,7 @@ describe('parseCidr', () => {
     it(`rejects ${JSON.stringify(text)}`, () => assert.equal(parseCidr(text), undefined))
   }
 
-  it('contains what a plain test of the first bits says', () => {
+  it('contains what a plain comparison of prefix bits says', () => {
     fc.assert(
       fc.property(CIDRS, NEARBY, (range, near) => {
         const ip = near(range.ip)

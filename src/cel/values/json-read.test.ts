@@ -41,7 +41,7 @@ describe('readJson', () => {
     })
   }
 
-  it('keeps a member named __proto__ a member', () => {
+  it('treats a member named __proto__ as a member', () => {
     for (const text of ['{"__proto__": {"a": 1}}', '{"__proto__": 12345678901234567890}']) {
       const value = readJson(text) as object
       assert.deepEqual(Object.keys(value), ['__proto__'])
@@ -83,7 +83,7 @@ describe('readJson', () => {
       assert.deepEqual(readJson(text, { duplicates: 'reject' }), value))
   }
 
-  it('a name that was read before does not change how another is read', () => {
+  it('a name read before does not affect how another is read', () => {
     for (const text of [
       '{"a": 1, "\\\\": 2}',
       '{"a": 1, "\\u0062": 2}',
@@ -95,7 +95,7 @@ describe('readJson', () => {
     }
   })
 
-  it('equals a plain reader on any JSON', () => {
+  it('agrees with a plain parser on any JSON', () => {
     fc.assert(
       fc.property(DOCUMENT, (text) => {
         assert.deepEqual(readJson(text, { duplicates: 'reject' }), plain(text))

@@ -69,7 +69,7 @@ describe('toJson', () => {
     it(`${show(value)} is ${json}`, () => assert.equal(JSON.stringify(toJson(value)), json))
   }
 
-  it('gives back what readJson read', () => {
+  it('returns what readJson read', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const read = readJson(JSON.stringify(value))

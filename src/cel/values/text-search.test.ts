@@ -11,8 +11,8 @@ import {
   splitText,
 } from './text-search.ts'
 
-describe('searching texts', () => {
-  it('finds what JavaScript finds, where it takes the long way too', () => {
+describe('string search', () => {
+  it('finds what JavaScript finds, also on the slow path', () => {
     const few = fc.constantFrom('a', 'b', 'ab')
     const long = fc.array(few, { minLength: 20, maxLength: 60 }).map((parts) => parts.join(''))
     const property = fc.property(long, long, fc.nat(20), (end, part, from) => {
@@ -29,7 +29,7 @@ describe('searching texts', () => {
     fc.assert(property, { numRuns: 30 })
   })
 
-  it('does not search where nothing is left to spend', () => {
+  it('does not search once the budget is spent', () => {
     const text = `${'forbidde'.repeat(10_000)}n`
     const found = (budget: number) => {
       const holds = counted({}, budget, () => holdsText(text, 'forbidden'))
@@ -39,7 +39,7 @@ describe('searching texts', () => {
     assert.deepEqual(found(4_000), [false, true], 'an expression that is over its bound')
   })
 
-  it('long beginnings and ends', () => {
+  it('compares long prefixes and suffixes', () => {
     const long = 'x'.repeat(1_000)
     assert.deepEqual([beginsWith(`${long}y`, long), finishesWith(`y${long}`, long)], [true, true])
     assert.deepEqual([beginsWith(`y${long}`, long), finishesWith(`${long}y`, long)], [false, false])

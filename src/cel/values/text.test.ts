@@ -18,7 +18,7 @@ const texts = fc.string({
   unit: fc.constantFrom('a', 'b', 'é', '日', '\uffff', '\ue000', '😀', '🐱'),
 })
 
-describe('texts by code points', () => {
+describe('strings by code points', () => {
   it('have the length and the characters of their spread', () => {
     fc.assert(
       fc.property(texts, fc.integer({ min: -2, max: 14 }), (text, index) => {
@@ -30,7 +30,7 @@ describe('texts by code points', () => {
     )
   })
 
-  it('are cut as their spread is', () => {
+  it('are sliced as their spread is', () => {
     fc.assert(
       fc.property(texts, fc.integer({ min: -2, max: 14 }), fc.integer({ min: -2, max: 14 }), cut),
     )

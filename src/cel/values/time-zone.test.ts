@@ -66,7 +66,7 @@ describe('timeZone', () => {
       assert.equal(timeZone(zone), undefined))
   }
 
-  it('charges for each name that it has not seen', () => {
+  it('charges for each name that is not cached', () => {
     timeZone('Europe/Paris')
     fuel.left = 0
     timeZone('Europe/Paris')

@@ -70,7 +70,7 @@ const SECONDS = fc.oneof(
 const NANOS = fc.oneof(fc.nat(999_999_999), fc.constantFrom(0, 1, 999_999_999))
 
 describe('a timestamp', () => {
-  it('prints as Date does, with nanoseconds, and reads its own text back', () => {
+  it('prints as Date does, with nanoseconds, and parses its own string form', () => {
     fc.assert(
       fc.property(SECONDS, NANOS, (seconds, nanos) => {
         const time = timestampOf(seconds, nanos)
@@ -82,7 +82,7 @@ describe('a timestamp', () => {
     )
   })
 
-  it('has the calendar of Date', () => {
+  it('uses the calendar of Date', () => {
     fc.assert(
       fc.property(SECONDS, fc.integer({ min: -86_399, max: 86_399 }), (seconds, offset) => {
         const date = new Date((seconds + offset) * 1000)
@@ -115,7 +115,7 @@ describe('a timestamp', () => {
     )
   })
 
-  it('minus another is a duration, or an error where int64 nanoseconds do not hold it', () => {
+  it('minus another is a duration, or an error beyond int64 nanoseconds', () => {
     fc.assert(
       fc.property(SECONDS, NANOS, SECONDS, NANOS, (a, aNanos, b, bNanos) => {
         const [x, y] = [timestampOf(a, aNanos), timestampOf(b, bNanos)]

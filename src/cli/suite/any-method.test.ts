@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { AnyMethodServer } from './any-method.ts'
 
-describe('a server in place of a backend', () => {
+describe('the stand-in server for a backend', () => {
   const seen: string[] = []
   const server = new AnyMethodServer(async (method, request, response) => {
     let body = ''

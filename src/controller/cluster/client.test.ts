@@ -10,7 +10,7 @@ import { HttpsKubeClient } from './client.ts'
 const skip = process.platform === 'linux' ? false : 'only Linux shows the timers of sockets'
 
 describe('a watch of an API server', () => {
-  it('probes a silent connection, so that a server that vanished is noticed', {
+  it('probes a silent connection to detect a server that vanished', {
     skip,
   }, async () => {
     const valid = { from: Date.now() - 60_000, to: Date.now() + 600_000 }

@@ -40,7 +40,7 @@ describe('an informer', () => {
   }
   const isWatching = () => api.watches.length === 1
 
-  it('has what was listed, and then what the watch says', async () => {
+  it('has the listed objects, then follows the watch', async () => {
     api.put('a')
     informer.start()
     await until(isWatching)
@@ -51,7 +51,7 @@ describe('an informer', () => {
     assert.deepEqual(names(), ['a'])
   })
 
-  it('reads lists page by page', async () => {
+  it('reads lists in pages', async () => {
     for (let index = 0; index < 7; index++) api.put(`t${index}`)
     api.pageSize = 3
     informer.start()
@@ -60,7 +60,7 @@ describe('an informer', () => {
     assert.equal(api.lists.length, 3)
   })
 
-  it('goes on where it was when the server ends a watch', async () => {
+  it('resumes where it was when the server ends a watch', async () => {
     informer.start()
     await until(isWatching)
     const { resourceVersion } = api.put('a').metadata
@@ -71,7 +71,7 @@ describe('an informer', () => {
     assert.deepEqual(restarts, ['closed'])
   })
 
-  it('a bookmark moves the place to go on from, and nothing else', async () => {
+  it('a bookmark only moves the resume position', async () => {
     informer.start()
     await until(isWatching)
     const bookmark = { metadata: { name: '', resourceVersion: '77' } }
@@ -106,7 +106,7 @@ describe('an informer', () => {
     })
   }
 
-  it('keeps what it has while the server is away', async () => {
+  it('keeps its objects while the server is unavailable', async () => {
     api.put('a')
     informer.start()
     await until(isWatching)
@@ -120,7 +120,7 @@ describe('an informer', () => {
     assert.deepEqual([...new Set(restarts)], ['failed'])
   })
 
-  it('tolerates a kind that is absent, and picks it up when its definition appears', async () => {
+  it('tolerates an absent kind, and reads it once its definition appears', async () => {
     api.served = []
     informer.start()
     await until(() => informer.isSynced)
@@ -132,7 +132,7 @@ describe('an informer', () => {
     assert.equal(informer.version, 'v1beta1')
   })
 
-  it('a sign that comes while it lists is not lost', async () => {
+  it('does not lose a signal that arrives while it lists', async () => {
     api.served = []
     const { request } = api
     let isAsked = false
@@ -153,7 +153,7 @@ describe('an informer', () => {
     await until(() => names().length === 1)
   })
 
-  it('an absent kind that must be there is not synced', async () => {
+  it('is not synced while a required kind is absent', async () => {
     const required = new Informer(
       { ...KIND, isOptional: false },
       {
@@ -171,7 +171,7 @@ describe('an informer', () => {
     required.stop()
   })
 
-  it('a kind that nobody permitted is absent, unless it could be read before', async () => {
+  it('treats a forbidden kind as absent, unless it could be read before', async () => {
     const { request } = api
     let isForbidden = true
     api.request = (...args) =>

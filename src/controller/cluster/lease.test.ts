@@ -30,7 +30,7 @@ class FakeLease implements KubeClient {
   }
 }
 
-describe('the election of a leader', () => {
+describe('leader election', () => {
   const open = (client: KubeClient, identity: string, duration = 0.2) => {
     const changes: boolean[] = []
     const election = new LeaderElection({
@@ -47,7 +47,7 @@ describe('the election of a leader', () => {
     while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5))
   }
 
-  it('of several replicas one leads', async () => {
+  it('elects one of several replicas', async () => {
     const api = new FakeLease()
     const all = ['a', 'b', 'c'].map((identity) => open(api, identity, 5).election)
     for (const one of all) one.start()
@@ -56,7 +56,7 @@ describe('the election of a leader', () => {
     await Promise.all(all.map((one) => one.stop()))
   })
 
-  it('gives the lease back when it stops, and another takes it', async () => {
+  it('releases the lease when it stops, and another replica acquires it', async () => {
     const api = new FakeLease()
     const [first, second] = [open(api, 'a').election, open(api, 'b').election]
     first.start()
@@ -69,7 +69,7 @@ describe('the election of a leader', () => {
     await second.stop()
   })
 
-  it('takes a lease that nobody renews', async () => {
+  it('acquires a lease that is no longer renewed', async () => {
     const api = new FakeLease()
     api.lease = {
       metadata: { resourceVersion: '1' },

@@ -95,7 +95,7 @@ describe('deploying a Gateway', () => {
     deployer = new Deployer({ client: api, live: api.live })
   })
 
-  it('applies everything once, and nothing when nothing changed', async () => {
+  it('applies everything once, and nothing if nothing changed', async () => {
     assert.equal((await deploy()).applied.length, ALL)
     api.catchUp()
     api.requests.length = 0
@@ -103,7 +103,7 @@ describe('deploying a Gateway', () => {
     assert.deepEqual(api.requests, [])
   })
 
-  it('a new process applies at most what the server writes its own way, and that once', async () => {
+  it('a new process applies at most what the server normalizes, and that once', async () => {
     await deploy()
     api.catchUp()
     const before = JSON.stringify([...api.objects])
@@ -113,7 +113,7 @@ describe('deploying a Gateway', () => {
     assert.deepEqual((await deploy()).applied, [])
   })
 
-  it('applies only what is different', async () => {
+  it('applies only differences', async () => {
     await deploy()
     api.catchUp()
     assert.deepEqual((await deploy({ ports: [80, 443] })).applied, ['Service shop/web'])
@@ -122,7 +122,7 @@ describe('deploying a Gateway', () => {
     assert.deepEqual(applied, ['ConfigMap shop/web', 'Deployment shop/web'])
   })
 
-  it('writes nothing again while the watches are late', async () => {
+  it('writes nothing again while the watches lag', async () => {
     await deploy()
     api.catchUp()
     await deploy({ ports: [81] })
@@ -131,7 +131,7 @@ describe('deploying a Gateway', () => {
     assert.deepEqual(api.requests, [])
   })
 
-  it('brings back what somebody changed, and leaves alone what is not its own', async () => {
+  it('restores changed fields, and leaves foreign fields alone', async () => {
     await deploy()
     api.catchUp()
     api.edit('services/web', ({ spec, ...rest }) => ({
@@ -148,7 +148,7 @@ describe('deploying a Gateway', () => {
     assert.deepEqual((await deploy()).applied, [])
   })
 
-  it('never touches an object of somebody else', async () => {
+  it('never modifies a foreign object', async () => {
     api.write('services/web', { metadata: { uid: 'theirs' } } as Stored)
     api.catchUp()
     const { failures, applied } = await deploy()
@@ -159,7 +159,7 @@ describe('deploying a Gateway', () => {
     assert.ok(!api.requests.some((request) => request.endsWith('services/web')))
   })
 
-  it('deletes what is no longer wanted', async () => {
+  it('deletes what is no longer needed', async () => {
     const budget = { podDisruptionBudget: { spec: { minAvailable: 1 } } }
     await deploy({}, [budget])
     api.catchUp()
@@ -178,7 +178,7 @@ describe('deploying a Gateway', () => {
     ])
   })
 
-  it('keeps the session key that is there', async () => {
+  it('keeps an existing session key', async () => {
     await deploy()
     const key = () => api.objects.get('secrets/web-session-key')?.data?.['key']
     const first = key()
@@ -194,7 +194,7 @@ describe('deploying a Gateway', () => {
     assert.notEqual(api.objects.get('secrets/other-session-key')?.data?.['key'], first)
   })
 
-  it('goes on after a failure, reports it and tries it again', async () => {
+  it('continues after a failure, reports it and retries', async () => {
     api.fails = 'deployments'
     const { failures, applied } = await deploy()
     assert.deepEqual(failures, ['Deployment shop/web: deployments/web is forbidden'])
@@ -204,7 +204,7 @@ describe('deploying a Gateway', () => {
     assert.deepEqual((await deploy()).applied, ['Deployment shop/web'])
   })
 
-  it('never takes over an object that the watches do not see', async () => {
+  it('never adopts an object that the watches do not see', async () => {
     // They see only objects that are labelled as a Gateway's.
     api.write('serviceaccounts/web', { metadata: { uid: 'theirs' } } as Stored)
     const { failures, applied } = await deploy()

@@ -89,7 +89,7 @@ describe('the proxies of all Gateways', () => {
     return deployments.deploy(snapshot, models, () => isLeader)
   }
 
-  it('are deployed once, and not looked at again while nothing changes', async () => {
+  it('are deployed once, and not compared again while nothing changes', async () => {
     assert.equal(await deploy(), true)
     assert.equal(api.writes.length, 12)
     await deploy()
@@ -100,7 +100,7 @@ describe('the proxies of all Gateways', () => {
     assert.equal(api.reads, before)
   })
 
-  it('follow the ports of listeners, and what proxies are to trust', async () => {
+  it('follow the ports of listeners and the trusted CA', async () => {
     await deploy()
     await deploy(gateways, [80, 443])
     assert.deepEqual(api.writes, ['PATCH Service apps/a', 'PATCH Service apps/b'])
@@ -134,7 +134,7 @@ describe('the proxies of all Gateways', () => {
     assert.deepEqual(api.writes, [])
   })
 
-  it('that failed are tried again, and others are not concerned', async () => {
+  it('are retried after a failure, independently of each other', async () => {
     api.isForbidden = true
     assert.equal(await deploy(), false)
     assert.match(deployments.failuresOf('apps/a').join(), /ServiceAccount apps\/a: forbidden/)
@@ -144,13 +144,13 @@ describe('the proxies of all Gateways', () => {
     assert.deepEqual(deployments.failuresOf('apps/a'), [])
   })
 
-  it('are nothing to a replica that is not the leader any more', async () => {
+  it('are ignored by a replica that is no longer the leader', async () => {
     isLeader = false
     await deploy()
     assert.deepEqual(api.writes, [])
   })
 
-  it("are deleted when a Gateway is another controller's, and only our own", async () => {
+  it('are deleted when a Gateway moves to another controller, and only our own', async () => {
     const theirs = {
       ...CLASS,
       metadata: { name: 'theirs' },
@@ -180,7 +180,7 @@ describe('the proxies of all Gateways', () => {
     assert.deepEqual(api.writes, [])
   })
 
-  it('whose object is deleted get another one', async () => {
+  it('are recreated when their object is deleted', async () => {
     await deploy()
     await deploy()
     api.objects.delete('Service apps/a')

@@ -15,8 +15,8 @@ function gateway(spec: Partial<GatewayObject['spec']> = {}): GatewayObject {
   return { metadata, spec: { gatewayClassName: 'portcullis', ...spec } }
 }
 
-describe('what proxies of a Gateway depend on', () => {
-  it('the parameters of the class come before those of the Gateway', () => {
+describe('deployment inputs of a Gateway', () => {
+  it('class parameters precede those of the Gateway', () => {
     const inputs = inputsOf(
       gateway({ infrastructure: { parametersRef: REF } }),
       OF_CLASS,
@@ -30,7 +30,7 @@ describe('what proxies of a Gateway depend on', () => {
     )
   })
 
-  it('addresses that are IP addresses, labels and annotations', () => {
+  it('include IP addresses, labels and annotations', () => {
     const addresses = [{ value: '192.0.2.1' }, { type: 'Hostname', value: 'a.test' }, {}]
     const infrastructure = { labels: { a: 'b' }, annotations: { c: 'd' } }
     const inputs = inputsOf(gateway({ addresses, infrastructure }), undefined, [80, 443], known)
@@ -86,7 +86,7 @@ describe('the Gateway of a service account', () => {
     assert.equal(find('shop', objectName(long)), `shop/${long}`)
   })
 
-  it('is none in another namespace, and none of a name that was not deployed', () => {
+  it('is none in another namespace or for an unknown name', () => {
     assert.equal(find('other', 'web'), undefined)
     assert.equal(find('shop', 'api'), undefined)
     assert.equal(find('shop', 'default'), undefined)

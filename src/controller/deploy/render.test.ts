@@ -48,7 +48,7 @@ function rendered(file: string) {
  * Each case is a Gateway with its parameters, next to the deployed objects. After a change, run
  * UPDATE_CASES=1 node --test src/controller/deploy/render.test.ts, and review the difference.
  */
-describe('what is deployed for a Gateway', () => {
+describe('objects deployed for a Gateway', () => {
   const files = globSync('*.yaml', { cwd: FOLDER }).filter((name) => !name.endsWith('.out.yaml'))
   assert.ok(files.length > 3)
   for (const file of files.sort()) {
@@ -78,7 +78,7 @@ describe('what is deployed for a Gateway', () => {
 })
 
 describe('the names of objects', () => {
-  it('are names for Services, and never those of another Gateway', () => {
+  it('are valid Service names, unique per Gateway', () => {
     const name = fc.stringMatching(/^[a-z0-9]([-a-z0-9.]{0,90}[a-z0-9])?$/)
     const suffix = fc.constantFrom('', '-xds-ca', '-session-key')
     fc.assert(
@@ -92,7 +92,7 @@ describe('the names of objects', () => {
     )
   })
 
-  it('are that of the Gateway where they can be', () => {
+  it('equal that of the Gateway if possible', () => {
     assert.equal(objectName('web'), 'web')
     assert.equal(objectName('web', '-xds-ca'), 'web-xds-ca')
     assert.match(objectName('1.web'), /^gw-1-web-[0-9a-f]{12}$/)

@@ -23,12 +23,12 @@ function route(...conditions: readonly Condition[]): ObjectStatus {
 type Parents = { readonly parents: readonly Record<string, unknown>[] }
 
 describe('composing a status', () => {
-  it('what was written is not written again', () => {
+  it('an unchanged status is not written again', () => {
     const first = composeStatus(object(), route(accepted), OURS, EARLY)
     assert.equal(composeStatus(object(first), route(accepted), OURS, LATE), undefined)
   })
 
-  it('the time of a condition is that of its last change of status, not of its words', () => {
+  it('the time of a condition is that of its last change of status, not of its message', () => {
     const first = composeStatus(object(), route(accepted), OURS, EARLY)
     const timeOf = (status: unknown) => {
       const [parent] = (status as Parents).parents
@@ -47,20 +47,20 @@ describe('composing a status', () => {
     assert.notEqual(composeStatus(object(first), next, OURS, LATE), undefined)
   })
 
-  it('what other controllers wrote stays', () => {
+  it('entries of other controllers are kept', () => {
     const other = { parentRef: { name: 'other' }, controllerName: 'example.com/other' }
     const made = composeStatus(object({ parents: [other] }), route(accepted), OURS, EARLY)
     assert.deepEqual((made as Parents).parents[0], other)
     assert.equal((made as Parents).parents.length, 2)
   })
 
-  it('entries of ours that are no longer true go', () => {
+  it('our entries that no longer apply are removed', () => {
     const first = composeStatus(object(), route(accepted), OURS, EARLY)
     const none = { ...route(accepted), parents: [] }
     assert.deepEqual(composeStatus(object(first), none, OURS, LATE), { parents: [] })
   })
 
-  it('foreign conditions of a Gateway stay, and ours that are gone go', () => {
+  it('foreign conditions of a Gateway are kept, and our obsolete ones removed', () => {
     const foreign = { type: 'example.com/Nice', status: 'True', reason: 'X', message: '' }
     const old = { type: 'ResolvedRefs', status: 'False', reason: 'X', message: '' }
     const wanted = { ...route(), parents: undefined, conditions: [accepted] } as never

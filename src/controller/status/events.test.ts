@@ -77,7 +77,7 @@ describe('EventWriter', () => {
     return { events, sent, failures, clock }
   }
 
-  it('writes who is concerned, and why', async () => {
+  it('writes the object and the reason', async () => {
     const { events, sent } = writer(201)
     await events.record(live, policy(BAD))
     assert.equal(sent[0]?.path, '/apis/events.k8s.io/v1/namespaces/a/events')
@@ -104,7 +104,7 @@ describe('EventWriter', () => {
     })
   })
 
-  it('a thousand bad objects are no flood, and later ones are heard of', async () => {
+  it('limits a burst of a thousand, and records later events', async () => {
     const { events, sent, clock } = writer(201)
     for (let n = 0; n < 1000; n++) await events.record(live, policy(BAD))
     assert.equal(sent.length, 50)
@@ -115,7 +115,7 @@ describe('EventWriter', () => {
     assert.equal(new Set(names).size, names.length)
   })
 
-  it('one that cannot be written is dropped, and said', async () => {
+  it('drops an event that cannot be written, and reports it', async () => {
     const { events, failures } = writer(403)
     await events.record(live, policy(BAD))
     assert.deepEqual(failures, ['403: {}'])

@@ -26,7 +26,7 @@ function proxy(node: string, version: string): ProxyState {
   return { node, outcome: { version, rejections: [] } }
 }
 
-describe('statuses with what proxies say', () => {
+describe('statuses with proxy states', () => {
   let states: readonly ProxyState[]
   let rollouts: Rollouts
   let statuses: LiveStatuses
@@ -55,9 +55,9 @@ describe('statuses with what proxies say', () => {
     assert.equal(statuses.take().length, policies + 1)
   })
 
-  it('are settled at rest', () => assert.deepEqual(names(), []))
+  it('are stable when idle', () => assert.deepEqual(names(), []))
 
-  it('an edit concerns the object that was edited, while proxies get it and after', () => {
+  it('an edit updates the edited object while proxies receive it and after', () => {
     rollouts.published('apps/edge', 'v2')
     statuses.touch([policy(7, 2)])
     const [made] = statuses.take()
@@ -72,7 +72,7 @@ describe('statuses with what proxies say', () => {
     assert.deepEqual(names(), [])
   })
 
-  it('a proxy that comes or goes concerns the Gateway alone', () => {
+  it('a proxy that connects or disconnects updates only the Gateway', () => {
     states = [...states, { node: 'c', outcome: undefined }]
     assert.deepEqual(names(), [])
     states = [proxy('a', 'v1'), proxy('b', 'v1'), proxy('c', 'v1')]
@@ -81,7 +81,7 @@ describe('statuses with what proxies say', () => {
     assert.deepEqual(names(), ['edge'])
   })
 
-  it('a proxy that comes back with an old configuration concerns what it lacks', () => {
+  it('a proxy that returns with an old configuration updates what it lacks', () => {
     rollouts.published('apps/edge', 'v2')
     statuses.touch([policy(7, 2)])
     states = [proxy('a', 'v2'), proxy('b', 'v2')]
@@ -91,18 +91,18 @@ describe('statuses with what proxies say', () => {
     assert.equal(programmedOf(made)?.message, '1 of 2 connected proxies run generation 2')
   })
 
-  it('all are different when the last proxy is gone', () => {
+  it('all change when the last proxy disconnects', () => {
     states = []
     assert.equal(names().length, policies + 1)
   })
 
-  it('what is gone is forgotten', () => {
+  it('removed objects are forgotten', () => {
     statuses.forget(['ProxyPolicy apps/p7'])
     states = []
     assert.equal(names().length, policies)
   })
 
-  it('a finding concerns its policy', () => {
+  it('a finding updates its policy', () => {
     const origin = { kind: 'object', object: 'ProxyPolicy apps/p9', field: 'spec' } as const
     const said = { code: 'PC0701', severity: 'error', message: 'no', origin } as const
     statuses.useFindings(new Map([['ProxyPolicy apps/p9', [said]]]))

@@ -118,7 +118,7 @@ describe('Programmed', () => {
     it(title, () => assert.equal(found, expected))
   }
 
-  it('what a proxy rejects of routes is said by the Gateway, once', () => {
+  it('the Gateway reports once what proxies reject of routes', () => {
     const at = { kind: 'object', object: 'HTTPRoute apps/r', field: 'spec.rules[0]' } as const
     const one = { code: 'PC0701', severity: 'error', message: 'no', origin: at } as const
     const states = ['c', 'd'].map((node) => ({
@@ -132,7 +132,7 @@ describe('Programmed', () => {
     )
   })
 
-  it('a listener is programmed when its Gateway is', () => {
+  it('a listener is programmed if its Gateway is', () => {
     const own: Condition = { ...accepted, type: 'Programmed', reason: 'Programmed' }
     const bad: Condition = { ...own, status: 'False', reason: 'Invalid', message: 'why' }
     const listener = (name: string, condition: Condition) => ({
@@ -184,7 +184,7 @@ describe('Programmed', () => {
 })
 
 describe('RulesHealthy', () => {
-  it('is false with what was found, for the policy that it was found in', () => {
+  it('is false with the findings, for the policy that has them', () => {
     const none = () => undefined
     const made = withLiveState(policy, { findings: [said], proxiesOf: none, sinceAt: none })
     const found = made.ancestors?.[0]?.conditions.find(({ type }) => type === 'RulesHealthy')

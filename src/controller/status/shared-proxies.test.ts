@@ -45,7 +45,7 @@ function cluster() {
 }
 
 describe('SharedProxies', () => {
-  it('has the proxies of all replicas, each once', async () => {
+  it('merges the proxies of all replicas, each once', async () => {
     const { replica, publish, seenBy } = cluster()
     const [leader, b, c] = [replica('a'), replica('b'), replica('c')]
     await publish(b, proxy('p2', 'new'), proxy('p3'))
@@ -66,7 +66,7 @@ describe('SharedProxies', () => {
     ])
   })
 
-  it('writes nothing at rest, and takes back what is gone', async () => {
+  it('writes nothing when idle, and removes what is gone', async () => {
     const { replica, publish, seenBy, written } = cluster()
     const [leader, b] = [replica('a'), replica('b')]
     await publish(b)
@@ -84,7 +84,7 @@ describe('SharedProxies', () => {
     assert.deepEqual(seenBy(leader), [])
   })
 
-  it('carries what proxies reject', async () => {
+  it('transports what proxies reject', async () => {
     const { replica, publish, store } = cluster()
     const [leader, b] = [replica('a'), replica('b')]
     const origin = { kind: 'object', object: 'ProxyPolicy apps/bad', field: 'spec' } as const
@@ -95,7 +95,7 @@ describe('SharedProxies', () => {
     assert.deepEqual(leader.of(GATEWAY, [], sequenceOf), [{ node: 'p1', outcome }])
   })
 
-  it('does not hear what is said elsewhere, by others, or not in its words', async () => {
+  it('ignores foreign, misplaced and malformed reports', async () => {
     const { replica, publish, seenBy, put } = cluster()
     const leader = replica('a')
     await publish(replica('b', { namespace: 'apps' }), proxy('p1', 'new'))

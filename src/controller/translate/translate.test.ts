@@ -31,7 +31,7 @@ describe('translation of manifests', () => {
     })
   }
 
-  it('classes say what is supported, as the suite of the Gateway API found it', () => {
+  it('classes list the features that pass the Gateway API conformance suite', () => {
     const text = readFileSync(join(FOLDER, 'listeners.yaml'), 'utf8')
     const { objects } = readManifests([{ file: 'case.yaml', text }])
     const options = { controllerName: CONTROLLER, settings: defaultSettings() }

@@ -61,7 +61,7 @@ describe('a Gateway that is no longer accepted', () => {
     })
   }
 
-  it('gets nothing in a namespace that proxies may not be deployed in', () => {
+  it('receives nothing in a namespace where proxies may not be deployed', () => {
     const put = started({ gatewayNamespaces: ['other'] })
     const { models, deployed, statuses } = put(gateway())
     assert.deepEqual([models.size, deployed.size], [0, 0])
@@ -71,7 +71,7 @@ describe('a Gateway that is no longer accepted', () => {
 })
 
 describe('an InferencePool among manifests', () => {
-  it('has the picker that it names, also where that is elsewhere in the cluster', () => {
+  it('uses its endpoint picker, also if that appears elsewhere in the cluster', () => {
     const settings = defaultSettings()
     const store = new SnapshotStore()
     const ref = { group: 'inference.networking.k8s.io', kind: 'InferencePool', name: 'llama' }
@@ -104,8 +104,8 @@ describe('an InferencePool among manifests', () => {
   })
 })
 
-describe('a translation that breaks off', () => {
-  it('leaves nothing out of the next one', () => {
+describe('a translation that fails', () => {
+  it('loses nothing in the next one', () => {
     const put = started()
     const route = (name: string): KubeObject =>
       object('HTTPRoute', name, { parentRefs: [{ name: 'edge' }], rules: [{ backendRefs: [] }] })
@@ -126,7 +126,7 @@ describe('a translation that breaks off', () => {
 })
 
 describe('an edit', () => {
-  it('touches the status of its object alone, and keeps every other part of the Model', () => {
+  it('updates the status of its object only, and keeps every other part of the Model', () => {
     const put = started()
     const route = (n: number, path: string) =>
       object('HTTPRoute', `r${n}`, {

@@ -68,7 +68,7 @@ describe('API keys', () => {
     }
   }
 
-  it('its metadata is what rules read', async () => {
+  it('rules read its metadata', async () => {
     const program = open({ mode: 'Optional', keys }, [
       "apiKey.user == 'alice' && 'eng' in apiKey.groups",
     ])
@@ -77,13 +77,13 @@ describe('API keys', () => {
     assert.equal(await outcome(program), '403 authorization')
   })
 
-  it('rules and logs see which key it was, and never the key', async () => {
+  it('rules and logs see the key hash prefix, never the key', async () => {
     const { exchange } = await decide(open({ keys }), bearer('alpha'))
     assert.equal(exchange.apiKey?.['key'], hashOf('alpha').slice(0, 19))
     assert.ok(!JSON.stringify(exchange.apiKey).includes('alpha'))
   })
 
-  it('the backend does not get it, wherever it stood', async () => {
+  it('the key is removed from the request, wherever it was', async () => {
     for (const [location, asked, removed] of [
       [undefined, bearer('alpha'), 'authorization'],
       [{ header: { name: 'X-API-Key' } }, { headers: { 'x-api-key': 'alpha' } }, 'x-api-key'],
@@ -99,7 +99,7 @@ describe('API keys', () => {
     }
   })
 
-  it('asks for what it takes', async () => {
+  it('challenges for the expected credentials', async () => {
     const challenge = async (apiKey: object, asked = {}) =>
       headersOf((await decide(open(apiKey), asked)).reply)['www-authenticate']
     assert.equal(await challenge({ keys }), 'Bearer realm="portcullis"')

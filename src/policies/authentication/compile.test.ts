@@ -66,7 +66,7 @@ describe('any of several credentials', () => {
     }
   }
 
-  it('asks for all of them, each once', async () => {
+  it('challenges for all of them, each once', async () => {
     const program = programOf({ routes: [{ policies: { authentication: { anyOf } } }] })
     const challenge = async (asked = {}) =>
       headersOf((await decide(program, asked)).reply)['www-authenticate']
@@ -78,7 +78,7 @@ describe('any of several credentials', () => {
     )
   })
 
-  it('rules see only the one that was believed', async () => {
+  it('rules see only the accepted one', async () => {
     const rules = [
       { allow: "has(jwt.sub) && jwt.sub == 'alice'" },
       { allow: "apiKey.user == 'robot'" },
@@ -94,7 +94,7 @@ describe('any of several credentials', () => {
     }
   })
 
-  it('a neighbour does not see them', async () => {
+  it('policies beside it do not see them', async () => {
     const rules = { authorization: { rules: ["apiKey.user == 'robot'"] } }
     const program = programOf({
       routes: [
@@ -109,7 +109,7 @@ describe('any of several credentials', () => {
     assert.equal((await decide(program, bearer('alpha'))).reply?.status, 403)
   })
 
-  it('passes on none of them, whichever was believed', async () => {
+  it('forwards none of them, whichever was accepted', async () => {
     const cookie = (name: string) => ({ location: { cookie: { name } } })
     const [jwt] = anyOf
     const ways = [
@@ -125,7 +125,7 @@ describe('any of several credentials', () => {
     }
   })
 
-  it('keeps one that is to be passed on', async () => {
+  it('keeps one that is configured to be forwarded', async () => {
     const forwarding = [{ jwtAuth: { ...anyOf[0]?.jwtAuth, forward: true } }, anyOf[1]]
     const program = programOf({ routes: [{ policies: { authentication: { anyOf: forwarding } } }] })
     assert.deepEqual((await decide(program, bearer(GOOD))).exchange.requestEdit.removed, [])
@@ -134,7 +134,7 @@ describe('any of several credentials', () => {
     ])
   })
 
-  it('has one mode for all', () => {
+  it('shares one mode', () => {
     const schema = policySchema('authentication')
     const member = { apiKey: { mode: 'optional', keys: [{ key: 'a' }] } }
     assert.equal(schema.safeParse({ anyOf: [member] }).success, false)

@@ -78,7 +78,7 @@ describe('authorization: one set over all levels', () => {
     })
   }
 
-  it('the block form and audit mode', async () => {
+  it('supports the block form and audit mode', async () => {
     const block = { action: 'Deny', policy: { matchExpressions: ['false', user('alice')] } }
     const at = (authorization: object) => programOf({ routes: [{ policies: { authorization } }] })
     const headers = { 'x-user': 'alice' }
@@ -89,7 +89,7 @@ describe('authorization: one set over all levels', () => {
     assert.equal(await outcome(at(allow)), 'up', 'an Allow that is audited makes nobody need one')
   })
 
-  it('rules of the backend stage see the backend, and are a set of their own', async () => {
+  it('backend rules see the backend, and form a separate set', async () => {
     const guard = (rule: unknown) => policies(rules(rule), 'backend', 'backend')
     const backend = hostBackend(
       'up',
@@ -102,7 +102,7 @@ describe('authorization: one set over all levels', () => {
     assert.equal(await outcome(program), '403 authorization')
   })
 
-  it('a request that no route matches meets the rules of the gateway first', async () => {
+  it('evaluates gateway rules first if no route matches', async () => {
     const program = programOf({ gateway: rules(user('alice')), routes: [] })
     assert.equal(await outcome(program), '403 authorization')
     assert.equal(await outcome(program, { headers: { 'x-user': 'alice' } }), '404 no-route')
@@ -156,7 +156,7 @@ describe('authorization fails closed', () => {
     })
   }
 
-  it('of an invalid policy of a backend only this backend suffers', async () => {
+  it('an invalid policy of a backend affects only this backend', async () => {
     const backend = hostBackend('bad', policies({ authorization: null }, 'backend', 'backend'))
     const path = (value: string) => [{ path: { kind: 'prefix', value } }] as const
     const program = programOf({
@@ -167,7 +167,7 @@ describe('authorization fails closed', () => {
     assert.equal(await outcome(program, { url: '/b' }), 'up')
   })
 
-  it('says where the error is', () => {
+  it('reports where the error is', () => {
     const program = programOf({ gateway: rules('true', { deny: 'request.nothing' }) })
     const error = program.diagnostics.find(({ severity }) => severity === 'error')
     assert.deepEqual(error?.origin, {
@@ -178,7 +178,7 @@ describe('authorization fails closed', () => {
   })
 })
 
-describe('authorization: levels compiled apart decide as one set', () => {
+describe('authorization: separately compiled levels decide as one set', () => {
   const rule = fc.tuple(fc.constantFrom('allow', 'require', 'deny'), fc.constantFrom('a', 'b', 'c'))
   const level = fc.array(rule, { maxLength: 3 })
   it('for any rules at any level', async () => {

@@ -44,8 +44,8 @@ async function denial(rules: Rules, headers: Readonly<Record<string, string>> = 
 
 const has = (name: string) => `request.headers['${name}'] == '1'`
 
-describe('a denial is told', () => {
-  it('by the Deny rule that is true', async () => {
+describe('a denial is reported', () => {
+  it('by the Deny rule that matched', async () => {
     const { cause, rule, isAllowed, isEnforced } = await denial([
       { deny: has('a') },
       { deny: "request.path == '/'" },
@@ -68,12 +68,12 @@ describe('a denial is told', () => {
     })
   }
 
-  it('with the names that are there, and no value', async () => {
+  it('with the names of the headers present, without values', async () => {
     const { failure } = await denial([{ require: has('x') }], { 'x-team': 'secret' })
     assert.deepEqual(failure?.present, ['x-team'])
   })
 
-  it('by the Allow rule that came nearest', async () => {
+  it('by the nearest Allow rule', async () => {
     const reported = await denial(
       [
         { allow: `${has('a')} && ${has('b')}` },
@@ -89,7 +89,7 @@ describe('a denial is told', () => {
     assert.deepEqual(reported.search, { rules: 2, of: 2, extent: 'all' })
   })
 
-  it('with what the rules read, the deciding rule first', async () => {
+  it('with the attributes that rules read, the deciding rule first', async () => {
     const { attributes } = await denial([{ allow: has('a') }, { require: has('b') }], {
       a: '1',
       b: '2',
@@ -119,7 +119,7 @@ describe('a denial is told', () => {
     } satisfies RulePlace)
   })
 
-  it('without looking at more than some of very many rules, and says so', async () => {
+  it('with a bounded search over very many rules, marked as such', async () => {
     const rules = Array.from({ length: 5_000 }, (_, i) => ({ allow: `request.path == '/${i}'` }))
     const { search, nearest } = await denial(rules)
     assert.equal(search?.extent, 'bounded')
@@ -128,7 +128,7 @@ describe('a denial is told', () => {
     assert.notEqual(nearest, undefined)
   })
 
-  it('without a search where there were too many, and says so', async () => {
+  it('without a search if there were too many, marked as such', async () => {
     const sampler: DecisionSampler = { ...NO_SAMPLER, search: () => undefined }
     const [reported] = await decisions([{ allow: has('a') }], {}, sampler)
     assert.deepEqual([reported?.cause, reported?.nearest], ['no-allow-match', undefined])
@@ -136,12 +136,12 @@ describe('a denial is told', () => {
   })
 })
 
-describe('what is allowed', () => {
-  it('is not told', async () => {
+describe('an allowed request', () => {
+  it('is not reported', async () => {
     assert.deepEqual(await decisions([{ allow: has('a') }], { a: '1' }), [])
   })
 
-  it('is told where all of it is asked for', async () => {
+  it('is reported if all are requested', async () => {
     const sampler: DecisionSampler = { ...NO_SAMPLER, share: 1 }
     const [reported] = await decisions(
       [{ allow: has('b') }, { allow: has('a') }],
@@ -169,7 +169,7 @@ describe('what is allowed', () => {
 })
 
 describe('rules that fail', () => {
-  it('are told where a denial looks at them, and when it is time', async () => {
+  it('are reported when a denial evaluates them, and when an audit is due', async () => {
     const failed: string[] = []
     const sampler: DecisionSampler = {
       ...NO_SAMPLER,
@@ -190,7 +190,7 @@ describe('rules that fail', () => {
 })
 
 describe('rules that fail beside blocks in audit mode', () => {
-  it('are told once', async () => {
+  it('are reported once', async () => {
     let failures = 0
     const sampler: DecisionSampler = { ...NO_SAMPLER, failed: () => void failures++ }
     const policies = [
@@ -236,7 +236,7 @@ describe('blocks in audit mode', () => {
     return of('allow').length === 0 || of('allow').some(({ name }) => set.has(name))
   }
 
-  it('never enforce, and are told for the whole set with and without them', async () => {
+  it('never enforce, and are reported for the whole set with and without them', async () => {
     const property = fc.asyncProperty(
       fc.array(block, { minLength: 1, maxLength: 5 }),
       fc.subarray(NAMES),

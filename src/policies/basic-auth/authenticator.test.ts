@@ -55,7 +55,7 @@ describe('basic authentication', () => {
     })
   }
 
-  it('remembers who signed in, also across a reload', async () => {
+  it('caches verified credentials, also across a reload', async () => {
     const services = new TestServices()
     const model = modelOf({ routes: [{ policies: { basicAuth: { users } } }] })
     const first = compileProgram(model, undefined, services)
@@ -74,7 +74,7 @@ describe('basic authentication', () => {
     assert.equal(step(compileProgram(model, first, services)), undefined)
   })
 
-  it('its name is what rules read', async () => {
+  it('rules read its user name', async () => {
     const own = open({ users, mode: 'Optional' }, ["basicAuth.username == 'alice'"])
     assert.equal(await outcome(own, basic('alice:secret')), 'up')
     assert.equal(await outcome(own, basic('bob:secret')), '403 authorization')
@@ -82,7 +82,7 @@ describe('basic authentication', () => {
     assert.equal(await outcome(own, basic('bob:wrong')), '401 authentication')
   })
 
-  it('asks for credentials, as a proxy where it takes those for one', async () => {
+  it('sends a challenge, as a proxy for proxy credentials', async () => {
     const { reply } = await decide(open({ users, realm: 'staff' }))
     assert.equal(headersOf(reply)['www-authenticate'], 'Basic realm="staff", charset="UTF-8"')
     const location = { header: { name: 'Proxy-Authorization', prefix: 'Basic ' } }
@@ -91,14 +91,14 @@ describe('basic authentication', () => {
     assert.ok('proxy-authenticate' in headersOf(proxy.reply))
   })
 
-  it('many wrong passwords at once: those beyond the queue are told to come again', async () => {
+  it('rejects concurrent wrong passwords beyond the queue with 503', async () => {
     const wrong = Array.from({ length: 100 }, (_, i) => decide(program, basic(`alice:${i}`)))
     const statuses = (await Promise.all(wrong)).map(({ reply }) => reply?.status)
     assert.equal(statuses.filter((status) => status === 401).length, 64)
     assert.equal(statuses.filter((status) => status === 503).length, 36)
   })
 
-  it('says which lines nobody can sign in by', () => {
+  it('reports lines that are unusable', () => {
     const { diagnostics } = open({ htpasswd: `alice:${BCRYPT}\nbob:plain` })
     assert.deepEqual(
       diagnostics.map(({ code, message }) => `${code} ${message.slice(0, 15)}`),

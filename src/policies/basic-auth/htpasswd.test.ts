@@ -18,7 +18,7 @@ const HASHES: Readonly<Record<string, string>> = {
     '$5$rounds=1400$anotherlongsalts$hA9phAhHgeqcKTycY/LRKamQM18d5P2uD0VRrWGWMX6',
 }
 
-describe('a hash of htpasswd', () => {
+describe('an htpasswd hash', () => {
   for (const [kind, text] of Object.entries(HASHES)) {
     it(`${kind} is checked`, () => {
       const hash = parseHash(text)
@@ -59,8 +59,8 @@ describe('a hash of htpasswd', () => {
   }
 })
 
-describe('the text of htpasswd', () => {
-  it('has a user on each line, and what is wrong with others is told', () => {
+describe('an htpasswd file', () => {
+  it('has a user on each line, and reports invalid lines', () => {
     const { byName, faults } = parseHtpasswd(
       `# users\nalice:${HASHES['sha1']}\r\n\nbob:secret\nalice:${HASHES['sha1']}\n:${HASHES['sha1']}\ncarol\n`,
     )
@@ -71,7 +71,7 @@ describe('the text of htpasswd', () => {
     )
   })
 
-  it('never throws, and takes no user from what is none', () => {
+  it('never throws, and finds no user in invalid text', () => {
     const property = fc.property(anyText({ maxLength: 200 }), (text) => {
       assert.equal(parseHtpasswd(text).byName.size, 0)
     })

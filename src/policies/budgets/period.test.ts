@@ -8,7 +8,7 @@ const shown = (now: string, per: BudgetPeriod) => {
   return [start, end].map((time) => new Date(time).toISOString().slice(0, 16))
 }
 
-describe('periods of budgets', () => {
+describe('budget periods', () => {
   for (const [now, per, start, end] of [
     ['2026-11-16T08:35:54Z', 'Minute', '2026-11-16T08:35', '2026-11-16T08:36'],
     ['2026-11-16T23:59:59.999Z', 'Hour', '2026-11-16T23:00', '2026-11-17T00:00'],
@@ -22,7 +22,7 @@ describe('periods of budgets', () => {
     it(`${per} of ${now}`, () => assert.deepEqual(shown(now, per), [start, end]))
   }
 
-  it('have every time in one of them, without gaps', () => {
+  it('cover every time exactly once, without gaps', () => {
     const pers = ['Minute', 'Hour', 'Day', 'Week', 'Month'] as const
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4e12 }), fc.constantFrom(...pers), (now, per) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { preferredCoding } from './accept-encoding.ts'
 
-describe('the coding that a client wants most', () => {
+describe('the preferred content coding', () => {
   for (const [accept, expected] of [
     [undefined, undefined],
     ['', undefined],

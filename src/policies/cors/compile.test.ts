@@ -51,7 +51,7 @@ describe('cors: which origins are allowed', () => {
     })
   }
 
-  it('none allows nobody', () => assert.equal(compileOrigins([])(APP), false))
+  it('an empty list allows no origin', () => assert.equal(compileOrigins([])(APP), false))
 })
 
 describe('cors: preflights get a response without a backend', () => {
@@ -118,7 +118,7 @@ describe('cors: preflights get a response without a backend', () => {
     })
   }
 
-  it('comes before authorization', async () => {
+  it('run before authorization', async () => {
     const program = programOf({
       gateway: { authorization: { rules: [{ deny: 'true' }] }, cors: { allowOrigins: ['*'] } },
     })
@@ -128,7 +128,7 @@ describe('cors: preflights get a response without a backend', () => {
   })
 })
 
-describe('cors: other requests go on, and responses get the headers', () => {
+describe('cors: other requests proceed, and responses get the headers', () => {
   const OWN = ['access-control-allow-origin', 'access-control-allow-credentials']
   for (const [what, cors, headers, expected] of [
     [
@@ -184,7 +184,7 @@ describe('cors: other requests go on, and responses get the headers', () => {
     assert.deepEqual(await edit('https://a.example.com'), first)
   })
 
-  it('responseHeaders of the route have the last word', async () => {
+  it('responseHeaders of the route take precedence', async () => {
     const program = programOf({
       routes: [
         {

@@ -42,13 +42,13 @@ describe('directResponse', () => {
     })
   }
 
-  it('is made once where it is always the same', async () => {
+  it('is built once if it is constant', async () => {
     const { program, reply } = await response({ status: 200, body: 'x', headers: { a: "'b'" } })
     assert.deepEqual(headersOf(reply), { a: 'b' })
     assert.equal((await decide(program)).reply, reply)
   })
 
-  it('leaves out headers that have no value or cannot be written', async () => {
+  it('omits headers that have no value or cannot be written', async () => {
     const headers = { a: 'jwt.sub', b: "'x\\r\\ny: z'", c: 'request.path' }
     const { reply } = await response({ status: 200, headers }, '/p')
     assert.deepEqual(headersOf(reply), { c: '/p' })

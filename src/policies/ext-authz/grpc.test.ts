@@ -102,8 +102,8 @@ const plain = (value: unknown) =>
     ),
   )
 
-describe('metadata for a service', () => {
-  it('is read as it was written', () => {
+describe('metadata for an external authorization service', () => {
+  it('is decoded as it was set', () => {
     const property = fc.property(fc.dictionary(fc.string(), json), (object) => {
       // protobufjs does not support a member of this name.
       fc.pre(!JSON.stringify(object).includes('__proto__'))
@@ -114,7 +114,7 @@ describe('metadata for a service', () => {
     fc.assert(property, fuzz(1))
   })
 
-  it('comes back as it was', () => {
+  it('survives a round trip', () => {
     const property = fc.property(fc.dictionary(fc.string(), json), (object) => {
       fc.pre(!JSON.stringify(object).includes('__proto__'))
       const verdict = response(encodeEnvoy('CheckResponse', { dynamicMetadata: struct(object) }))
@@ -125,8 +125,8 @@ describe('metadata for a service', () => {
   })
 })
 
-describe('what a service is told', () => {
-  it('has every header, whatever its name', () => {
+describe('the request to an external authorization service', () => {
+  it('contains every header, whatever its name', () => {
     const names = ['__proto__', 'constructor', 'toString', '7', 'x']
     const { body } = grpcQuestion(
       EXCHANGE,
@@ -136,7 +136,7 @@ describe('what a service is told', () => {
     for (const name of names) assert.ok(Buffer.from(body).includes(`of ${name}`), name)
   })
 
-  it('has the body as a string, or as bytes', () => {
+  it('contains the body as a string or as bytes', () => {
     const body = Uint8Array.of(0x61, 0xff)
     const http = (packAsBytes: boolean) =>
       asked({ body, size: 2, packAsBytes }).attributes.request.http
@@ -144,7 +144,7 @@ describe('what a service is told', () => {
     assert.deepEqual([http(true)['body'], http(true)['rawBody']], [undefined, Buffer.from(body)])
   })
 
-  it('is encoded even if a value is no text', () => {
+  it('is encoded even if a value is not well-formed text', () => {
     const { attributes } = asked({ metadata: { own: { a: '\ud800' } } })
     assert.match(JSON.stringify(attributes.metadataContext), /\ufffd/)
   })
@@ -164,15 +164,15 @@ const DENYING = {
   deniedResponse: { status: { code: 401 }, headers: [{ header: { key: 'a', value: 'b' } }] },
 }
 
-describe('responses of a service', () => {
-  it('whatever the bytes are, there is a verdict', () => {
+describe('responses of an external authorization service', () => {
+  it('any bytes yield a verdict', () => {
     const property = fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
       assert.match(response(bytes).kind, /^(allowed|denied|failed)$/)
     })
     fc.assert(property, fuzz(1))
   })
 
-  it('whatever is changed in them, there is a verdict', () => {
+  it('any modification yields a verdict', () => {
     const change = fc.record({ at: fc.double({ min: 0, max: 1 }), byte: fc.nat(255) })
     const property = fc.property(
       fc.constantFrom(ADMITTING, DENYING),
@@ -188,7 +188,7 @@ describe('responses of a service', () => {
     fc.assert(property, fuzz(1))
   })
 
-  it('no part of a denial admits, unless all that denies was cut off', () => {
+  it('no truncated denial admits', () => {
     const whole = encodeEnvoy('CheckResponse', DENYING)
     for (let length = 1; length < whole.length; length++) {
       assert.notEqual(response(whole.subarray(0, length)).kind, 'allowed', `${length} bytes`)
@@ -235,7 +235,7 @@ describe('responses of a service', () => {
     })
   }
 
-  it('without a status of gRPC it is none', () => {
+  it('a response without a gRPC status fails', () => {
     const body = Buffer.alloc(5)
     const none = { status: 200, headers: new Map() as never, fields: [], trailers: new Map(), body }
     assert.equal(readGrpcResponse(none).kind, 'failed')

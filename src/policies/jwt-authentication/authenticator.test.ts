@@ -136,15 +136,15 @@ describe('modes', () => {
   }
 })
 
-describe('the response with 401', () => {
+describe('the 401 response', () => {
   const ask = open({ issuer: ISSUER, jwks })
-  it('names the scheme, and no error to who sent no token', async () => {
+  it('names the scheme, and no error if the token is missing', async () => {
     const { reply } = await ask()
     assert.equal(reply?.reason, 'authentication')
     assert.deepEqual(headersOf(reply), { 'www-authenticate': 'Bearer realm="portcullis"' })
   })
 
-  it('is the same for every fault of a token', async () => {
+  it('is the same for every invalid token', async () => {
     for (const token of ['', 'x', EXPIRED, tokenOf(STRANGER), tokenOf(SIGNER, { iss: 'x' })]) {
       const { reply } = await ask(bearer(token))
       assert.ok(reply !== undefined)
@@ -158,7 +158,7 @@ describe('the response with 401', () => {
   })
 })
 
-describe('where the token stands', () => {
+describe('the location of the token', () => {
   const at = (location: object, more: object = {}) =>
     open({ mode: 'Optional', location, issuer: ISSUER, jwks, ...more })
   const cookie = (value: string) => ({ headers: { cookie: value } })
@@ -195,7 +195,7 @@ describe('where the token stands', () => {
     it(`${name}: ${response}`, async () => assert.equal(said(await at(location)(asked)), response))
   }
 
-  it('it does not reach the backend, if not asked for', async () => {
+  it('the token is not forwarded by default', async () => {
     const { exchange } = await open({ issuer: ISSUER, jwks })(bearer(GOOD))
     assert.deepEqual(exchange.requestEdit.removed, ['authorization'])
     const kept = await open({ issuer: ISSUER, jwks, forward: true })(bearer(GOOD))
@@ -207,7 +207,7 @@ describe('where the token stands', () => {
     assert.deepEqual(other.exchange.requestEdit.removed, [])
   })
 
-  it('other cookies and parameters do', async () => {
+  it('other cookies and parameters are forwarded', async () => {
     const byCookie = at({ cookie: { name: 'sid' } })
     const { exchange } = await byCookie(cookie(`a=b; sid=${GOOD};c=d`))
     assert.deepEqual(exchange.requestEdit.added, [['cookie', 'a=b; c=d']])
@@ -231,7 +231,7 @@ describe('several policies', () => {
   const other = tokenOf(second, { iss: 'https://other.example', sub: 'bob' })
   const headers = { authorization: `Bearer ${GOOD}`, 'x-token': other }
 
-  it('must all be content; the claims are those of the most specific', async () => {
+  it('must all accept; the claims are those of the most specific', async () => {
     const ask = open([gateway, route])
     assert.equal(said(await ask({ headers })), 'bob')
     assert.equal(said(await ask(bearer(GOOD))), '401 missing')
@@ -242,14 +242,14 @@ describe('several policies', () => {
     )
   })
 
-  it('that are content with none leave the claims of the others', async () => {
+  it('without a token leave the claims of the others', async () => {
     const ask = open([gateway, { ...route, mode: 'Optional' }])
     assert.equal(said(await ask(bearer(GOOD))), 'alice')
   })
 })
 
 describe('keys and tokens', () => {
-  it('a token is verified once, and its claims cannot be changed', async () => {
+  it('verifies a token once, and freezes its claims', async () => {
     const ask = open({ issuer: ISSUER, jwks })
     const first = await ask(bearer(GOOD))
     const again = await ask(bearer(GOOD))
@@ -258,7 +258,7 @@ describe('keys and tokens', () => {
     assert.ok(Object.isFrozen(first.exchange.jwt))
   })
 
-  it('one that was verified expires all the same', async () => {
+  it('expires a token that was verified before', async () => {
     let time = NOW
     const ask = open({ issuer: ISSUER, jwks, leeway: '10s' }, { date: () => time })
     assert.equal(said(await ask(bearer(GOOD))), 'alice')
@@ -268,14 +268,14 @@ describe('keys and tokens', () => {
     assert.equal(said(await ask(bearer(GOOD))), '401 expired')
   })
 
-  it('keys that cannot be read verify nothing', async () => {
+  it('rejects tokens if keys cannot be read', async () => {
     assert.equal(
       said(await open({ issuer: ISSUER, jwks: { file: 'x' } })(bearer(GOOD))),
       '401 keys-unavailable',
     )
   })
 
-  it('remote keys are waited for, and fetched again for a kid that is new', async () => {
+  it('waits for remote keys, and fetches them again for an unknown kid', async () => {
     let published = jwks
     let fetches = 0
     let now = 0
@@ -302,7 +302,7 @@ describe('keys and tokens', () => {
     assert.equal(fetches, 2, 'not again so soon')
   })
 
-  it('an issuer that cannot be reached is a 401, not a wait for ever', async () => {
+  it('responds 401 if an issuer is unreachable, without waiting forever', async () => {
     const ask = open({ issuer: ISSUER, jwks: { url: 'https://issuer.example/keys' } })
     assert.equal(said(await ask(bearer(GOOD))), '401 keys-unavailable')
   })

@@ -15,8 +15,8 @@ function verified(from = source(), until = NOW + 1000, size = 100): Verified {
   return { claims: {}, until, keys: from.current ?? noKeys(), source: from, size }
 }
 
-describe('verified tokens are remembered', () => {
-  it('until they expire', () => {
+describe('the cache of verified tokens', () => {
+  it('keeps tokens until they expire', () => {
     const cache = new TokenCache()
     const token = verified()
     cache.set('a', token)
@@ -28,7 +28,7 @@ describe('verified tokens are remembered', () => {
     assert.deepEqual([cache.hits, cache.misses], [2, 1])
   })
 
-  it('until the keys of their issuer are others', () => {
+  it('keeps tokens until the keys of their issuer change', () => {
     const cache = new TokenCache()
     const own = source()
     cache.set('a', verified(own))
@@ -41,7 +41,7 @@ describe('verified tokens are remembered', () => {
     assert.equal(cache.get('a', NOW), undefined)
   })
 
-  it('as many as may be, the longest unused forgotten first', () => {
+  it('limits the number of tokens, evicting the least recently used first', () => {
     const cache = new TokenCache({ entries: 4, bytes: 1e9 })
     for (const digest of ['a', 'b', 'c', 'd']) cache.set(digest, verified())
     cache.get('a', NOW)
@@ -52,7 +52,7 @@ describe('verified tokens are remembered', () => {
     assert.deepEqual(known, ['a', 'd', 'e', 'f'])
   })
 
-  it('and never one that is used all the time', () => {
+  it('never evicts a token in constant use', () => {
     const cache = new TokenCache({ entries: 100, bytes: 1e9 })
     cache.set('busy', verified())
     for (let i = 0; i < 10_000; i++) {
@@ -62,7 +62,7 @@ describe('verified tokens are remembered', () => {
     assert.equal(cache.size, 100)
   })
 
-  it('as large as may be', () => {
+  it('limits its size in bytes', () => {
     const cache = new TokenCache({ entries: 1000, bytes: 10_000 })
     for (let i = 0; i < 100; i++) cache.set(`${i}`, verified(source(), NOW + 1000, 500))
     assert.ok(cache.bytes <= 10_000 && cache.size === 3, `${cache.size}: ${cache.bytes}`)
@@ -71,14 +71,14 @@ describe('verified tokens are remembered', () => {
     assert.equal(cache.size, 3)
   })
 
-  it('once, however often they are verified', () => {
+  it('stores a token once, however often it is verified', () => {
     const cache = new TokenCache()
     for (let i = 0; i < 3; i++) cache.set('a', verified())
     assert.equal(cache.size, 1)
     assert.equal(cache.bytes, 512 + 400)
   })
 
-  it('by a digest, from which no token can be made', () => {
+  it('uses a digest as key, from which the token cannot be recovered', () => {
     assert.match(digestOf('header.payload.signature'), /^[\w-]{43}$/)
     assert.notEqual(digestOf('a.b.c'), digestOf('a.b.d'))
   })

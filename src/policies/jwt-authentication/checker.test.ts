@@ -19,7 +19,7 @@ function open(written: object, policyDeps: Partial<JwtDeps> = {}): TokenChecker 
   })
 }
 
-describe('a policy at work', () => {
+describe('a configured policy', () => {
   it('verifies a token once', () => {
     const checker = open({ issuer: ISSUER, jwks: keySetText(SIGNER) })
     const first = checker.check(TOKEN)
@@ -28,7 +28,7 @@ describe('a policy at work', () => {
     assert.deepEqual([checker.cache.hits, checker.cache.misses, checker.cache.size], [1, 1, 1])
   })
 
-  it('believes what comes again and again no longer than anything else', () => {
+  it('expires a frequent token like any other', () => {
     let now = NOW
     const looked: boolean[] = []
     const policyDeps = {
@@ -47,14 +47,14 @@ describe('a policy at work', () => {
     assert.ok(isRejection(checker.check(TOKEN)), 'when it has expired')
   })
 
-  it('remembers nothing that was rejected, and does not read what is too large', () => {
+  it('caches no rejected token, and does not read one that is too large', () => {
     const checker = open({ issuer: ISSUER, jwks: keySetText(SIGNER) })
     checker.check('x')
     checker.check('x'.repeat(20_000))
     assert.deepEqual([checker.cache.size, checker.cache.misses], [0, 1])
   })
 
-  it('tells which keys of the configuration it cannot use', () => {
+  it('reports which configured keys are unusable', () => {
     const keys = [{ kty: 'oct', kid: 'secret', k: 'AAAA' }]
     const { faults, remotes } = open({ issuer: ISSUER, jwks: JSON.stringify({ keys }) })
     const problem = 'symmetric keys are not supported'
@@ -62,7 +62,7 @@ describe('a policy at work', () => {
     assert.deepEqual(remotes, [])
   })
 
-  it('tells what becomes of remote keys, and ends', async () => {
+  it('reports the state of remote keys, and closes', async () => {
     const seen: string[] = []
     const checker = open(
       {

@@ -55,7 +55,7 @@ after(() => {
   plain.close()
 })
 
-describe('the fetch of a key set', () => {
+describe('fetching a key set', () => {
   const FETCHES: readonly [path: string, response: string | RegExp][] = [
     ['keys', `${KEYS} undefined`],
     ['cached/max-age=600', `${KEYS} 600000`],
@@ -88,7 +88,7 @@ describe('the fetch of a key set', () => {
     })
   }
 
-  it('a redirect with a password in it goes to another host', async () => {
+  it('rejects a redirect with credentials to another host', async () => {
     const to = encodeURIComponent(`http://a:b@127.0.0.1:${port}/keys`)
     assert.match(await said(`http://127.0.0.1:${port}/to/${to}`), /another host/)
   })
@@ -100,20 +100,20 @@ describe('the fetch of a key set', () => {
     })
   }
 
-  it('nobody there', async () => {
+  it('fails if the connection is rejected', async () => {
     const server = createServer()
     const free = await listen(server)
     await new Promise((resolve) => server.close(resolve))
     assert.match(await said(`http://127.0.0.1:${free}/`), /^failed: .*ECONNREFUSED/)
   })
 
-  it('tells the issuer nothing but what it wants', async () => {
+  it('sends the issuer only the required headers', async () => {
     assert.equal(await said(`http://127.0.0.1:${port}/headers`), 'accept,connection,host undefined')
   })
 })
 
-describe('a name that leads to a private address', () => {
-  it('is not connected to, unless it is a name of the own network', async () => {
+describe('resolving the name of an issuer', () => {
+  it('rejects a private address unless the name is internal', async () => {
     asked.length = 0
     const resolve = loopback
     for (const name of ['issuer.example.com', 'a.b.svc.evil.com', 'localhost.evil.com']) {
@@ -129,7 +129,7 @@ describe('a name that leads to a private address', () => {
     }
   })
 
-  it('is not connected to, though another of its addresses is public', async () => {
+  it('rejects a private address even if another one is public', async () => {
     const resolve: Resolve = (_, done) =>
       done(null, [
         { address: '203.0.113.7', family: 4 },
@@ -138,7 +138,7 @@ describe('a name that leads to a private address', () => {
     assert.match(await said('http://issuer.example.com/', { resolve }), /^refused: .*10\.0\.0\.1/)
   })
 
-  it('that does not resolve is a failure', async () => {
+  it('fails if the name does not resolve', async () => {
     const none: Resolve = (_, done) => done(new Error('ENOTFOUND'), [])
     assert.equal(await said('http://issuer.example.com/', { resolve: none }), 'failed: ENOTFOUND')
   })
@@ -191,7 +191,7 @@ describe('a name that leads to a private address', () => {
 })
 
 describe('a key set over TLS', { skip: WITHOUT_OPENSSL }, () => {
-  it('needs a certificate of its name, from somebody who is trusted', async () => {
+  it('requires a trusted certificate for its name', async () => {
     const authority = makeAuthority('issuers')
     const server = createSecureServer(authority.issue({ names: ['DNS:idp.internal'] }), responses)
     const at = await listen(server)

@@ -81,12 +81,12 @@ describe('a key', () => {
     })
   }
 
-  it('of RSA with too many bits costs too much', () => {
+  it('of RSA with too many bits is rejected as too expensive', () => {
     const n = Buffer.alloc(16_384 / 8, 0xff).toString('base64url')
     assert.match(said({ ...RSA, n }).join(), /16384 bits are more/)
   })
 
-  it('that a strong library made is never taken for a weak one', () => {
+  it('that a strong library generated is never mistaken for a weak one', () => {
     const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 3072 })
     assert.deepEqual(said({ ...publicKey.export({ format: 'jwk' }), kid: 'x', alg: 'PS384' }), [
       'x: PS384',
@@ -95,7 +95,7 @@ describe('a key', () => {
 })
 
 describe('a set of keys', () => {
-  it('uses the good ones and tells of the others', () => {
+  it('uses the valid ones and reports the others', () => {
     const set = parseKeys(JSON.stringify({ keys: [{ kty: 'oct', kid: 'a', k: 'A' }, EC, 7] }))
     assert.deepEqual([...(set?.byKid.keys() ?? [])], ['e'])
     assert.deepEqual(set?.faults, [
@@ -104,27 +104,27 @@ describe('a set of keys', () => {
     ])
   })
 
-  it('takes one of each algorithm', () => {
+  it('accepts one of each algorithm', () => {
     const set = parseKeys(keySetText(...ALL_ALGORITHMS.map((alg) => signerOf(alg))))
     assert.deepEqual(set?.faults, [])
     assert.equal(set?.byKid.size, ALL_ALGORITHMS.length)
   })
 
-  it('takes two keys of one kid where the algorithm tells which', () => {
+  it('accepts two keys with the same kid if their algorithms differ', () => {
     assert.deepEqual(said({ ...EC, kid: 'x' }, { ...RSA, kid: 'x' }), ['x: ES256', 'x: RS256'])
   })
 
-  it('takes the same key twice for one', () => {
+  it('treats a repeated key as one', () => {
     assert.deepEqual(said(EC, { ...EC, x5c: ['AAAA'] }), ['e: ES256'])
   })
 
-  it('takes none of two that nothing tells apart', () => {
+  it('rejects both of two ambiguous keys', () => {
     const other = publicJwk(signerOf('ES256', 'e', 'other'))
     const problem = 'another key has the same kid and an overlapping algorithm'
     assert.deepEqual(said(EC, other, RSA), ['r: RS256', problem, problem])
   })
 
-  it('finds kids that are names of every object', () => {
+  it('supports kids that are names of Object properties', () => {
     assert.deepEqual(said({ ...EC, kid: '__proto__' }), ['__proto__: ES256'])
   })
 

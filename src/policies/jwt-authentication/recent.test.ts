@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { RecentTokens } from './recent.ts'
 import type { Verified } from './verify.ts'
 
-it('recent tokens are forgotten when the keys change, when they expire, and for one another', () => {
+it('recent tokens are evicted when the keys change, on expiry, and by other tokens', () => {
   const source = { current: 'old keys' }
   const verified = { until: 100, source, keys: 'old keys' } as unknown as Verified
   const recent = new RecentTokens()

@@ -87,7 +87,7 @@ async function fetchesOf(
 }
 
 describe('remote keys', () => {
-  it('are fetched at the start, and again before they are old', async () => {
+  it('are fetched at startup, and again before they expire', async () => {
     const { clock, issuer, keys, seen, kids } = setUp()
     assert.equal(keys.current, undefined)
     await settled()
@@ -104,7 +104,7 @@ describe('remote keys', () => {
     assert.deepEqual(seen, ['start changed', 'interval unchanged', 'interval changed'])
   })
 
-  it('are not asked for without end from an issuer that is down', async () => {
+  it('are requested a limited number of times from an issuer that is down', async () => {
     assert.equal(await fetchesOf(DOWN, 0, 1_000), 2)
   })
 
@@ -127,7 +127,7 @@ describe('remote keys', () => {
     })
   }
 
-  it('stay good while the issuer is down, and it is asked less and less often', async () => {
+  it('stay valid while the issuer is down, with fetches less and less often', async () => {
     const { clock, issuer, keys, kids } = setUp()
     await settled()
     issuer.response = DOWN
@@ -145,7 +145,7 @@ describe('remote keys', () => {
     assert.equal(keys.status().failures, 0)
   })
 
-  it('that could not be fetched at the start are tried again soon', async () => {
+  it('are retried soon if they could not be fetched at startup', async () => {
     const { clock, issuer, keys, kids } = setUp(DOWN)
     await settled()
     assert.equal(keys.status().age, undefined)
@@ -165,7 +165,7 @@ describe('remote keys', () => {
     })
   }
 
-  it('are withdrawn by an issuer that publishes none', async () => {
+  it('are removed if the issuer publishes none', async () => {
     const { clock, issuer, keys } = setUp()
     await settled()
     issuer.response = text('{"keys":[]}')
@@ -173,7 +173,7 @@ describe('remote keys', () => {
     assert.equal(keys.current?.byKid.size, 0)
   })
 
-  it('are fetched for an unknown kid, once in an interval', async () => {
+  it('are fetched for an unknown kid, once per interval', async () => {
     const { clock, issuer, keys, kids, seen } = setUp()
     await clock.pass(1000)
     issuer.response = text(B)
@@ -190,7 +190,7 @@ describe('remote keys', () => {
     assert.deepEqual(seen, ['start changed', 'unknown-key changed', 'unknown-key unchanged'])
   })
 
-  it('are asked for by one request at a time, whoever waits', async () => {
+  it('are fetched once for concurrent waiters', async () => {
     const { issuer, keys, kids } = setUp('wait')
     const waiting = Array.from({ length: 50 }, () => keys.refetch())
     assert.ok(waiting.every((one) => one !== undefined))
@@ -201,7 +201,7 @@ describe('remote keys', () => {
     assert.equal(issuer.fetches, 1)
   })
 
-  it('keep nobody waiting for longer than a request can', async () => {
+  it('release waiters after the maximum wait', async () => {
     const { clock, issuer, keys, kids } = setUp('wait')
     let isOver = false
     keys.refetch()?.then(() => {
@@ -216,7 +216,7 @@ describe('remote keys', () => {
     assert.equal(kids(), 'a', 'what comes late is still taken')
   })
 
-  it('come from a fetch that may break', async () => {
+  it('survive a fetch that throws', async () => {
     const clock = new TestClock()
     const fetch = () => Promise.reject(new Error('broken'))
     const keys = new RemoteKeys({ url: 'https://x', cacheDuration: 1000, clock, fetch })
@@ -225,7 +225,7 @@ describe('remote keys', () => {
     assert.ok(clock.waiting > 0)
   })
 
-  it('end when they are closed', async () => {
+  it('stop when they are closed', async () => {
     const { clock, issuer, keys } = setUp()
     await settled()
     keys.close()
@@ -235,7 +235,7 @@ describe('remote keys', () => {
     assert.equal(issuer.fetches, 1)
   })
 
-  it('that are closed while they are fetched are not fetched again', async () => {
+  it('are not fetched again if closed during a fetch', async () => {
     const { clock, issuer, keys } = setUp('wait')
     keys.close()
     issuer.release(text(A))

@@ -33,7 +33,7 @@ function verdict(token: string): string {
 const GOOD = tokenOf(ES256)
 const [HEAD = '', BODY = '', TAIL = ''] = GOOD.split('.')
 
-describe('the algorithm is that of the key', () => {
+describe('the algorithm is determined by the key', () => {
   for (const alg of [
     ...['none', 'None', 'NONE', 'nOnE', 'none ', ' none', 'none\0', 'nonе', ''],
     ...['rs256', 'RS256 ', 'Rs256', 'ES256K', 'RS1', 'ES224', 'HS256', 'HS384', 'HS512', 'hs256'],
@@ -85,7 +85,7 @@ describe('the algorithm is that of the key', () => {
   }
 })
 
-describe('the kid is a name and nothing else', () => {
+describe('the kid is an opaque name', () => {
   for (const kid of [
     ...['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'prototype', 'size', 'get'],
     ...['../../../../dev/null', '/dev/null', 'file:///dev/null', 'C:\\keys', 'es256\0', '%2e%2e'],
@@ -112,8 +112,8 @@ describe('the kid is a name and nothing else', () => {
   }
 })
 
-describe('keys in the token are not looked at', () => {
-  it('nor is what they point to fetched', async () => {
+describe('keys in the token are ignored', () => {
+  it('and URLs in the token are not fetched', async () => {
     let asked = 0
     const server = createServer((_, response) => {
       asked++
@@ -147,7 +147,7 @@ describe('keys in the token are not looked at', () => {
   })
 })
 
-describe('the header', () => {
+describe('the token header', () => {
   const base = { alg: 'ES256', kid: 'es256' }
   const HEADERS: readonly [header: Text, said: string][] = [
     [base, 'ok'],
@@ -219,7 +219,7 @@ describe('the compact form', () => {
     })
   }
 
-  it('bytes have one spelling: unused bits are zero', () => {
+  it('each signature has one encoding: unused bits must be zero', () => {
     const last = TAIL.at(-1) as string
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     // 64 bytes leave four unused bits in the last letter.
@@ -231,7 +231,7 @@ describe('the compact form', () => {
     assert.equal(verdict(`${unsigned}.${TAIL.slice(0, -1)}${twin}`), 'malformed')
   })
 
-  it('+ and / are letters of another alphabet', () => {
+  it('rejects + and / of the standard base64 alphabet', () => {
     const signed = `${encode({ alg: 'ES256', kid: 'es256' })}.${Buffer.from('{"a":"~~~???>>>"}').toString('base64')}`
     assert.match(signed, /[+/]/)
     assert.equal(verdict(`${signed}.${encode(signature(signed, ES256))}`), 'malformed')
@@ -249,8 +249,8 @@ describe('the compact form', () => {
   })
 })
 
-describe('anything at all', () => {
-  it('has an outcome of the list, and only the token itself is ok', () => {
+describe('arbitrary input', () => {
+  it('yields a listed outcome, and only the original token is valid', () => {
     const at = fc.nat(GOOD.length - 1)
     const near = fc
       .tuple(at, fc.nat(4), fc.string({ maxLength: 3 }))

@@ -68,12 +68,12 @@ describe('a token of each algorithm', () => {
     })
   }
 
-  it('Ed448 is EdDSA too', () => {
+  it('accepts Ed448 as EdDSA', () => {
     const signer: Signer = { kid: 'ed448', alg: 'EdDSA', key: privateKey('Ed448') }
     assert.equal(verdict(tokenOf(signer), providersOf([signer])), 'ok')
   })
 
-  it('ECDSA in DER is not the form of a token', () => {
+  it('rejects ECDSA signatures in DER', () => {
     const signed = tokenOf(ES256).split('.').slice(0, 2).join('.')
     const raw = signature(signed, ES256)
     const number = (bytes: Buffer) => {
@@ -86,7 +86,7 @@ describe('a token of each algorithm', () => {
   })
 })
 
-describe('the claims of a token that is genuine', () => {
+describe('claims of a correctly signed token', () => {
   const day = 86_400
   /** By default, a token has iss, sub and exp. A string is the whole payload. */
   const CLAIMS: readonly [what: string, claims: string | Record<string, unknown>, said: string][] =
@@ -172,14 +172,14 @@ describe('the claims of a token that is genuine', () => {
     it(`${what}: ${said}`, () => assert.equal(verdict(tokenOf(ES256, claims)), said))
   }
 
-  it('bytes that are no UTF-8 are malformed', () => {
+  it('rejects bytes that are not UTF-8 as malformed', () => {
     const payload = Buffer.from(`{"iss":"${ISSUER}","exp":9999999999,"a":"\xff"}`, 'latin1')
     const signed = `${encode({ alg: 'ES256', kid: 'es256' })}.${encode(payload)}`
     assert.equal(verdict(`${signed}.${encode(signature(signed, ES256))}`), 'malformed')
   })
 })
 
-describe('what a provider asks for', () => {
+describe('provider requirements', () => {
   const ask = (provider: Partial<Provider>, claims: Record<string, unknown>, now = NOW) =>
     verdict(tokenOf(ES256, claims), providersOf([ES256], provider), now)
 
@@ -204,20 +204,20 @@ describe('what a provider asks for', () => {
     })
   }
 
-  it('leeway moves both ends', () => {
+  it('leeway extends both ends', () => {
     const claims = { nbf: SECONDS + 10, exp: SECONDS + 20 }
     const at = (seconds: number) => ask({ leeway: 5000 }, claims, NOW + seconds * 1000)
     assert.deepEqual([4, 5, 24, 25].map(at), ['not-yet-valid', 'ok', 'ok', 'expired'])
   })
 
-  it('claims that must be there are own ones', () => {
+  it('required claims must be own properties', () => {
     assert.equal(ask({ requiredClaims: ['sub'] }, {}), 'ok')
     assert.equal(ask({ requiredClaims: ['sub'] }, { sub: null }), 'ok')
     assert.equal(ask({ requiredClaims: ['email'] }, {}), 'missing-claim')
     assert.equal(ask({ requiredClaims: ['toString'] }, {}), 'missing-claim')
   })
 
-  it('the issuer picks the provider, and its keys alone count', () => {
+  it('the issuer selects the provider, and only its keys apply', () => {
     const other = signerOf('ES256', 'es256', 'other')
     const provider = (issuer: string, signer: Signer): Provider => ({
       issuer,
@@ -235,12 +235,12 @@ describe('what a provider asks for', () => {
     assert.equal(verdict(tokenOf(signerOf('RS256'), { iss: 'a' }), twice), 'unknown-kid')
   })
 
-  it('without keys nothing is taken', () => {
+  it('rejects every token without keys', () => {
     assert.equal(ask({ keys: fixedKeys(undefined) }, {}), 'keys-unavailable')
     assert.equal(ask({ keys: fixedKeys(parseKeys('{"keys":[]}')) }, {}), 'unknown-kid')
   })
 
-  it('says more in the log: by how much, what was there and what is trusted', () => {
+  it('logs details: by how much, the actual and the trusted values', () => {
     const detail = (claims: Record<string, unknown>, audiences: readonly string[] = []) => {
       const outcome = verifyToken(tokenOf(ES256, claims), providersOf([ES256], { audiences }), NOW)
       return isRejection(outcome) ? outcome.detail : ''

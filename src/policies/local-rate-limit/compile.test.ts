@@ -17,7 +17,7 @@ const limited = (localRateLimit: unknown): WrittenModel => ({
 })
 
 describe('localRateLimit', () => {
-  it('lets as many through as the bucket holds, and again when it was filled', async () => {
+  it('admits as many requests as the bucket holds, and more once it refills', async () => {
     const services = new TestServices()
     const program = programOf(limited({ requests: 2, unit: 'Seconds' }), services)
     const at = async (time: number) => {
@@ -31,7 +31,7 @@ describe('localRateLimit', () => {
     assert.deepEqual(seen, ['up', 'up', '429', '429', 'up', 'up', '429', 'up', 'up', '429'])
   })
 
-  it('tells when to come again', async () => {
+  it('sends the time until the next attempt', async () => {
     const services = new TestServices()
     const program = programOf(limited({ requests: 1, unit: 'Minutes' }), services)
     await decide(program)
@@ -47,7 +47,7 @@ describe('localRateLimit', () => {
     })
   })
 
-  it('takes the form of a bucket, and a burst', async () => {
+  it('supports the bucket form and a burst', async () => {
     for (const policy of [
       { maxTokens: 3, tokensPerFill: 1, fillInterval: '1s' },
       { requests: 1, unit: 'Seconds', burst: 3 },
@@ -63,7 +63,7 @@ describe('localRateLimit', () => {
     }
   })
 
-  it('counts each key by itself, and all that have no value together', async () => {
+  it('counts each key separately, and requests without a value together', async () => {
     const key = "request.headers['x-user']"
     const program = programOf(limited({ requests: 1, unit: 'Hours', key }))
     const by = (user?: string) =>
@@ -75,7 +75,7 @@ describe('localRateLimit', () => {
     }
   })
 
-  it('takes any value as a key', async () => {
+  it('accepts any value as a key', async () => {
     const key = '[request.method, string(source.address)]'
     const program = programOf(limited({ requests: 1, unit: 'Hours', key }))
     assert.equal(await outcome(program), 'up')
@@ -84,7 +84,7 @@ describe('localRateLimit', () => {
     assert.equal(await outcome(program), '429 rate-limit')
   })
 
-  it('asks all limits before it takes from one', async () => {
+  it('checks all limits before it takes from one', async () => {
     const services = new TestServices()
     const program = programOf(
       limited([
@@ -102,7 +102,7 @@ describe('localRateLimit', () => {
     assert.deepEqual(seen, ['up', no, no, 'up', 'up', no])
   })
 
-  it('remembers no more keys than it may, and forgets the longest unused first', () => {
+  it('tracks no more keys than configured, and evicts the least recently used first', () => {
     const limit = { type: 'requests', maxKeys: 2, capacity: 5, refill: 1, interval: 1000 } as const
     const buckets = new Buckets(limit)
     const take = (key: string) => --buckets.at(key, 0).left
@@ -113,7 +113,7 @@ describe('localRateLimit', () => {
     assert.equal(buckets.size, 2)
   })
 
-  it('is one count for all routes below the place that it is attached to', async () => {
+  it('shares one count among all routes below its attachment point', async () => {
     const localRateLimit = { requests: 1, unit: 'Hours' }
     const paths = ['/a', '/b'].map(
       (value) => ({ matches: [{ path: { kind: 'prefix', value } }] }) as const,
@@ -128,7 +128,7 @@ describe('localRateLimit', () => {
     assert.equal(await outcome(each, { url: '/b' }), 'up')
   })
 
-  it('keeps its counts across a reload as long as it is the same', async () => {
+  it('keeps its counts across a reload if it is unchanged', async () => {
     const services = new TestServices()
     const hourly = (requests: number) => modelOf(limited({ requests, unit: 'Hours' }))
     const first = compileProgram(hourly(1), undefined, services)

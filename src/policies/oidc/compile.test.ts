@@ -54,7 +54,7 @@ const asked = (cookie: string, more: Readonly<Record<string, string>> = {}) => (
 })
 
 describe('oidc', () => {
-  it('claims are seen by rules of its own policy and below, and by no neighbour', async () => {
+  it('claims are visible to rules of its own policy and below, not to policies beside it', async () => {
     const rules = { authorization: { rules: ["jwt.sub == 'alice' && jwt.level == 7"] } }
     const own = programOf({ routes: [{ policies: { oidc: OIDC, ...rules } }] }, services())
     assert.equal((await decide(own, asked(cookieOf('alice')))).reply, undefined)
@@ -77,12 +77,12 @@ describe('oidc', () => {
     assert.equal((await decide(beside, asked(cookieOf('alice')))).reply?.status, 403)
   })
 
-  it('claims that name a member twice are of nobody', async () => {
+  it('rejects claims that name a member twice', async () => {
     const program = programOf({ routes: [{ policies: { oidc: OIDC } }] }, services())
     assert.equal((await decide(program, asked(cookieOf('twice')))).reply?.status, 401)
   })
 
-  it('every one that reaches a request must be content', async () => {
+  it('every policy that applies to a request must accept it', async () => {
     const other = { ...OIDC, clientId: 'other' }
     const program = programOf(
       { gateway: { oidc: OIDC }, routes: [{ policies: { oidc: other } }] },
@@ -94,7 +94,7 @@ describe('oidc', () => {
     assert.equal((await decide(program, asked(cookieOf('alice', other)))).reply?.status, 401)
   })
 
-  it('a browser of another host is not sent away: the way back would not know it', async () => {
+  it('does not redirect a browser on another host: the redirect URI would not match it', async () => {
     const program = programOf({ routes: [{ policies: { oidc: OIDC } }] }, services())
     const page = { headers: { accept: 'text/html' }, url: '/a?b' }
     const own = await decide(program, { ...page, host: 'app.example:8443' })
@@ -103,7 +103,7 @@ describe('oidc', () => {
     assert.equal((await decide(program, { ...page, host: 'other.example' })).reply?.status, 401)
   })
 
-  it('cookies of a renewed session are sent with whatever response there is', async () => {
+  it('sends cookies of a renewed session with every response', async () => {
     const rules = { authorization: { rules: [{ deny: 'true' }] } }
     const program = programOf({ routes: [{ policies: { oidc: OIDC, ...rules } }] }, services())
     const { exchange, reply } = await decide(program, asked(cookieOf('old')))
@@ -111,7 +111,7 @@ describe('oidc', () => {
     assert.match(String(exchange.responseEdit.added), /^set-cookie,.*=new$/)
   })
 
-  it('no session reaches the backend, of whichever policy it is', async () => {
+  it('forwards no session to the backend, of any policy', async () => {
     const program = programOf(
       { routes: [{ policies: { oidc: { ...OIDC, mode: 'Optional' } } }] },
       services(),
@@ -121,7 +121,7 @@ describe('oidc', () => {
     assert.deepEqual(exchange.requestEdit.added, [['cookie', 'a=1; b=2']])
   })
 
-  it('without a key for cookies it says so, and nobody passes', async () => {
+  it('without a cookie key, reports an error and admits no client', async () => {
     const model = modelOf({ routes: [{ policies: { oidc: { ...OIDC, mode: 'Optional' } } }] })
     const program = compileProgram(
       model,
@@ -149,7 +149,7 @@ describe('oidc', () => {
     })
   }
 
-  it('the redirect URI has two spellings, and `openid` is always requested', () => {
+  it('accepts both spellings of the redirect URI, and always requests `openid`', () => {
     const { redirectUri, ...rest } = OIDC
     const written = { ...rest, redirectURI: redirectUri, scopes: ['email'] }
     const read = policySchema('oidc').parse(written) as Record<string, unknown>

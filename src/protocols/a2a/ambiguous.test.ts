@@ -9,7 +9,7 @@ function read(verb: string, path: string, body: unknown, search = '') {
   return readA2a({ verb, path, search, body: bytes, header: () => undefined })
 }
 
-describe('what agents may read in another way than rules', () => {
+describe('calls that agents may read differently than rules', () => {
   for (const [what, ...call] of [
     // A server that strips path parameters treats it as a call over REST.
     ['parameters in a path', 'POST', '/message:send;a=b', { ...CALL, message: { parts: [] } }],
@@ -35,7 +35,7 @@ describe('what agents may read in another way than rules', () => {
     })
   }
 
-  it('is nothing else', () => {
+  it('are rejected only in these cases', () => {
     for (const [verb, path, body, search] of [
       ['POST', '/', CALL, ''],
       ['POST', '/', { ...CALL, params: undefined }, ''],

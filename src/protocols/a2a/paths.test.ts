@@ -6,8 +6,8 @@ function read(verb: string, path: string) {
   return readA2a({ verb, path, search: '', body: undefined, header: () => undefined })
 }
 
-describe('paths of agents', () => {
-  it('of cards are known as servers of the field read them', () => {
+describe('agent paths', () => {
+  it('of cards are recognized as common servers do', () => {
     for (const path of [
       '/.well-known/agent-card.json',
       '/a/.well-known/agent.json',
@@ -20,7 +20,7 @@ describe('paths of agents', () => {
     }
   })
 
-  it('with an encoded slash are rejected: the agent may read another call than the rules', () => {
+  it('with an encoded slash are rejected: the agent may see another call than the rules', () => {
     for (const [verb, path] of [
       ['GET', '/tasks/a%2Fb'],
       ['GET', '/tasks/a%2fb'],

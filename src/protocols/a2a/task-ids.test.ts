@@ -10,7 +10,7 @@ function taskOf(method: string, params: object): unknown {
   return read.attributes.taskId
 }
 
-describe('the task that a call is about', () => {
+describe('the task of a call', () => {
   for (const [method, params, expected] of [
     ['tasks/get', { id: 't' }, 't'],
     ['tasks/cancel', { id: 't' }, 't'],
@@ -33,7 +33,7 @@ describe('the task that a call is about', () => {
     })
   }
 
-  it('is one alone', () => {
+  it('must be unambiguous', () => {
     const params = { id: 't', taskId: 'other', pushNotificationConfigId: 'c' }
     const call = { jsonrpc: '2.0', id: 1, method: 'tasks/pushNotificationConfig/delete', params }
     const body = Buffer.from(JSON.stringify(call))

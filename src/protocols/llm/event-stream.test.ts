@@ -22,7 +22,7 @@ function read(bytes: Uint8Array, size = bytes.length) {
 }
 
 describe('binary event streams', () => {
-  it('reads what the codec of AWS writes, split at every byte too', () => {
+  it('reads what the AWS codec writes, split at every byte too', () => {
     const bytes = Buffer.concat([message, message, frame('x', {})])
     for (const size of [1, 3, 7, 100, bytes.length]) {
       const { messages, reader } = read(bytes, size)
@@ -42,7 +42,7 @@ describe('binary event streams', () => {
     }
   })
 
-  it('notices every bit that is turned over', () => {
+  it('detects every flipped bit', () => {
     fc.assert(
       fc.property(fc.nat(message.length * 8 - 1), (bit) => {
         const bytes = Buffer.concat([message, message])
@@ -60,7 +60,7 @@ describe('binary event streams', () => {
     assert.match(reader.problem ?? '', /length/)
   })
 
-  it('writes what the codec of AWS reads', () => {
+  it('writes what the AWS codec reads', () => {
     const codec = new EventStreamCodec(
       (bytes) => Buffer.from(bytes).toString(),
       (text) => Buffer.from(text),

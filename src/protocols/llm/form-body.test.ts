@@ -23,14 +23,14 @@ function fieldsOf(form: string, type?: string) {
   return result.value.fields
 }
 
-describe('the fields of a form', () => {
+describe('form fields', () => {
   it('are read before and after files', () => {
     for (const form of [MODEL + FILE + END, FILE + MODEL + END, MODEL + FILE + END.trim()]) {
       assert.deepEqual(fieldsOf(form), { model: 'gpt-x' })
     }
   })
 
-  it('are those that JSON would have', () => {
+  it('have the types of JSON', () => {
     const parts: readonly (readonly [name: string, value: string])[] = [
       ['model', 'gpt-x'],
       ['n', '9'],
@@ -60,7 +60,7 @@ describe('the fields of a form', () => {
     assert.deepEqual({ ...result.value.fields }, { ...expected, ['__proto__']: 'x' })
   })
 
-  it('are read as clients write them', () => {
+  it('are read in the syntax of real clients', () => {
     const same: readonly (readonly [form: string, type?: string])[] = [
       [MODEL + END, 'Multipart/Form-Data;boundary="xYz"'],
       [MODEL + END, 'multipart/form-data; charset=UTF-8; boundary=xYz'],
@@ -86,7 +86,7 @@ describe('the fields of a form', () => {
     }
   })
 
-  it('of files pass without being searched for anything but the boundary', () => {
+  it('of files are only searched for the boundary', () => {
     const file = `${'\r\n\r\nContent-Disposition: form-data; name="model"\r\n\r\ngpt-y'.repeat(3)}\r\n--xYt`
     const form = `${MODEL}${field('file', file, '; filename="a"')}${END}`
     assert.deepEqual(fieldsOf(form), { model: 'gpt-x' })
@@ -182,12 +182,12 @@ describe('a form that parsers may read differently', () => {
     })
   }
 
-  it('is rejected if it is cut anywhere', () => {
+  it('is rejected if truncated anywhere', () => {
     const whole = MODEL + FILE + END.trim()
     for (let i = 0; i < whole.length; i++) assert.equal(read(whole.slice(0, i)).ok, false, `${i}`)
   })
 
-  it('is rejected, or says the same to others, whatever is changed', async () => {
+  it('is rejected, or read the same by others, after any change', async () => {
     const bytes = fc.constantFrom(
       '\r\n',
       '\n',

@@ -5,8 +5,8 @@ import { encodeJson, parseJson, parseJsonText, setMembers } from './json.ts'
 
 const decode = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
 
-describe('JSON from outside', () => {
-  it('is what JSON.parse reads, where that reads right', () => {
+describe('untrusted JSON', () => {
+  it('is parsed as JSON.parse does, where that is exact', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat(2), (value, spaces) => {
         const text = JSON.stringify(value, null, spaces)
@@ -19,7 +19,7 @@ describe('JSON from outside', () => {
     )
   })
 
-  it('keeps numbers that a double cannot hold', () => {
+  it('keeps numbers that a double cannot represent', () => {
     for (const text of [
       '12345678901234567890',
       '1e400',
@@ -55,7 +55,7 @@ describe('JSON from outside', () => {
     assert.equal(parseJson(Buffer.from([0x22, 0xc3, 0x28, 0x22])).problem, 'invalid')
   })
 
-  it('reads text of providers the same way', () => {
+  it('is parsed the same way from strings', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat(2), (value, spaces) => {
         const text = JSON.stringify(value, null, spaces)
@@ -77,7 +77,7 @@ describe('JSON from outside', () => {
     assert.deepEqual(Object.keys(parseJsonText('{"q":1,"\\u0062":2}').value ?? {}), ['q', 'b'])
   })
 
-  it('sets members in place and leaves every other byte', () => {
+  it('sets members in place and keeps every other byte', () => {
     const text = ' { "a" : 1.0 , "model":"x\\"},{" , "b":[ {"model":2} ], "n": 1e2 } '
     assert.equal(
       decode(setMembers(Buffer.from(text), { model: 'y', stream: true })),
@@ -86,7 +86,7 @@ describe('JSON from outside', () => {
     assert.equal(decode(setMembers(Buffer.from('{}'), { a: 1 })), '{"a":1}')
   })
 
-  it('sets what is read back, in any object', () => {
+  it('sets members so that they are read back, in any object', () => {
     const record = fc.dictionary(fc.string(), fc.jsonValue())
     fc.assert(
       fc.property(record, fc.string(), fc.jsonValue(), fc.nat(2), (before, name, value, spaces) => {

@@ -57,7 +57,7 @@ describe('streams of compatible providers', () => {
     delta: { type: 'input_json_delta', partial_json },
   })
 
-  it('messages: arguments of a call that come with its start', () => {
+  it('messages: arguments of a call that arrive with its start', () => {
     const last = ended({ output_tokens: 5 })
     const whole = streamed('messages', [started, call({ a: [1] }), stopped, ...last])
     assert.equal(argumentsOf(whole.deltas), '{"a":[1]}')
@@ -70,7 +70,7 @@ describe('streams of compatible providers', () => {
     assert.equal(argumentsOf(none.deltas), '{}')
   })
 
-  it('messages: a last usage that says nothing of the cache', () => {
+  it('messages: a last usage without cache tokens', () => {
     const { usage } = streamed('messages', [
       started,
       ...ended({ input_tokens: 3, output_tokens: 5 }),

@@ -32,8 +32,8 @@ const textIn = (bytes: Uint8Array) =>
     .map(([, text]) => JSON.parse(text as string) as string)
     .join('')
 
-describe('an event of a stream that is long', () => {
-  it('is cut between characters', () => {
+describe('a long event of a stream', () => {
+  it('is split between characters', () => {
     const text = `${'a'.repeat(4_095)}${'😀'.repeat(5_000)}`
     const pieces = [...cutEvent({ kind: 'delta', block: 0, text })].map((one) =>
       one.kind === 'delta' ? one.text : '',
@@ -42,7 +42,7 @@ describe('an event of a stream that is long', () => {
     for (const piece of pieces) assert.ok(piece.isWellFormed() && piece.length <= 4_096)
   })
 
-  it('is made piece by piece, and a short one at once', () => {
+  it('is processed in pieces, and a short one at once', () => {
     const stream = open([{ recognizers: RECOGNIZERS, rejection: undefined }])
     assert.ok(stream.take?.(event('hello, ')) instanceof Uint8Array)
     const made = stream.take?.(event('word and word, '.repeat(60_000)))
@@ -52,7 +52,7 @@ describe('an event of a stream that is long', () => {
     assert.ok(most > 0 && most < 10_000, `${most} letters at once`)
   })
 
-  it('is guarded as it would be at once', () => {
+  it('is guarded as if at once', () => {
     const word = fc.constantFrom(
       'a ',
       'ann@mail.example, ',
@@ -77,7 +77,7 @@ describe('an event of a stream that is long', () => {
     )
   })
 
-  it('is rejected in the piece that a guard finds something in, and nothing follows', () => {
+  it('is rejected in the piece with the finding, and nothing follows', () => {
     const rejection = { status: 403, type: 'permission', message: 'no' } as const
     const stream = open([{ recognizers: RECOGNIZERS, rejection }])
     const made = stream.take?.(
@@ -90,7 +90,7 @@ describe('an event of a stream that is long', () => {
     assert.equal(stream.error?.message, 'no')
   })
 
-  it('fails the stream, if it has too many values or escapes to be read in time', () => {
+  it('fails the stream if it has too many values or escapes to be read in time', () => {
     for (const long of [`[${'[],'.repeat(50_000)}[]]`, `{"a":"${'\\u0061'.repeat(200_000)}"}`]) {
       const stream = open()
       const bytes = Buffer.from(`data: ${long}\n\n`)
@@ -99,7 +99,7 @@ describe('an event of a stream that is long', () => {
     }
   })
 
-  it('is many short ones, too', () => {
+  it('includes many short ones', () => {
     const deltas = Array.from(
       { length: 65 },
       () => ({ kind: 'delta', block: 0, text: 'a' }) as const,

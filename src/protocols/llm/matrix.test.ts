@@ -66,7 +66,7 @@ function pump(call: TranslatedCall, bytes: Uint8Array, sizes: readonly number[] 
 for (const [client, body] of CLIENTS) {
   for (const provider of PROVIDERS.filter((name) => name !== client)) {
     describe(`${client} → ${provider}`, () => {
-      it('gives what is written down', () => {
+      it('matches the golden file', () => {
         const whole = call(client, provider, body)
         const response = whole.response(encode(WHOLE[provider]))
         assert.ok(response.ok)
@@ -97,7 +97,7 @@ for (const [client, body] of CLIENTS) {
         assert.deepEqual(found, JSON.parse(readFileSync(file, 'utf8')))
       })
 
-      it('gives the same stream wherever its bytes are split', () => {
+      it('yields the same stream wherever its bytes are split', () => {
         const streamed = call(client, provider, { ...body, stream: true })
         const bytes = streamOf(provider, EVENTS[provider], provider === 'converse' ? '' : '\r\n')
         // Comments and pings keep the connection alive; their number depends on the packets.
@@ -113,7 +113,7 @@ for (const [client, body] of CLIENTS) {
         )
       })
 
-      it('never ends cleanly what the provider broke off', () => {
+      it('never completes a stream that the provider cut off', () => {
         const events = EVENTS[provider] ?? []
         const ends = /\[DONE\]|message_stop|response\.(completed|incomplete)/
         // A provider that has sent the finish reason may omit its last event.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { translatorFor } from './translate.ts'
 
-describe('a model that the path names', () => {
+describe('a model in the path', () => {
   for (const provider of ['completions', 'messages', 'responses', 'gemini', 'converse'] as const) {
     for (const fields of [{ model: 'dear' }, {}, { model: 'cheap' }]) {
       it(`is the one that ${provider} is asked for, beside ${JSON.stringify(fields)}`, () => {

@@ -18,7 +18,7 @@ function droppedBy(client: DialectName, provider: DialectName, body: object) {
   return { dropped: read.value.request.dropped, sent }
 }
 
-describe('what is lost inside of messages and tools', () => {
+describe('fields dropped inside messages and tools', () => {
   const cases: readonly (readonly [
     client: DialectName,
     provider: DialectName,
@@ -84,7 +84,7 @@ describe('what is lost inside of messages and tools', () => {
     })
   }
 
-  it('is nothing where nothing is said', () => {
+  it('are empty if nothing is set', () => {
     const said = { role: 'assistant', content: 'a', rejection: null, annotations: [], audio: null }
     const body = chat({ messages: [...HI, said, ...HI], tools: null })
     assert.deepEqual(droppedBy('completions', 'messages', body).dropped, [])
@@ -94,7 +94,7 @@ describe('what is lost inside of messages and tools', () => {
     assert.deepEqual(droppedBy('responses', 'messages', response({ input })).dropped, [])
   })
 
-  it('is the detail of images, where there is none', () => {
+  it('include the image detail if unsupported', () => {
     for (const provider of ['messages', 'gemini', 'converse', 'responses'] as const) {
       for (const detail of ['low', 'auto']) {
         const image = { type: 'image_url', image_url: { url: PNG, detail } }
@@ -106,7 +106,7 @@ describe('what is lost inside of messages and tools', () => {
     }
   })
 
-  it('is the choice of a tool, if no tool is left', () => {
+  it('include the tool choice if no tool is left', () => {
     const tools = [{ type: 'bash_20250124', name: 'bash' }]
     const body = message({ tools, tool_choice: { type: 'any' } })
     for (const provider of ['completions', 'responses', 'gemini', 'converse'] as const) {

@@ -31,12 +31,12 @@ function summary(usage: TranslatedCall | unknown): unknown {
 
 for (const dialect of ALL) {
   describe(`${dialect} at both ends`, () => {
-    it('passes a request as it is, whatever is in it', () => {
+    it('forwards a request unchanged', () => {
       const body = '{ "model":"m","x_unknown": {"a":1.0},"n":1e2, "big":12345678901234567890 }'
       assert.equal(Buffer.from(call(dialect, body).request.body).toString(), body)
     })
 
-    it('passes a response as it is, and counts it', () => {
+    it('forwards a response unchanged, and counts it', () => {
       const bytes = Buffer.from(JSON.stringify(WHOLE[dialect]))
       const read = call(dialect, '{"model":"m"}').response(bytes)
       assert.ok(read.ok)
@@ -44,7 +44,7 @@ for (const dialect of ALL) {
       assert.deepEqual(summary(read.value.usage), EXPECTED)
     })
 
-    it('passes a response that it cannot read', () => {
+    it('forwards a response that it cannot read', () => {
       const bytes = Buffer.from('<html>')
       const read = call(dialect, '{"model":"m"}').response(bytes)
       assert.ok(read.ok)
@@ -52,7 +52,7 @@ for (const dialect of ALL) {
       assert.equal(read.value.usage, undefined)
     })
 
-    it('passes each piece of a stream at once, and counts it, wherever it is split', () => {
+    it('forwards each piece of a stream at once, and counts it, wherever it is split', () => {
       const bytes = streamOf(dialect)
       const options = '{"model":"m","stream":true,"stream_options":{"include_usage":true}}'
       for (const size of [1, 7, 1000, bytes.length]) {
@@ -69,7 +69,7 @@ for (const dialect of ALL) {
       }
     })
 
-    it('knows that a stream was broken off', () => {
+    it('detects a truncated stream', () => {
       const bytes = streamOf(dialect)
       const stream = call(dialect, '{"model":"m","stream":true}', true).openStream()
       stream.push(bytes.subarray(0, bytes.length >> 1))
@@ -80,10 +80,10 @@ for (const dialect of ALL) {
   })
 }
 
-describe('usage that the client did not ask for', () => {
+describe('usage that the client did not request', () => {
   const asked = call('completions', '{"model":"m","stream":true}')
 
-  it('is asked for beside what the client says', () => {
+  it('is requested in addition to the options of the client', () => {
     assert.equal(
       Buffer.from(asked.request.body).toString(),
       '{"stream_options":{"include_usage":true},"model":"m","stream":true}',
@@ -126,7 +126,7 @@ describe('usage that the client did not ask for', () => {
     })
   }
 
-  it('lets a long event pass in pieces, and finds the usage after it', () => {
+  it('forwards a long event in pieces, and finds the usage after it', () => {
     const stream = asked.openStream()
     const long = `data: {"x":"${'y'.repeat(5_000_000)}"}\n\n`
     const usage = 'data: {"choices":[],"usage":{"prompt_tokens":1}}\n\n'
@@ -141,15 +141,15 @@ describe('usage that the client did not ask for', () => {
     assert.equal(stream.push(Buffer.from(usage)).length, 0)
   })
 
-  it('does not hold back an event without any choice that is something else', () => {
+  it('is not confused with another event without choices', () => {
     const event = 'data: {"choices":[],"prompt_filter_results":[{"usage":1}]}\n\n'
     const stream = asked.openStream()
     assert.equal(Buffer.from(stream.push(Buffer.from(event))).toString(), event)
   })
 })
 
-describe('gemini as a list of JSON', () => {
-  it('is counted like a stream of events', () => {
+describe('gemini as a JSON list', () => {
+  it('is counted like an event stream', () => {
     const list = (EVENTS['gemini'] ?? []).map(([, data]) => data)
     const bytes = Buffer.from(JSON.stringify(list, null, 1))
     for (const size of [1, 50, bytes.length]) {
@@ -161,7 +161,7 @@ describe('gemini as a list of JSON', () => {
     }
   })
 
-  it('is counted as a response too: its type is that of JSON, and not of events', () => {
+  it('is counted as a response too: its content type is JSON', () => {
     const list = (EVENTS['gemini'] ?? []).map(([, data]) => data)
     for (const space of [undefined, 1]) {
       const read = call('gemini', '{}', true).response(
@@ -174,7 +174,7 @@ describe('gemini as a list of JSON', () => {
   })
 })
 
-describe('the end that the gateway makes', () => {
+describe('the end of a stream by the gateway', () => {
   for (const dialect of ALL) {
     it(`${dialect}: an error of its own, after what was begun`, () => {
       const stream = call(dialect, '{"model":"m","stream":true}', true).openStream()
@@ -187,7 +187,7 @@ describe('the end that the gateway makes', () => {
     })
   }
 
-  it('converse: an exception that the codec of AWS would read', () => {
+  it('converse: an exception in the AWS codec', () => {
     const reader = call('converse', '{}', true).openStream()
     reader.push(frame('throttlingException', { message: 'x' }, 'exception'))
     assert.equal(reader.error?.type, 'rateLimit')
@@ -198,7 +198,7 @@ describe('the end that the gateway makes', () => {
  * Whole events are scanned but not parsed if they contain nothing of interest. Bytes that arrive
  * one by one are always parsed: whatever the events are, the results must be the same.
  */
-describe('events that are not read', () => {
+describe('unread events', () => {
   const content = fc.constantFrom(
     'a',
     'Grüße',

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { recognizeEndpoint } from './index.ts'
 import { call, chat, decode, message, translated, user } from './testdata/probe.ts'
 
-describe('what carries state', () => {
+describe('requests with state', () => {
   for (const [client, body] of [
     ['responses', { model: 'm', input: 'hi', previous_response_id: 'resp_1' }],
     ['responses', { model: 'm', input: 'hi', conversation: 'conv_1' }],
@@ -30,7 +30,7 @@ describe('what carries state', () => {
     })
   }
 
-  it('passes as bytes where both ends speak one dialect', () => {
+  it('are forwarded byte for byte if both ends use one dialect', () => {
     const body = '{ "model": "m", "previous_response_id":"resp_1", "top_p": 1.0, "x": 1e2 }'
     assert.equal(decode(translated('responses', 'responses', body).request.body), body)
     const renamed = translated('responses', 'responses', body, { model: 'n' }).request.body
@@ -38,7 +38,7 @@ describe('what carries state', () => {
   })
 })
 
-describe('requests that are not what they seem', () => {
+describe('invalid or ambiguous requests', () => {
   for (const [what, body] of [
     ['a model named twice', '{"model":"a","model":"b","messages":[]}'],
     ['a model named twice by an escape', '{"model":"a","mod\\u0065l":"b","messages":[]}'],
@@ -57,7 +57,7 @@ describe('requests that are not what they seem', () => {
     })
   }
 
-  it('a model that would lead to another path is rejected', () => {
+  it('rejects a model that would change the path', () => {
     for (const model of ['../../v1/files', 'a/b', 'a?b', '..', 'a:b', 'ä']) {
       const found = call('completions', 'gemini', chat({ model }))
       assert.ok(!found.ok, model)

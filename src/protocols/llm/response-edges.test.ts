@@ -13,8 +13,8 @@ function edges(text: string, names: EdgeNames = NAMES) {
   return readEdges(bytesOf(text), names)
 }
 
-describe('the ends of a response', () => {
-  it('tell model and usage without the middle', () => {
+describe('the edges of a response', () => {
+  it('contain model and usage without the middle', () => {
     const content = 'word "usage": {"prompt_tokens": 99} \\ \u00e4 '.repeat(500)
     const choices = [{ index: 0, message: { role: 'assistant', content } }]
     const usage = { prompt_tokens: 7, completion_tokens: 3, details: { cached: 2 } }
@@ -25,7 +25,7 @@ describe('the ends of a response', () => {
     assert.deepEqual(found?.['usage'], usage)
   })
 
-  it('tell those of vendors that name themselves last, and of embeddings', () => {
+  it('contain those that vendors put last, and those of embeddings', () => {
     const gemini = '{"candidates":[{}],"usageMetadata":{"a":1},"modelVersion":"g","responseId":"r"}'
     const names = { id: 'responseId', model: 'modelVersion', usage: 'usageMetadata' }
     assert.equal(edges(gemini, names)?.['modelVersion'], 'g')
@@ -52,7 +52,7 @@ describe('the ends of a response', () => {
     it(`do not tell: ${what}`, () => assert.equal(edges(text), undefined))
   }
 
-  it('tell what parsing tells, or nothing', () => {
+  it('agree with parsing, or yield nothing', () => {
     const key = fc.constantFrom('id', 'model', 'usage', 'x', 'y"usage', 'usage ', 'z', 'ä', 'n')
     const { tree } = fc.letrec((tie) => ({
       tree: fc.oneof(

@@ -167,7 +167,7 @@ for (const provider of PROVIDERS) {
       assert.equal(usage?.total_tokens, 150)
     })
 
-    it('openai: no event with usage for a client that did not ask for it', async () => {
+    it('openai: no usage event for a client that did not request it', async () => {
       const stream = await openai(provider).chat.completions.create({ ...chat, stream: true })
       for await (const chunk of stream) {
         assert.equal(chunk.choices.length, 1)

@@ -28,15 +28,15 @@ function droppedBy(provider: DialectName, bytes: Uint8Array): readonly string[] 
   return stream.dropped
 }
 
-describe('what of a stream is lost in translation', () => {
-  it('is told of Gemini', () => {
+describe('fields of a stream dropped in translation', () => {
+  it('are reported for Gemini', () => {
     const parts = [{ text: 'a' }, { inlineData: { mimeType: 'image/png', data: 'AA' } }]
     const candidate = { content: { parts }, finishReason: 'STOP', groundingMetadata: {} }
     const dropped = droppedBy('gemini', sse({ candidates: [candidate] }))
     assert.deepEqual(dropped, ['groundingMetadata', 'parts: inlineData'])
   })
 
-  it('is told of Anthropic', () => {
+  it('are reported for Anthropic', () => {
     const block = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }
     const text = {
       type: 'content_block_start',
@@ -53,7 +53,7 @@ describe('what of a stream is lost in translation', () => {
     assert.deepEqual(droppedBy('messages', bytes), ['content: server_tool_use', 'citations'])
   })
 
-  it('is told of responses', () => {
+  it('are reported for responses', () => {
     const bytes = sse(
       { type: 'response.created', response: { id: 'r' } },
       { type: 'response.output_item.added', output_index: 0, item: { type: 'web_search_call' } },
@@ -63,14 +63,14 @@ describe('what of a stream is lost in translation', () => {
     assert.deepEqual(droppedBy('responses', bytes), ['output: web_search_call', 'annotations'])
   })
 
-  it('is told of chat completions', () => {
+  it('are reported for chat completions', () => {
     const delta = { content: 'a', annotations: [{}], audio: { id: 'a' } }
     const choice = { index: 0, delta, logprobs: { content: [] } }
     const bytes = sse({ id: 'c', choices: [choice] })
     assert.deepEqual(droppedBy('completions', bytes), ['annotations', 'logprobs', 'audio'])
   })
 
-  it('is told of Converse', () => {
+  it('are reported for Converse', () => {
     const bytes = Buffer.concat([
       frame('messageStart', { role: 'assistant' }),
       frame('contentBlockDelta', { contentBlockIndex: 0, delta: { text: 'a' } }),

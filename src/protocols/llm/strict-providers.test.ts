@@ -139,7 +139,7 @@ function checkResults(
   })
 }
 
-describe('what providers reject', () => {
+describe('fields that providers reject', () => {
   for (const model of ['claude-sonnet-4-5', 'claude-opus-5', 'claude-3-haiku-20240307']) {
     it(`messages, ${model}`, () => {
       check('messages', model, (body, headers) => {

@@ -19,8 +19,8 @@ import {
 
 /* Typical mistakes of translators with tools; the numbering continues in traps.test.ts. */
 
-describe('traps of translation, with tools', () => {
-  it('2: tools without ids get unique ones, and results find their way by name and order', () => {
+describe('translation edge cases with tools', () => {
+  it('2: tool calls without ids get unique ones, and results are matched by name and order', () => {
     const parts = ['a', 'b', 'a'].map((name) => ({ functionCall: { name, args: {} } }))
     const response = (responseId: string) => ({
       responseId,
@@ -55,7 +55,7 @@ describe('traps of translation, with tools', () => {
     )
   })
 
-  it('3: all results of a turn are one message there and one each here', () => {
+  it('3: all tool results of a turn are one message in one dialect and one each in the other', () => {
     const body = message({
       messages: [
         user('hi'),
@@ -95,7 +95,7 @@ describe('traps of translation, with tools', () => {
     assert.deepEqual([parallel_tool_calls, tool_choice], [false, 'required'])
   })
 
-  it('4: empty, broken and large arguments', () => {
+  it('4: empty, invalid and large arguments', () => {
     const inputs = ['', '{"a":', '[1]', '{"id":12345678901234567890}'].map((text) => {
       const response = completion({ tool_calls: [toolCall('1', 'f', text)] }, 'tool_calls')
       const read = translated('messages', 'completions', message()).response(encode(response))
@@ -120,7 +120,7 @@ describe('traps of translation, with tools', () => {
     assert.equal(args, '{"id":12345678901234567890,"e":1e400}')
   })
 
-  it('5: mixed pieces of several calls come one block after the other', () => {
+  it('5: interleaved pieces of several calls are sent block by block', () => {
     const start = (index: number, name: string) =>
       delta({ tool_calls: [{ index, id: `c${index}`, function: { name, arguments: '' } }] })
     const piece = (index: number, text: string) =>
@@ -153,7 +153,7 @@ describe('traps of translation, with tools', () => {
     assert.deepEqual([...inputs.values()], ['{"x":1}', '{"y":2}'])
   })
 
-  it('15: names that a provider would reject are changed on the way and restored', () => {
+  it('15: names that a provider would reject are replaced and restored', () => {
     const name = `mcp.server/${'very_long_'.repeat(8)}tool`
     const tools = [{ name, input_schema: { type: 'object' } }]
     const made = translated('messages', 'completions', message({ tools }))

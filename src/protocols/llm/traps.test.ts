@@ -19,8 +19,8 @@ import { EVENTS, frame, streamOf } from './testdata/streamed-responses.ts'
 
 /* Typical mistakes of such translators, one test for each. */
 
-describe('traps of translation', () => {
-  it('1: a required limit on tokens follows the model, and exceeds the budget for thinking', () => {
+describe('translation edge cases', () => {
+  it('1: a required token limit follows the model, and exceeds the thinking budget', () => {
     const limit = (model: string, fields = {}) =>
       sent('completions', 'messages', chat(fields), { model }).max_tokens
     assert.equal(limit('claude-3-haiku-20240307'), 4096)
@@ -84,7 +84,7 @@ describe('traps of translation', () => {
     }
   })
 
-  it('7: reasons to stop', () => {
+  it('7: stop reasons', () => {
     const claude = (stop_reason: string) => ({
       content: [{ type: 'text', text: 'x' }],
       stop_reason,
@@ -134,7 +134,7 @@ describe('traps of translation', () => {
     )
   })
 
-  it('8: temperatures above 1, and versions that have none', () => {
+  it('8: temperatures above 1, and versions without temperature', () => {
     const hot = chat({ temperature: 1.7 })
     assert.equal(sent('completions', 'messages', hot).temperature, 1)
     assert.ok(dropped('completions', 'messages', hot).includes('temperature above 1'))
@@ -145,7 +145,7 @@ describe('traps of translation', () => {
     assert.equal(sent('messages', 'completions', message({ temperature: 0.3 })).temperature, 0.3)
   })
 
-  it('9: images by address and by file', () => {
+  it('9: images by URL and by file', () => {
     const url = 'https://example.com/a.png'
     const body = chat({ messages: [user([{ type: 'image_url', image_url: { url } }])] })
     assert.deepEqual(sent('completions', 'messages', body).messages[0].content[0].source, {
@@ -163,7 +163,7 @@ describe('traps of translation', () => {
     assert.ok(!rejected.ok && rejected.error.status === 400)
   })
 
-  it('10: signatures return unchanged to their maker and to nobody else', () => {
+  it('10: signatures return unchanged to their provider only', () => {
     const response = {
       content: [
         { type: 'thinking', thinking: 'hmm', signature: 'SIG' },
@@ -201,7 +201,7 @@ describe('traps of translation', () => {
     ])
   })
 
-  it('10: a provider that changed is not asked to think in the middle of a turn', () => {
+  it('10: disables thinking if the provider changes in the middle of a turn', () => {
     const body = message({
       model: 'm',
       max_tokens: 5000,
@@ -227,7 +227,7 @@ describe('traps of translation', () => {
     )
   })
 
-  it('11: cached tokens are counted once, and input is in the last event', () => {
+  it('11: cached tokens are counted once, and the last event has the input', () => {
     const usage = {
       input_tokens: 10,
       cache_read_input_tokens: 70,
@@ -254,7 +254,7 @@ describe('traps of translation', () => {
     assert.match(text, /"type":"message_delta".*"input_tokens":60/)
   })
 
-  it('12: usage is asked for, and shown to those who asked', () => {
+  it('12: usage is requested, and shown only to clients that requested it', () => {
     const body = sent('completions', 'completions', chat({ stream: true }))
     assert.deepEqual(body.stream_options, { include_usage: true })
     const shown = streamed(
@@ -270,7 +270,7 @@ describe('traps of translation', () => {
     )
   })
 
-  it('13: schemas go where JSON Schema is taken as it is', () => {
+  it('13: schemas are sent in a field that accepts JSON Schema unchanged', () => {
     const parameters = { $schema: 'x', type: 'object', properties: {}, additionalProperties: false }
     const tools = [{ type: 'function', function: { name: 'f', parameters } }]
     const [{ functionDeclarations }] = sent('completions', 'gemini', chat({ tools })).tools
@@ -279,7 +279,7 @@ describe('traps of translation', () => {
     assert.equal(sent('completions', 'responses', chat({ tools })).tools[0].strict, false)
   })
 
-  it('14: an error inside a stream is an error for the client, and nothing ends cleanly', () => {
+  it('14: an error inside a stream is an error for the client, without a clean end', () => {
     const errors: Readonly<Record<string, Uint8Array>> = {
       completions: Buffer.from('data: {"error":{"message":"broken","type":"server_error"}}\n\n'),
       responses: Buffer.from('event: error\ndata: {"type":"error","message":"broken"}\n\n'),
@@ -321,7 +321,7 @@ describe('traps of translation', () => {
     }
   })
 
-  it('16: a last message of the assistant, empty texts and empty messages', () => {
+  it('16: a last assistant message, empty texts and empty messages', () => {
     const body = chat({
       messages: [
         user(''),
@@ -337,7 +337,7 @@ describe('traps of translation', () => {
     ])
   })
 
-  it('17: marks for the cache are translated where there are any, and reported elsewhere', () => {
+  it('17: cache markers are translated if supported, and reported otherwise', () => {
     const cached = [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '1h' } }]
     const body = message({ system: cached })
     assert.deepEqual(sent('messages', 'converse', body).system[1], {

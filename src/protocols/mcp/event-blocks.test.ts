@@ -17,7 +17,7 @@ function read(bytes: Uint8Array, cuts: readonly number[]): readonly EventBlock[]
 }
 
 describe('blocks of an event stream', () => {
-  it('are the same however the bytes are cut', () => {
+  it('are the same however the bytes are split', () => {
     const line = fc.constantFrom('data: a', 'data:b', 'id: 1', ': x', 'event: e', 'data: 城门', '')
     const end = fc.constantFrom('\n', '\r', '\r\n')
     const stream = fc
@@ -30,7 +30,7 @@ describe('blocks of an event stream', () => {
     )
   })
 
-  it('take no more time for a line that comes in many pieces', () => {
+  it('take linear time for a line in many pieces', () => {
     const reader = new EventBlockReader()
     const piece = Buffer.alloc(1 << 14, 'x')
     const cpu = () => process.cpuUsage().user / 1000

@@ -11,14 +11,14 @@ function messageOf(params: string): ClientMessage {
   return message
 }
 
-describe('integers beyond 2^53 of clients', () => {
-  it('are written again as they were', () => {
+describe('integers beyond 2^53 from clients', () => {
+  it('are forwarded verbatim', () => {
     const text =
       '{"capabilities":{"experimental":{"x":{"n":9007199254740993,"m":[-9007199254740993]}}}}'
     assert.equal(exactJson(messageOf(text).params), text)
   })
 
-  it('are no reason to fail beside a consent', () => {
+  it('do not fail a request with a consent', () => {
     const params = '{"inputResponses":{"portcullis-consent":{},"own":{"n":9007199254740993}}}'
     assert.equal(withoutConsent(messageOf(params)), '{"own":{"n":9007199254740993}}')
   })

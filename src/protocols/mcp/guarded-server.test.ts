@@ -69,7 +69,7 @@ const settled = async (isDone: () => boolean) => {
 }
 
 describe('guards of long messages', () => {
-  it('let others have their turn between their steps, and then send what is left', async () => {
+  it('yield between their steps, and then send the result', async () => {
     const server = new Server()
     let turns = 0
     let stepsOfTurn = 0
@@ -94,7 +94,7 @@ describe('guards of long messages', () => {
     assert.equal(server.sent[1], message('y').text, 'a short one is sent at once')
   })
 
-  it('send nothing that is rejected, or that nobody waits for', async () => {
+  it('send nothing that is rejected or abandoned', async () => {
     const server = new Server()
     const guarded = guardServer(server, () => ({ request: guardOf(2), response: undefined }))
     const { seen, events } = recorder()
@@ -106,7 +106,7 @@ describe('guards of long messages', () => {
     assert.deepEqual(server.sent, [])
   })
 
-  it('keep the order of what a server sends, and its pace', async () => {
+  it('keep the order of server messages, and backpressure', async () => {
     const server = new Server()
     const guarded = guardServer(server, () => ({ request: undefined, response: guardOf(2) }))
     let isReady = true
@@ -130,7 +130,7 @@ describe('guards of long messages', () => {
     assert.equal(server.resumed, 2)
   })
 
-  it('fail with what they throw, and never leave a call without an end', async () => {
+  it('report errors, and always end a call', async () => {
     const server = new Server()
     // biome-ignore lint/correctness/useYield: it throws before its first step
     const broken: GuardMcpText = function* () {

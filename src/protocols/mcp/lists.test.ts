@@ -30,8 +30,8 @@ function serving(): Serving<unknown> {
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 5))
 
-describe('a list of tools', () => {
-  it('is filtered at once where it is short', () => {
+describe('a tool list', () => {
+  it('is filtered at once if it is short', () => {
     const filtered = filterList(
       listOf(3),
       0,
@@ -43,7 +43,7 @@ describe('a list of tools', () => {
     )
   })
 
-  it('is read and filtered in steps where it is long, a few tools in each', () => {
+  it('is read and filtered in steps if it is long, a few tools in each', () => {
     let asked = 0
     const filtered = filterList(
       listOf(10_000),
@@ -71,7 +71,7 @@ describe('a list with a tool that has too many values to be read in time', () =>
   const schema = `[${'[],'.repeat(50_000)}1]`
   const text = `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":${schema}}]}}`
 
-  it('is no list: nothing of it is passed on', () => {
+  it('is rejected, and no part of it is forwarded', () => {
     const filtered = filterList(
       text,
       0,
@@ -84,7 +84,7 @@ describe('a list with a tool that has too many values to be read in time', () =>
   })
 })
 
-describe('events of a server', () => {
+describe('server events', () => {
   it('keep their order while one of them takes several turns', async () => {
     const own = serving()
     const order = new InOrder(own)
@@ -114,7 +114,7 @@ describe('events of a server', () => {
     )
   })
 
-  it('are forgotten once the client is gone, and so are the steps', async () => {
+  it('are dropped once the client is gone, and so are the steps', async () => {
     const own = serving()
     const order = new InOrder(own)
     let steps = 0

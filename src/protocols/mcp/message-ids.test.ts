@@ -25,7 +25,7 @@ function requestWith(id: string): SentMessage {
 
 const responseWith = (id: string) => `{"jsonrpc":"2.0","id":${id},"result":{"tools":[]}}`
 
-describe('ids of requests', () => {
+describe('request ids', () => {
   for (const [client, server] of SAME) {
     it(`${client} is ${server} to a server with one channel`, () => {
       const session = new HeldSession({ write: () => true, close() {} })
@@ -66,7 +66,7 @@ describe('ids of requests', () => {
     })
   }
 
-  it('of clients and of servers are apart: a response goes out while its number is in use', () => {
+  it('of clients and servers are separate: a response is sent while its number is in use', () => {
     const written: string[] = []
     const session = new HeldSession({ write: (text) => written.push(text) > 0, close() {} })
     const failures: string[] = []
@@ -85,7 +85,7 @@ describe('ids of requests', () => {
     assert.deepEqual(failures, ['not-writable'], 'two requests of one number')
   })
 
-  it('are cancelled as the client wrote them', () => {
+  it('are cancelled as the client sent them', () => {
     const written: string[] = []
     const session = new HeldSession({ write: (text) => written.push(text) > 0, close() {} })
     const events: ServerEvents = { began() {}, received: () => true, ended() {}, failed() {} }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Names } from './names.ts'
 
-describe('names of tools that model APIs would reject', () => {
-  it('are shortened, and known again', () => {
+describe('tool names that model APIs would reject', () => {
+  it('are shortened, and resolved again', () => {
     const names = new Names(['files', 'search'], true)
     const name = `read ${'x'.repeat(80)}`
     const short = names.forClient('tool', 1, name)
@@ -11,7 +11,7 @@ describe('names of tools that model APIs would reject', () => {
     assert.deepEqual(names.fromClient('tool', short), { server: 1, name })
   })
 
-  it('of a server that always lists others are not all remembered', () => {
+  it('of a server that keeps listing new ones are evicted', () => {
     const names = new Names(['files', 'search'], true)
     const first = names.forClient('tool', 0, 'tool 0')
     for (let i = 1; i <= 25_000; i++) names.forClient('tool', 0, `tool ${i}`)

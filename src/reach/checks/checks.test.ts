@@ -210,7 +210,7 @@ describe('checks of a draft', () => {
     })
   }
 
-  it('what is invalid fails closed, and holds what is wrong with it', () => {
+  it('invalid parts fail closed, with their errors', () => {
     const { model, said } = check({
       gateways: [web, { name: 'b', port: 8080 }],
       routes: [

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test'
 import type { Client } from 'pg'
 import { ChangeFeed } from './change-feed.ts'
 
-describe('replicas that lose the database together', () => {
-  it('come back one by one, each after pauses of its own that grow', async () => {
+describe('replicas that lose the database at the same time', () => {
+  it('reconnect one by one, with individual growing backoff', async () => {
     const pauses = Array.from({ length: 50 }, (): number[] => [])
     const feeds = pauses.map(
       (own) =>
@@ -39,7 +39,7 @@ describe('replicas that lose the database together', () => {
     }
   })
 
-  it('wait ten seconds or so at most', async (context) => {
+  it('wait about ten seconds at most', async (context) => {
     context.mock.timers.enable({ apis: ['setTimeout'] })
     const pauses: number[] = []
     const feed = new ChangeFeed({

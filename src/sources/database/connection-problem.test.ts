@@ -6,23 +6,23 @@ import { connectionProblem } from './connection-problem.ts'
 const failure = (options: NetConnectOpts) =>
   new Promise<unknown>((resolve) => void connect(options).on('error', resolve))
 
-describe('why a database cannot be used', () => {
-  it('names the socket that is not there', async () => {
+describe('database connection errors', () => {
+  it('name a missing socket', async () => {
     const problem = connectionProblem(await failure({ path: '/nonexistent/.s.PGSQL.5432' }))
     assert.equal(problem, 'no such file or directory (/nonexistent/.s.PGSQL.5432)')
   })
 
-  it('names the address that rejects', async () => {
+  it('name the address that rejects the connection', async () => {
     const problem = connectionProblem(await failure({ port: 1, host: '127.0.0.1' }))
     assert.equal(problem, 'connection refused (127.0.0.1:1)')
   })
 
-  it('takes the first of several addresses', async () => {
+  it('name the first of several addresses', async () => {
     const error = new AggregateError([await failure({ port: 1, host: '127.0.0.1' })], '')
     assert.equal(connectionProblem(error), 'connection refused (127.0.0.1:1)')
   })
 
-  it('keeps what PostgreSQL says', () => {
+  it('keep the message of PostgreSQL', () => {
     const error = new Error('password authentication failed for user "a"')
     assert.equal(connectionProblem(error), error.message)
     assert.equal(connectionProblem(new Error('')), 'it failed')

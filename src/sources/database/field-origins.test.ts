@@ -56,7 +56,7 @@ const FILE = { name: 'orders', hostnames: ['a'], policies: { timeout: '1s', retr
 const later = { ...FILE, policies: { timeout: '2s', retry: 2 } }
 const both = { ...later, hostnames: ['b'] }
 
-describe('where fields come from', () => {
+describe('field origins', () => {
   for (const [what, now, written, expected, asked = ''] of [
     ['a resource of the file', FILE, [], [' file']],
     [
@@ -158,7 +158,7 @@ describe('where fields come from', () => {
     })
   }
 
-  it('is the last revision that changed the field, whatever was edited', async () => {
+  it('are the last revision that changed the field, whatever was edited', async () => {
     const value = fc.record(
       { a: fc.integer({ min: 0, max: 2 }), b: fc.record({ c: fc.integer({ min: 0, max: 2 }) }) },
       { requiredKeys: ['a', 'b'] },

@@ -33,8 +33,8 @@ function reading(baseline: string) {
   }
 }
 
-describe('resources that are known', () => {
-  it('are the same objects as long as they are the same', () => {
+describe('known resources', () => {
+  it('are the same objects while unchanged', () => {
     const read = reading('gateways: { default: { port: 8080 } }\nroutes: [{ name: home }]\n')
     const first = read([added]).model.routes
     const more = stored('more', { name: 'more', policies: OK }, 2)
@@ -51,7 +51,7 @@ describe('resources that are known', () => {
     )
   })
 
-  it('are called by their new number if they have no name', () => {
+  it('are named by their new index if they have no name', () => {
     const read = reading(`gateways: { default: { port: 8080 } }
 routes: [{ name: home, policies: ${JSON.stringify(OK)} }, { policies: ${JSON.stringify(OK)} }]
 `)
@@ -62,7 +62,7 @@ routes: [{ name: home, policies: ${JSON.stringify(OK)} }, { policies: ${JSON.str
     assert.deepEqual(names([added]), ['home', 'route-1', 'added'])
   })
 
-  it('say again what is wrong with them', () => {
+  it('report their errors again', () => {
     const read = reading('gateways: { default: { port: 8080 } }\n')
     const wrong = stored('wrong', { name: 'wrong', nonsense: 1, policies: OK }, 2)
     const messages = (edits: readonly StoredResource[]) =>

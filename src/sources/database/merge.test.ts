@@ -39,7 +39,7 @@ function load(text: string, ...stored: readonly StoredResource[]) {
 describe('a baseline with stored resources', () => {
   const base = { name: 'users', backends: [{ host: 'users:80' }] }
 
-  it('keeps the places of the file, and tells those of what is stored by resource and field', () => {
+  it('keeps the places of the file, and reports stored ones by resource and field', () => {
     const { result } = load(
       FILE,
       edit('routes', 'users', {
@@ -57,7 +57,7 @@ describe('a baseline with stored resources', () => {
     assert.ok(result.value?.backends.some(({ name }) => name === 'extra'))
   })
 
-  it('says where in a stored resource an error is', () => {
+  it('reports where in a stored resource an error is', () => {
     const rules = [{ allow: 'nonsense(' }]
     const { result } = load(
       FILE,
@@ -73,7 +73,7 @@ describe('a baseline with stored resources', () => {
     })
   })
 
-  it('leaves out what is hidden', () => {
+  it('omits hidden resources', () => {
     const { result } = load(FILE, edit('routes', 'users', { state: 'hidden', base }))
     assert.deepEqual(
       result.value?.routes.map(({ name }) => name),
@@ -81,7 +81,7 @@ describe('a baseline with stored resources', () => {
     )
   })
 
-  it('does not expand variables of what is stored', () => {
+  it('does not expand variables in stored resources', () => {
     const { result } = load(
       FILE,
       edit('routes', 'echo', {
@@ -142,13 +142,13 @@ describe('an edit of a resource of the baseline', () => {
     assert.deepEqual(drift, [])
   })
 
-  it('holds against a later change of the same field, and tells of it', () => {
+  it('overrides a later change of the same field, and reports it', () => {
     const { value, drift } = merge({ ...base, timeout: '5s' }, { ...base, timeout: '9s' })
     assert.equal((value as { timeout: string }).timeout, '5s')
     assert.deepEqual(drift, ['/timeout'])
   })
 
-  it('deletes a field for good', () => {
+  it('deletes a field permanently', () => {
     const { timeout: _, ...without } = base
     const { value } = merge(without, base)
     assert.deepEqual(value, without)

@@ -39,7 +39,7 @@ function pathsOf(value: unknown, path: Path = []): readonly Path[] {
 }
 
 describe('stored resources in the document of a baseline', () => {
-  it('have the origins that their text gives them', () => {
+  it('have the origins of their text', () => {
     const key = fc.constantFrom('name', 'a', 'b.c', '0', '', 'x"y', 'line\nbreak')
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof(
@@ -70,7 +70,7 @@ describe('stored resources in the document of a baseline', () => {
     )
   })
 
-  it('leave places of the file where they are, whatever was shown before', () => {
+  it('do not move places of the file, whatever was shown before', () => {
     const document = overlaid([
       stored('routes', 'new', { name: 'new' }),
       stored('ui', 'default', {}),
@@ -91,7 +91,7 @@ describe('stored resources in the document of a baseline', () => {
     assert.equal(root.inner('routes', 3).value, undefined)
   })
 
-  it('are read in their order, and take the place of those of the file', () => {
+  it('are read in order, and replace those of the file', () => {
     const edits = [stored('routes', 'home', { name: 'home', hostnames: ['a'] })]
     const root = SectionNode.of(overlaid(edits))
     const names = [0, 1].map((index) => root.inner('routes', index, 'name').value)

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { StateFile } from './state-file.ts'
 
-test('what is stored right after the one before is on disk well before a second is over', async () => {
+test('a second write in quick succession reaches the disk well within a second', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-state-'))
   const failures: string[] = []
   const file = new StateFile(join(folder, 'state.json'), (error) => failures.push(error))

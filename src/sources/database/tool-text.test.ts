@@ -7,8 +7,8 @@ import { readBaseline } from './load.ts'
 import { mergeResources, type StoredResource } from './merge.ts'
 import { textForTools } from './tool-text.ts'
 
-describe('the whole for tools', () => {
-  it('is the configuration with its edits, its paths from the root, and no variables', () => {
+describe('the effective text for tools', () => {
+  it('is the configuration with its edits, absolute paths, and no variables', () => {
     const folder = mkdtempSync(join(tmpdir(), 'portcullis-text-'))
     const file = join(folder, 'gateway.yaml')
     writeFileSync(

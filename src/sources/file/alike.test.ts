@@ -22,7 +22,7 @@ function file({ gateway = 'default', policy = 'authorization', action = 'allow',
   return `gateways: {default: {port: 8080}}\nroutes:\n${routes}backends:\n- name: b\n  host: a:1\n`
 }
 
-describe('routes that are alike', () => {
+describe('identical routes', () => {
   for (const [title, what] of [
     ['in order', {}],
     ['of a gateway that is not there', { gateway: 'defualt' }],

@@ -56,12 +56,12 @@ describe('edits in place', () => {
     })
   }
 
-  it('several at once', () => {
+  it('applies several at once', () => {
     const edits = [rewrite(1, 3, 'a', 'aa'), rewrite(2, 3, 'b', 'bb')]
     assert.deepEqual(applyEdits('- a\n- b\n', edits), { text: '- aa\n- bb\n', applied: edits })
   })
 
-  it('whatever is written is what is read, and the rest stays', () => {
+  it('any written text is read back, and the rest is unchanged', () => {
     const property = fc.property(anyText(), (to) => {
       const { text, applied } = applyEdits('a: x # c\nb: y\n', [rewrite(1, 1, 'x', to)])
       assert.deepEqual(parse(text), { a: applied.length === 1 ? to : 'x', b: 'y' })

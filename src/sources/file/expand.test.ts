@@ -57,7 +57,7 @@ describe('variables', () => {
     })
   }
 
-  it('stay as they are in a longer value, with a warning, if they are not set', () => {
+  it('are left unexpanded in a longer value, with a warning, if they are not set', () => {
     const { text, problems } = expanded('$apr1$OTHER$x')
     assert.deepEqual(
       [text, problems.map(({ severity }) => severity)],
@@ -65,7 +65,7 @@ describe('variables', () => {
     )
   })
 
-  it('lead back to where they were written', () => {
+  it('map back to where they were written', () => {
     assert.deepEqual(expanded('a${HOST}b$$').sources, [0, 1, 1, 1, 1, 1, 1, 8, 9, 11])
   })
 })

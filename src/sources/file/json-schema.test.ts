@@ -13,7 +13,7 @@ const portOf = (schema: unknown) =>
   (schema as Node).properties?.gateways?.additionalProperties?.properties?.port
 
 describe('the schema for editors', () => {
-  it('takes variables in place of numbers', () => {
+  it('accepts variables in place of numbers', () => {
     assert.equal(portOf(fileJsonSchema())?.type, 'integer')
     const { type, pattern = '' } = portOf(editorJsonSchema()) ?? {}
     assert.deepEqual(type, ['integer', 'string'])

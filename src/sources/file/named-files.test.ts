@@ -36,12 +36,12 @@ function validated(name: string, at: readonly ('beside' | 'here')[]) {
 }
 
 describe('relative paths', () => {
-  it('start at the folder of the file, then at the working directory', () => {
+  it('are resolved against the folder of the file, then the working directory', () => {
     assert.equal(validated('beside', ['beside']).status, 0)
     assert.equal(validated('here', ['here']).status, 0)
   })
 
-  it('are looked for in both places before they are missing', () => {
+  it('are searched for in both places before they are missing', () => {
     const { status, said } = validated('nowhere', [])
     assert.equal(status, 1)
     const own = join(folder, 'nowhere')
@@ -63,7 +63,7 @@ describe('relative paths', () => {
       },
     )
 
-  it('are those of the folder where both are there', () => {
+  it('prefer the folder of the file', () => {
     const files = disk({ '/etc/a': 'first', '/work/a': 'second' })
     assert.equal(files.read('a', node), undefined)
     assert.equal(files.textOf('a'), 'first')
@@ -73,7 +73,7 @@ describe('relative paths', () => {
     )
   })
 
-  it('are watched where they could appear, and read once', () => {
+  it('are watched wherever they could appear, and read once', () => {
     const reads: string[] = []
     const files = disk({ '/work/a': 'second' }, reads)
     for (let i = 0; i < 3; i++) assert.equal(files.read('a', node), undefined)
@@ -88,13 +88,13 @@ describe('relative paths', () => {
     assert.deepEqual(reads, ['/etc/a', '/work/a'])
   })
 
-  it('do not hide a file that may not be read behind another', () => {
+  it('do not fall back from an unreadable file', () => {
     const files = disk({ '/etc/a': 'locked', '/work/a': 'second' })
     assert.match(files.read('a', node)?.message ?? '', /permission denied/)
     assert.equal(files.textOf('a'), undefined)
   })
 
-  it('that are absolute have one place', () => {
+  it('have one candidate if they are absolute', () => {
     assert.deepEqual(candidatesFrom('/etc')('/x/y'), ['/x/y'])
   })
 })

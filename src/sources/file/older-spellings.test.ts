@@ -14,7 +14,7 @@ function loaded(text: string) {
   return { said, policies }
 }
 
-describe('settings that other files write below `config`', () => {
+describe('settings that older files set below `config`', () => {
   for (const [what, older, newer] of [
     [
       'tracing',

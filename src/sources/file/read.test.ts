@@ -45,7 +45,7 @@ describe('reading', () => {
     it(name, () => assert.deepEqual(read(text).value, value))
   }
 
-  it('gives a variable the type that it would have if it were written out', () => {
+  it('gives a variable the type of its expanded text', () => {
     const text = 'a: ${N}\nb: "${N}"\nc: ${T}\nd: ${N}0'
     const { value } = read(text, { N: '8', T: 'true' })
     assert.deepEqual(value, { a: 8, b: '8', c: true, d: 80 })
@@ -89,19 +89,19 @@ for (const how of ['quickly', 'whole'] as const) {
       })
     }
 
-    it('count characters, not units', () => {
+    it('counts characters, not UTF-16 units', () => {
       const inside = originInside(read('a: "😀😀x"'), ['a'])
       assert.deepEqual(inside(4), { kind: 'file', file: 'a.yaml', line: 1, column: 7 })
     })
 
-    it('values are found by the same paths', () => {
+    it('finds values by the same paths', () => {
       assert.equal(valueAt(document, ['routes', 0, 'rules', 1]), 'b')
       assert.equal(valueAt(document, ['routes', 1]), undefined)
       assert.equal(valueAt(document, ['routes', 'constructor']), undefined)
       assert.equal((valueAt(document, ['routes']) as unknown[]).length, 1)
     })
 
-    it('tells of variables that are not set, wherever they stand', () => {
+    it('reports unset variables anywhere', () => {
       const text = 'a: ${A}\nroutes:\n- ${B}\n- x: ${C:-c}\n'
       const document = read(text, {}, how)
       const found = [0, 1].map((index) => valueAt(document, ['routes', index]))
@@ -116,12 +116,12 @@ for (const how of ['quickly', 'whole'] as const) {
   })
 }
 
-describe('reading quickly', () => {
-  it('leaves a text alone that only the whole reader understands', () => {
+describe('quick reading', () => {
+  it('leaves text to the full reader if only that supports it', () => {
     assert.throws(() => read('a: &x 1\nb: *x', {}, 'quickly'), NotQuick)
   })
 
-  it('sees it at the item that is so', () => {
+  it('detects this at the affected item', () => {
     const document = read('routes:\n- name: a\n- name: &x b\n', {}, 'quickly')
     assert.deepEqual(valueAt(document, ['routes', 0]), { name: 'a' })
     assert.throws(() => valueAt(document, ['routes', 1]), NotQuick)
@@ -134,14 +134,14 @@ function scalarsOf(node: Node): readonly ScalarNode[] {
   return node.entries.flatMap(({ value }) => scalarsOf(value))
 }
 
-describe('items that are alike', () => {
+describe('identical items', () => {
   const item = (name: string, rule: string) =>
     `- name: ${name}\n  policies:\n    rules:\n    - allow: ${rule}\n`
   const text = `routes:\n${item('a', 'x')}${item('longer', 'x')}${item('c', 'y')}${item('d', '${V}')}`
   const document = read(text, { V: 'x' }, 'quickly')
   const rule = (index: number) => ['routes', index, 'policies', 'rules', 0, 'allow']
 
-  it('have their own places, and one value', () => {
+  it('have their own places, and share one value', () => {
     assert.deepEqual(
       [0, 1, 2].map((index) => originOf(document, rule(index))),
       [5, 9, 13].map((line) => ({ kind: 'file', file: 'a.yaml', line, column: 7 })),
@@ -157,7 +157,7 @@ describe('items that are alike', () => {
     assert.deepEqual(originInside(document, rule(1))(0), first9)
   })
 
-  it('are not taken for those with a variable of the same value', () => {
+  it('are distinguished from those with a variable of the same value', () => {
     assert.equal(valueAt(document, rule(3)), 'x')
     assert.deepEqual(
       [1, 3].map((index) => isExpanded(document, rule(index))),
@@ -196,7 +196,7 @@ describe('offsets within a scalar', () => {
     { maxLength: 12 },
   )
 
-  it('lead to the same character, however the text is written', () => {
+  it('map to the same character in every scalar style', () => {
     fc.assert(
       fc.property(words, styles, fc.nat(3), (parts, style, depth) => {
         const value = parts.join('')

@@ -32,8 +32,8 @@ function read() {
   return value ?? assert.fail()
 }
 
-describe('a node of a document', () => {
-  it('is all that its section is read by: each route is taken from the file once', () => {
+describe('a section node', () => {
+  it('serves all reads of its section: each route is read from the file once', () => {
     const document = read()
     let taken = 0
     const counted = (list: PieceList): PieceList => ({
@@ -57,7 +57,7 @@ describe('a node of a document', () => {
     assert.equal(taken, ROUTES + others)
   })
 
-  it('stands where its path does, also where nothing is', () => {
+  it('has the origin of its path, even if nothing is there', () => {
     const document = read()
     const root = SectionNode.of(document)
     for (const path of [

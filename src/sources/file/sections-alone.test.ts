@@ -35,7 +35,7 @@ describe('the ports of the sections `llm` and `mcp`', () => {
     })
   }
 
-  it('are no guess where a gateway is named, or another one defined', () => {
+  it('are ambiguous if a gateway is named or another one is defined', () => {
     assert.deepEqual(portsOf(LLM.replace('{ ', '{ gateways: edge, ')).errors, ['PC0301'])
     assert.deepEqual(portsOf(`gateways: { edge: { port: 8080 } }\n${LLM}`).errors, ['PC0301'])
   })

@@ -15,7 +15,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { stampOf } from './file-version.ts'
 import { FileWatch } from './watch.ts'
 
-describe('following files', () => {
+describe('watching files', () => {
   let folder: string
   let main: string
   let watch: FileWatch
@@ -41,7 +41,7 @@ describe('following files', () => {
 
   const followed = (path: string) => ({ path, stamp: stampOf(path) })
 
-  it('tells of a change, once', async () => {
+  it('reports a change once', async () => {
     watch.follow([followed(main)])
     writeFileSync(main, 'second')
     assert.ok(await isReported())
@@ -49,7 +49,7 @@ describe('following files', () => {
     assert.equal(changes, 1)
   })
 
-  it('tells of a change that keeps size and time, as tools that restore times make it', async () => {
+  it('reports a change that keeps size and time', async () => {
     utimesSync(main, 1, 1)
     watch.follow([followed(main)])
     writeFileSync(main, 'again')
@@ -58,14 +58,14 @@ describe('following files', () => {
     assert.ok(await isReported())
   })
 
-  it('tells of a file that may be read from now on', async () => {
+  it('reports a file that becomes readable', async () => {
     chmodSync(main, 0)
     watch.follow([followed(main)])
     chmodSync(main, 0o600)
     assert.ok(await isReported())
   })
 
-  it('tells of a change that came while the file was read', async () => {
+  it('reports a change that happens while the file is read', async () => {
     watch.follow([followed(main)])
     writeFileSync(main, 'second')
     assert.ok(await isReported())
@@ -75,14 +75,14 @@ describe('following files', () => {
     assert.ok(await isReported(1))
   })
 
-  it('tells of a change that came between reading and following', async () => {
+  it('reports a change between reading and watching', async () => {
     const read = followed(main)
     writeFileSync(main, 'second')
     watch.follow([read])
     assert.ok(await isReported())
   })
 
-  it('tells of a file that is named anew and changed since it was read', async () => {
+  it('reports a newly watched file that changed since it was read', async () => {
     watch.follow([followed(main)])
     const named = followed(join(folder, 'key.pem'))
     writeFileSync(named.path, 'a key')
@@ -90,7 +90,7 @@ describe('following files', () => {
     assert.ok(await isReported())
   })
 
-  it('tells nothing of a file that is named anew and is as it was read', async () => {
+  it('does not report a newly watched file that is unchanged', async () => {
     const named = join(folder, 'key.pem')
     writeFileSync(named, 'a key')
     watch.follow([followed(main)])
@@ -98,7 +98,7 @@ describe('following files', () => {
     assert.equal(await isReported(), false)
   })
 
-  it('tells nothing of a file that nobody names any more', async () => {
+  it('does not report a file that is no longer watched', async () => {
     const named = join(folder, 'key.pem')
     writeFileSync(named, 'a key')
     watch.follow([followed(main), followed(named)])
@@ -107,7 +107,7 @@ describe('following files', () => {
     assert.equal(await isReported(), false)
   })
 
-  it('goes on when the folder is removed and made again, and tells of changes at once', async () => {
+  it('continues after the folder is removed and recreated, and reports changes at once', async () => {
     watch.follow([followed(main)])
     rmSync(folder, { recursive: true })
     assert.ok(await isReported())

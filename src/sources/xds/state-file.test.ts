@@ -41,7 +41,7 @@ const expected = ({ version, parts }: StoredModel) => ({
 const fail = (problem: { readonly message: string }) => assert.fail(problem.message)
 
 describe('StateFile', () => {
-  it('has the last configuration, whatever came before', async () => {
+  it('restores the last configuration, whatever was stored before', async () => {
     const names = fc.constantFrom('routes/a', 'routes/b', 'backends/a', 'secrets/x', 'secrets/y')
     const parts = fc.dictionary(names, fc.string({ maxLength: 50 }))
     await fc.assert(
@@ -58,7 +58,7 @@ describe('StateFile', () => {
     )
   })
 
-  it('an edit costs what it changes, and the file does not grow without end', async () => {
+  it('an edit writes only what it changes, and the file does not grow without bound', async () => {
     const path = freshPath()
     const file = new StateFile(path, fail)
     const parts = Object.fromEntries(
@@ -80,7 +80,7 @@ describe('StateFile', () => {
     assert.equal((await storedAt(path)).version, 'edit 599')
   })
 
-  it('nothing stays of a secret that went or changed', async () => {
+  it('no removed or changed secret remains in the file', async () => {
     const path = freshPath()
     const file = new StateFile(path, fail)
     const has = (text: string) =>
@@ -93,7 +93,7 @@ describe('StateFile', () => {
     assert.equal(statSync(path).mode & 0o777, 0o600)
   })
 
-  it('cut at any place, it has the configuration before, or none and says so', async () => {
+  it('truncated anywhere, restores the previous configuration, or none with a warning', async () => {
     const path = freshPath()
     const file = new StateFile(path, fail)
     const first = modelOf('first', { 'routes/a': 'a', 'routes/b': 'b' })
@@ -109,7 +109,7 @@ describe('StateFile', () => {
     }
   })
 
-  it('is written anew where somebody else wrote to it', async () => {
+  it('is rewritten if another process wrote to it', async () => {
     const path = freshPath()
     const file = new StateFile(path, fail)
     await file.write(modelOf('1', { 'routes/a': 'a' }))

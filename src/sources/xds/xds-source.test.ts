@@ -62,8 +62,8 @@ async function untilWritten(path: string, text: string): Promise<void> {
   }
 }
 
-describe('a source that is a controller', () => {
-  it('gives the Models that the controller publishes', async () => {
+describe('a controller as source', () => {
+  it('yields the Models that the controller publishes', async () => {
     const { publications, address } = await start()
     publications.publish('a', routesOf('one'))
     const { next } = follow({ address })
@@ -74,7 +74,7 @@ describe('a source that is a controller', () => {
     assert.equal(namesOf(await next()), 'two')
   })
 
-  it('tells the controller which parts fail closed', async () => {
+  it('reports which parts fail closed to the controller', async () => {
     let changed = () => {}
     const publications = new Publications(() => changed())
     const { address } = await start(publications)
@@ -100,7 +100,7 @@ describe('a source that is a controller', () => {
     assert.match(proxy?.outcome?.rejections[0]?.version ?? '', /^[0-9a-f]{32}$/)
   })
 
-  it('serves what it stored while the controller is away, and is sent only what changed', async () => {
+  it('serves the stored Model while the controller is away, and receives only changes', async () => {
     const stateFile = join(files.folder, 'state.json')
     const names = Array.from({ length: 500 }, (_, n) => `r${n}`)
     const { publications, address, server } = await start()
@@ -127,7 +127,7 @@ describe('a source that is a controller', () => {
     assert.deepEqual(after.warnings, [])
   })
 
-  it('does not store what was not applied', async () => {
+  it('does not store a configuration that was not applied', async () => {
     const stateFile = join(files.folder, 'rejected.json')
     const { publications, address } = await start()
     publications.publish('a', routesOf('one'))
@@ -189,7 +189,7 @@ describe('a source that is a controller', () => {
     })
   }
 
-  it('has nothing until the controller is there', async () => {
+  it('yields nothing until the controller is reachable', async () => {
     const lost = Promise.withResolvers<void>()
     let count = 0
     const events = { lost: () => void (++count === 3 && lost.resolve()) }
@@ -198,7 +198,7 @@ describe('a source that is a controller', () => {
     assert.equal(await Promise.race([first, lost.promise.then(() => 'nothing')]), 'nothing')
   })
 
-  it('says that it cannot store, and goes on', async () => {
+  it('reports that it cannot store, and continues', async () => {
     const { publications, address } = await start()
     publications.publish('a', routesOf('one'))
     const warned = Promise.withResolvers<Diagnostic>()

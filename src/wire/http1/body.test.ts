@@ -105,7 +105,7 @@ describe('a chunked body', () => {
 describe('trailers', () => {
   const text =
     '1\r\na\r\n0\r\nX-Sum: 1\r\nContent-Length: 9\r\nAuthorization: x\r\ngrpc-status: 0\r\n\r\nnext'
-  it('are fields like others, less those that come too late', () => {
+  it('are ordinary fields, except for those not allowed there', () => {
     assert.deepEqual(read('chunked', text), { verdict: 'done', ranges: ['a'], left: 'next' })
     const trailers = trailersOf(body)
     assert.ok(trailers !== undefined)
@@ -114,7 +114,7 @@ describe('trailers', () => {
     assert.equal(findField(trailers, 'authorization'), -1)
     assert.equal(renderTrailers(trailers), 'X-Sum: 1\r\ngrpc-status: 0\r\n\r\n')
   })
-  it('of one body are not those of the next', () => {
+  it('are not kept for the next body', () => {
     read('chunked', text)
     read('chunked', '0\r\n\r\n')
     assert.equal(trailersOf(body), undefined)
@@ -123,7 +123,7 @@ describe('trailers', () => {
   })
 })
 
-describe('a chunked body that is sent on as it is', () => {
+describe('a chunked body that is forwarded as it is', () => {
   for (const [name, text, ranges] of [
     [
       'many chunks are one piece',
@@ -156,8 +156,8 @@ describe('other bodies', () => {
   }
 })
 
-describe('chunks that we write', () => {
-  it('are read again', () => {
+describe('chunks that the gateway writes', () => {
+  it('are read back', () => {
     const data = Buffer.from('some data to be sent', 'latin1')
     const out = Buffer.alloc(64)
     let at = writeChunk(out, 0, data, 0, 4)

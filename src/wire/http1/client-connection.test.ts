@@ -61,7 +61,7 @@ describe('a request with a body', () => {
     })
   }
 
-  it('leaves in one write with what there is of a long one', async () => {
+  it('is sent in one write with the available part of a long one', async () => {
     const { connection, writes, received, close } = await upload()
     const body = 'b'.repeat(10_000)
     connection.write(Buffer.from(body))
@@ -71,7 +71,7 @@ describe('a request with a body', () => {
     close()
   })
 
-  it('leaves in one write with pieces and their framing', async () => {
+  it('is sent in one write with pieces and their framing', async () => {
     const { connection, writes, received, close } = await upload()
     for (const text of ['one', 'two']) connection.write(Buffer.from(text))
     connection.writeText('three')
@@ -81,7 +81,7 @@ describe('a request with a body', () => {
     close()
   })
 
-  it('does not wait for what is not there', async () => {
+  it('does not wait for a body that is not available', async () => {
     const { connection, received, close } = await upload()
     assert.equal(await received(HEAD.length), HEAD)
     connection.write(Buffer.from('late'))
@@ -90,7 +90,7 @@ describe('a request with a body', () => {
     close()
   })
 
-  it('does not wait for the rest of one that has begun', async () => {
+  it('does not wait for the rest of a started body', async () => {
     const { connection, received, close } = await upload()
     connection.write(Buffer.from('be'))
     assert.equal(await received(HEAD.length + 2), `${HEAD}be`)
@@ -100,7 +100,7 @@ describe('a request with a body', () => {
     close()
   })
 
-  it('does not leave once it is aborted', async () => {
+  it('is not sent after an abort', async () => {
     turnWrites.gathers = true
     const { connection, accepted, writes, close } = await upload()
     connection.write(Buffer.from('body'))
@@ -145,19 +145,19 @@ async function ask() {
 }
 
 describe('a request without a body', () => {
-  it('leaves when the turn is over', async () => {
+  it('is sent at the end of the turn', async () => {
     const { accepted, end, failures } = await ask()
     await once(accepted, 'data')
     assert.equal(await end(), 'GET / HTTP/1.1\r\nhost: a\r\n\r\n')
     assert.deepEqual(failures, [])
   })
 
-  it('never leaves where it was given up in the same turn', async () => {
+  it('is never sent if aborted in the same turn', async () => {
     const { end } = await ask()
     assert.equal(await end(), '')
   })
 
-  it('has nothing to do with bytes that came before it left', async () => {
+  it('fails on bytes that arrive before it is sent', async () => {
     const { connection, end, failures } = await ask()
     connection.receive(Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'))
     assert.deepEqual(failures, [['closed', true]])

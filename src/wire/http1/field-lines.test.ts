@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { isFieldText } from './field-lines.ts'
 
-it('of all characters those are fit for a field that are one byte and no control', () => {
+it('field text accepts exactly single-byte characters that are not controls', () => {
   for (let code = 0; code <= 0xffff; code++) {
     const isControl = code < 0x20 || code === 0x7f
     const isFit = code === 0x09 || (!isControl && code <= 0xff)

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { endOfText } from './fields.ts'
 
-describe('the end of a text', () => {
-  it('is at every byte that has no place in one, wherever it stands', () => {
+describe('the end of field text', () => {
+  it('is at every invalid byte, at any position', () => {
     for (let byte = 0; byte < 256; byte++) {
       const isText = byte === 9 || (byte >= 32 && byte !== 127)
       for (let at = 0; at < 70; at++) {
@@ -13,7 +13,7 @@ describe('the end of a text', () => {
       }
     }
   })
-  it('is the first of several, behind tabs and bytes beyond ASCII', () => {
+  it('is at the first of several, after tabs and bytes beyond ASCII', () => {
     for (const filling of ['\t', '\x80', '\xff', '~', ' ', 'a\t', '\t\xe9b']) {
       for (let at = 0; at < 70; at++) {
         const bytes = Buffer.alloc(90, filling, 'latin1')
@@ -23,7 +23,7 @@ describe('the end of a text', () => {
       }
     }
   })
-  it('looks at no byte outside', () => {
+  it('reads no byte out of range', () => {
     const bytes = Buffer.alloc(200, '\0')
     bytes.fill('x', 50, 150)
     assert.equal(endOfText(bytes.subarray(50, 150), 0, 100), 100)

@@ -4,7 +4,7 @@ import { framedHead } from './framed-head.ts'
 import { RequestHead, readRequestHead } from './head.ts'
 import { HEAD_LIMITS } from './message.ts'
 
-it('has every member of the head that it is made of, but for the framing', () => {
+it('a framed head copies every member of its source except for the framing', () => {
   const bytes = Buffer.from(
     'POST http://a.example:81/x?y=1 HTTP/1.1\r\nhost: a.example:81\r\nte: trailers\r\n' +
       'expect: 100-continue\r\ntransfer-encoding: chunked\r\n\r\n',

@@ -13,7 +13,7 @@ function read(text: string, limits: HeadLimits = HEAD_LIMITS): RequestHead {
   return head
 }
 
-describe('the target of a request', () => {
+describe('the request target', () => {
   for (const [line, form, scheme, path, query, host, port] of [
     ['GET / HTTP/1.1', 'origin', '', '/', '', 'example.com', 8080],
     ['GET /a/b?c=d?e HTTP/1.1', 'origin', '', '/a/b', '?c=d?e', 'example.com', 8080],
@@ -43,13 +43,13 @@ describe('the target of a request', () => {
       )
     })
   }
-  it('in HTTP/1.0 without Host it names the host', () => {
+  it('in absolute form names the host in HTTP/1.0 without Host', () => {
     assert.equal(read('GET http://a/ HTTP/1.0\r\n\r\n').host, 'a')
     assert.equal(read('GET / HTTP/1.0\r\n\r\n').host, '')
   })
 })
 
-describe('the version and what follows from it', () => {
+describe('the version and keep-alive', () => {
   for (const [version, connection, keepAlive] of [
     ['1.1', undefined, true],
     ['1.1', 'close', false],
@@ -67,7 +67,7 @@ describe('the version and what follows from it', () => {
   }
 })
 
-describe('the framing of a request', () => {
+describe('request framing', () => {
   for (const [line, framing, length, expects] of [
     ['X: y', 'none', -1, false],
     ['Content-Length: 0', 'none', 0, false],
@@ -106,33 +106,33 @@ describe('fields', () => {
   )
   const { fields } = head
 
-  it('keep their names and order, and lose the space around their values', () => {
+  it('keep their names and order, without the whitespace around values', () => {
     assert.equal(fields.count, 12)
     assert.deepEqual([fieldName(fields, 1), fieldValue(fields, 1)], ['X-One', '1'])
     assert.deepEqual([fieldName(fields, 2), fieldValue(fields, 2)], ['x-two', '2 words'])
     assert.deepEqual([fieldName(fields, 11), fieldValue(fields, 11)], ['Empty', ''])
   })
-  it('are found in any case, several as one', () => {
+  it('are found in any case, and several are joined', () => {
     assert.equal(joinedValue(fields, 'x-one'), '1, again')
     assert.equal(joinedValue(fields, 'cookie'), 'a=b; c=d')
     assert.equal(joinedValue(fields, 'x_one'), 'other')
     assert.equal(joinedValue(fields, 'nothing'), undefined)
     assert.equal(findField(fields, 'x-one', 2), 3)
   })
-  it('that Connection names are found by nobody', () => {
+  it('named by Connection are not found', () => {
     assert.equal(findField(fields, 'x-secret'), -1)
     assert.deepEqual(head.options, ['x-secret'])
     assert.equal(head.upgrade, 'websocket')
   })
-  it('TE has parameters: then it is not the word trailers', () => {
+  it('recognize TE: trailers only without parameters', () => {
     assert.equal(head.takesTrailers, false)
     assert.equal(read('GET / HTTP/1.1\r\nHost: a\r\nTE: x,\tTrailers\r\n\r\n').takesTrailers, true)
   })
-  it('keep bytes beyond ASCII, one character for each', () => {
+  it('keep bytes beyond ASCII as one character each', () => {
     const latin = read('GET / HTTP/1.1\r\nHost: a\r\nX: D\xfc\xff\r\n\r\n')
     assert.equal(joinedValue(latin.fields, 'x'), 'D\xfc\xff')
   })
-  it('may be more than the table has room for at first', () => {
+  it('may exceed the initial table size', () => {
     const lines = Array.from({ length: 99 }, (_, i) => `x-${i}: ${i}\r\n`).join('')
     const { fields: many } = read(`GET / HTTP/1.1\r\nHost: a\r\n${lines}\r\n`)
     assert.equal(joinedValue(many, 'x-0'), '0')
@@ -140,7 +140,7 @@ describe('fields', () => {
   })
 })
 
-describe('the limits of a head', () => {
+describe('limits of a head', () => {
   const limits = { head: 64, target: 10, fields: 2 }
   const verdict = (text: string): string | number => {
     const bytes = Buffer.from(text, 'latin1')
@@ -170,7 +170,7 @@ describe('the limits of a head', () => {
   }
 })
 
-describe('a head in portions', () => {
+describe('a head in pieces', () => {
   const text =
     'GET /a?b HTTP/1.1\r\nHost: example.com\r\nContent-Length: 3\r\nX-Long: ' +
     `${'0123456789\t'.repeat(20)}\r\nConnection: x-a\r\nX-A: 1\r\n\r\nabc`
@@ -184,7 +184,7 @@ describe('a head in portions', () => {
     return { ...rest, all, listed, kinds: fields.kinds.slice(0, count) }
   }
 
-  it('cut in two anywhere is the same', () => {
+  it('is the same when split in two anywhere', () => {
     const whole = read(text)
     for (let cut = 0; cut <= text.length - 3; cut++) {
       const head = new RequestHead()
@@ -198,7 +198,7 @@ describe('a head in portions', () => {
     }
   })
 
-  it('byte by byte, none is read twice', () => {
+  it('is the same byte by byte, without reading a byte twice', () => {
     const head = new RequestHead()
     const end = text.length - 3
     for (let to = 1; to < end; to++) {
@@ -214,7 +214,7 @@ describe('a head in portions', () => {
     assert.equal(findField(head.fields, 'x-a'), -1)
   })
 
-  it('a head is another after a rejection', () => {
+  it('can be reused after a rejection', () => {
     const head = new RequestHead()
     const bad = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\nbad line\r\n', 'latin1')
     const good = Buffer.from('PUT /x HTTP/1.0\r\n\r\n', 'latin1')

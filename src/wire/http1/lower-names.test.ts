@@ -23,7 +23,7 @@ const field = fc.tuple(
 )
 
 describe('names in lower case', () => {
-  it('nothing else of a head changes', () => {
+  it('change nothing else in a head', () => {
     fc.assert(
       fc.property(fc.array(field), (fields) => {
         const lines = fields.map(([name, own]) => `${name}:${own}\r\n`).join('')
@@ -41,7 +41,7 @@ describe('names in lower case', () => {
     )
   })
 
-  it('of lines that are added, values stay', () => {
+  it('keep the values of added lines', () => {
     fc.assert(
       fc.property(fc.array(field), (fields) => {
         const join = (all: readonly (readonly [string, string])[]) =>

@@ -15,7 +15,7 @@ function cpuOf(work: () => void): number {
   return process.cpuUsage(before).user / 1e6
 }
 
-describe('spaces and tabs around a value', () => {
+describe('whitespace around a value', () => {
   for (const [text, expected] of [
     ['', ''],
     [' \t ', ''],

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { normalisePath } from './path.ts'
 import { rejectionOf } from './rejections.ts'
 
-describe('paths that are the same for rules, routes and upstreams', () => {
+describe('paths that are normalized the same for rules, routes and upstreams', () => {
   for (const [path, expected] of [
     ['/', '/'],
     ['/a/b', '/a/b'],
@@ -50,7 +50,7 @@ describe('paths that are the same for rules, routes and upstreams', () => {
   }
 })
 
-describe('paths whose slashes are kept', () => {
+describe('paths that keep repeated slashes', () => {
   for (const [path, expected] of [
     ['//admin', '//admin'],
     ['/a//b', '/a//b'],
@@ -63,7 +63,7 @@ describe('paths whose slashes are kept', () => {
   }
 })
 
-describe('paths that others may read in another way', () => {
+describe('ambiguous paths', () => {
   for (const [path, word] of [
     ['', 'bad-path'],
     ['a', 'bad-path'],
@@ -108,8 +108,8 @@ describe('paths that others may read in another way', () => {
   }
 })
 
-describe('a path that needs nothing', () => {
-  it('comes back as the same string', () => {
+describe('a path that is already normalized', () => {
+  it('is returned as the same string', () => {
     const path = `/api/v1/items/${'x'.repeat(20)}`
     assert.ok(Object.is(normalisePath(path), path))
   })

@@ -4,7 +4,7 @@ import { reasonOf } from './reasons.ts'
 import { REJECTIONS, type RejectionWord, reject, rejectionOf } from './rejections.ts'
 
 describe('a rejection', () => {
-  it('is a negative number, one for each word, with a status that has a reason', () => {
+  it('is a negative number, unique for each word, with a valid status', () => {
     const words = Object.keys(REJECTIONS) as RejectionWord[]
     const codes = new Set(words.map(reject))
     assert.equal(codes.size, words.length)

@@ -13,7 +13,7 @@ function read(text: string, method = 'GET'): ResponseHead | string {
   return at === 0 ? 'more' : head
 }
 
-describe('the framing of a response', () => {
+describe('response framing', () => {
   for (const [method, status, line, framing, length, keepAlive] of [
     ['GET', '200 OK', 'Content-Length: 5', 'length', 5, true],
     ['GET', '200 OK', 'Content-Length: 0', 'none', 0, true],
@@ -43,7 +43,7 @@ describe('the framing of a response', () => {
       assert.deepEqual([head.framing, head.length, head.keepAlive], [framing, length, keepAlive])
     })
   }
-  it('in HTTP/1.0 a length without keep-alive ends the connection', () => {
+  it('a length without keep-alive ends the connection in HTTP/1.0', () => {
     const head = read('HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\n') as ResponseHead
     assert.deepEqual([head.framing, head.minor, head.keepAlive], ['length', 0, false])
   })
@@ -70,7 +70,7 @@ describe('the status line', () => {
   })
 })
 
-describe('what an upstream sends ambiguously', () => {
+describe('ambiguous upstream responses', () => {
   for (const [name, text, word] of [
     [
       'both lengths',
@@ -122,10 +122,10 @@ describe('what an upstream sends ambiguously', () => {
   }
 })
 
-describe('a response in portions', () => {
+describe('a response in pieces', () => {
   const text =
     'HTTP/1.1 200 All right\r\nContent-Length: 2\r\nX-A: b\r\nConnection: x-c\r\nX-C: d\r\n\r\nok'
-  it('byte by byte is the same, in one object for many', () => {
+  it('is the same byte by byte, with one reused object', () => {
     const head = new ResponseHead()
     for (let turn = 0; turn < 3; turn++) {
       for (let to = 1; to < text.length - 2; to++) {
@@ -144,8 +144,8 @@ describe('a response in portions', () => {
   })
 })
 
-describe('the same length said more than once', () => {
-  it('is one (RFC 9110 §8.6)', () => {
+describe('repeated equal lengths', () => {
+  it('count as one (RFC 9110 §8.6)', () => {
     const lines = 'Content-Length: 3\r\ncontent-length: 3\r\nCONTENT-LENGTH: 3\r\n'
     const bytes = Buffer.from(`HTTP/1.1 200 OK\r\n${lines}\r\n`, 'latin1')
     const head = new ResponseHead()

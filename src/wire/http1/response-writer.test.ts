@@ -55,8 +55,8 @@ function responding(socket: Socket, framing: string): ResponseWriter {
   return writer
 }
 
-describe('bytes that are written', () => {
-  it('a short body behind its head is copied, and free at once', async () => {
+describe('response writes', () => {
+  it('a short body is copied after its head, and its buffer is free at once', async () => {
     const { socket, writer } = begin('content-length: 5')
     const bytes = Buffer.from('hello')
     writer.write(bytes, false, 5)
@@ -68,7 +68,7 @@ describe('bytes that are written', () => {
     assert.match(socket.written.join(''), /\r\n\r\nhello$/)
   })
 
-  it('a short response leaves when the turn is over, and in front of whatever follows it', async () => {
+  it('a short response is sent at the end of the turn, before anything after it', async () => {
     const { socket, writer } = begin('content-length: 10')
     writer.write(Buffer.from('hello'), false, 5)
     assert.equal(socket.writableLength, 0)
@@ -79,7 +79,7 @@ describe('bytes that are written', () => {
     assert.match(socket.written.join('|'), /^HTTP\/1\.1 200 [^|]*\r\n\r\nhello\|world$/)
   })
 
-  it('whoever ends the socket gets it with what was written on its way', async () => {
+  it('ending the socket sends what is still pending', async () => {
     const { socket, writer } = begin('content-length: 5')
     writer.write(Buffer.from('hello'), false, 5)
     writer.settled.end()
@@ -88,7 +88,7 @@ describe('bytes that are written', () => {
     assert.match(socket.written.join(''), /\r\n\r\nhello$/)
   })
 
-  it('a client that has not taken the response before is written to at once', async () => {
+  it('writes at once if the client has not read the previous response', async () => {
     const { socket, writer } = begin('content-length: 5')
     socket.write('before')
     writer.write(Buffer.from('hello'), false, 5)
@@ -112,7 +112,7 @@ describe('bytes that are written', () => {
     })
   }
 
-  it('a short chunk is copied and leaves as one write', async () => {
+  it('a short chunk is copied and sent in one write', async () => {
     const { socket, writer } = begin('transfer-encoding: chunked')
     const bytes = Buffer.from('hello')
     writer.write(bytes, false, 5)
@@ -124,7 +124,7 @@ describe('bytes that are written', () => {
     assert.match(socket.written.join(''), /\r\n\r\n5\r\nhello\r\n3\r\nyou\r\n$/)
   })
 
-  it('what a tunnel carries is needed until it has left', async () => {
+  it('tunnel bytes are needed until they are sent', async () => {
     const { socket, writer } = begin('content-length: 0')
     writer.flush()
     writer.writeTunnel(Buffer.from('a'))
@@ -133,7 +133,7 @@ describe('bytes that are written', () => {
     assert.equal(writer.isWritten, true)
   })
 
-  it('bytes of the response before count until they have left', async () => {
+  it('bytes of the previous response count until they are sent', async () => {
     const { socket, writer } = begin('content-length: 20000')
     writer.write(Buffer.alloc(20_000), false, 20_000)
     writer.end(undefined, false)
@@ -169,7 +169,7 @@ describe('a response over TCP', () => {
   }
 })
 
-describe('the date of a response', () => {
+describe('the Date of a response', () => {
   const datesOf = async (fields: string) => {
     const { socket, writer } = begin(`${fields}content-length: 0`)
     writer.end(undefined, false)
@@ -178,12 +178,12 @@ describe('the date of a response', () => {
     return socket.written.join('').match(/^date: .*$/gim)
   }
 
-  it('is that of its own', async () => {
+  it('is kept if it is present', async () => {
     const own = 'Date: Sun, 06 Nov 1994 08:49:37 GMT'
     assert.deepEqual(await datesOf(`${own}\r\n`), [own])
   })
 
-  it('is the moment where it has none', async () => {
+  it('is the current time otherwise', async () => {
     const [date = ''] = (await datesOf('')) ?? []
     const late = Date.now() - Date.parse(date.slice('date: '.length))
     assert.ok(late >= 0 && late < 60_000, date)

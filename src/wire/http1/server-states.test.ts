@@ -82,8 +82,8 @@ function plain(facts: Facts, step: StepName): Facts | undefined {
   }
 }
 
-describe('the table of states', () => {
-  it('equals plain facts, wherever steps lead', () => {
+describe('the state table', () => {
+  it('matches a plain model on every path', () => {
     const seen = new Set<string>()
     const reached = new Set<StateName>()
     const walk = (state: ServerState, facts: Facts): void => {
@@ -111,7 +111,7 @@ describe('the table of states', () => {
     assert.deepEqual([...reached].toSorted(), [...NAMES].toSorted())
   })
 
-  it('states have one shape, steps in one order', () => {
+  it('lists the same steps in the same order for each state', () => {
     for (const name of NAMES) assert.deepEqual(Object.keys(STATES[name].on), STEP_NAMES)
   })
 })
@@ -309,7 +309,7 @@ const DEEDS: readonly Deed[] = [
   ['a reset of the client', ({ client }) => client.resetAndDestroy(), () => closed.name],
 ]
 
-describe('a connection is in the state that the table says', () => {
+describe('a connection is in the state of the table', () => {
   const deadlines = new Deadlines(10_000)
   const accepted: Socket[] = []
   const waiting: ((socket: Socket) => void)[] = []
@@ -360,5 +360,5 @@ describe('a connection is in the state that the table says', () => {
     }
   }
 
-  it('nothing is left of them', () => assert.equal(deadlines.size, 0))
+  it('leaves no connections', () => assert.equal(deadlines.size, 0))
 })

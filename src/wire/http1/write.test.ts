@@ -51,7 +51,7 @@ function linesOf(text: string): string[] {
 
 const LINE = 'GET /a?b HTTP/1.1'
 
-describe('a request for the upstream', () => {
+describe('a request to the upstream', () => {
   for (const [name, received, changes, expected] of [
     ['goes as it came', [LINE, 'Host: a', 'X-One:  1 '], {}, [LINE, 'Host: a', 'X-One:  1 ']],
     [
@@ -178,13 +178,13 @@ describe('a request for the upstream', () => {
   ] as const) {
     it(name, () => assert.deepEqual(request(received, changes), expected))
   }
-  it('cannot end with its connection', () => {
+  it('cannot be framed by connection close', () => {
     assert.throws(() => request([LINE, 'Host: a'], { framing: 'close' }), RangeError)
     assert.throws(() => request([LINE, 'Host: a'], { framing: 'length', length: -1 }), RangeError)
   })
 })
 
-describe('a response for the client', () => {
+describe('a response to the client', () => {
   const OK = 'HTTP/1.1 200 OK'
   const THEN = 'Date: Mon, 07 Nov 1994 08:49:37 GMT'
   const NOW = 'date: Sun, 06 Nov 1994 08:49:37 GMT'
@@ -273,7 +273,7 @@ describe('a response for the client', () => {
   }
 })
 
-describe('a response of our own', () => {
+describe('a local response', () => {
   const own = { lines: NO_LINES, upgrade: '', date: DATE } as const
   it('has a reason, a date and its length', () => {
     const text = renderReplyHead(404, { ...own, framing: 'length', length: 9, connection: 'close' })
@@ -281,7 +281,7 @@ describe('a response of our own', () => {
     const lines = ['HTTP/1.1 404 Not Found', date, 'content-length: 9', 'connection: close']
     assert.deepEqual(linesOf(text), lines)
   })
-  it('100 is the line alone', () => {
+  it('100 is only the status line', () => {
     const text = renderReplyHead(100, { ...own, framing: 'none', length: -1, connection: '' })
     assert.equal(text, 'HTTP/1.1 100 Continue\r\n\r\n')
   })
@@ -291,8 +291,8 @@ function line(name: string, value: string): FieldLines {
   return fieldLine(name, value) ?? assert.fail(`${name}: ${value}`)
 }
 
-describe('a line', () => {
-  it('is a name and a value', () => {
+describe('a field line', () => {
+  it('has a name and a value', () => {
     assert.equal(joinLines(line('a', 'b\tc'), line('D', '\xe9')), 'a: b\tc\r\nD: \xe9\r\n')
   })
   for (const [name, value] of [

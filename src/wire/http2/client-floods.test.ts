@@ -25,7 +25,7 @@ const PRIORITY = 2
 const head = (id = 1) => frame(HEADERS, END_HEADERS, id, fieldBlock(OK))
 const times = (count: number, bytes: Buffer) => Buffer.concat(Array(count).fill(bytes))
 
-describe('floods of an upstream', () => {
+describe('floods by an upstream', () => {
   const blank = frame(DATA, 0, 1, Buffer.alloc(0))
   for (const [name, bytes, count] of [
     ['PING', frame(PING, 0, 0, Buffer.alloc(8)), 'too-many-pings'],
@@ -60,7 +60,7 @@ describe('floods of an upstream', () => {
     )
   })
 
-  it('empty frames that end responses are no flood', async () => {
+  it('empty frames that end responses are not a flood', async () => {
     const upstream = await greeted()
     for (let i = 0; i < 10_000; i++) {
       const id = 2 * i + 1

@@ -49,8 +49,8 @@ function strikesOf(pings: readonly number[]): number {
   return pings.filter((at, i) => i > 0 && at - (pings[i - 1] as number) < 5 * MINUTE).length
 }
 
-describe('signs of life of an upstream', () => {
-  it('a quiet stream is no reason to ping more often than servers of gRPC allow', async () => {
+describe('keep-alive PINGs to an upstream', () => {
+  it('a quiet stream does not exceed the PING rate that gRPC servers allow', async () => {
     const pings = await pingsWithin(30, Number.POSITIVE_INFINITY)
     assert.equal(strikesOf(pings), 0)
     // A dead upstream is detected soon if no PING was sent before.
@@ -58,7 +58,7 @@ describe('signs of life of an upstream', () => {
     assert.ok(pings.length >= 5)
   })
 
-  it('after each message of the upstream, silence of 30 s is worth a PING', async () => {
+  it('are sent after 30 s of silence since the last upstream message', async () => {
     const pings = await pingsWithin(10, 60)
     assert.ok(pings.length >= 9, `${pings}`)
   })

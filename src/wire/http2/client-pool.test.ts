@@ -183,7 +183,7 @@ describe('responses', () => {
     it(name, async () => assert.deepEqual(await reportedBy(onStream), reported))
   }
 
-  it('no response in time', async () => {
+  it('times out without a response', async () => {
     const { port } = await serve(() => {})
     const asked = ask(poolTo(port), GET, undefined, 100)
     await asked.over
@@ -192,7 +192,7 @@ describe('responses', () => {
 })
 
 describe('requests', () => {
-  it('a chunked body loses its framing, whatever pieces it comes in, and keeps its trailers', async () => {
+  it('a chunked body loses its framing, however it is split, and keeps its trailers', async () => {
     let seen = ''
     const head =
       'POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\nconnection: te\r\nte: trailers\r\n\r\n'
@@ -216,7 +216,7 @@ describe('requests', () => {
     assert.equal(seen, 'hello! 7 trailers undefined')
   })
 
-  it('a response that comes before the request is whole ends both', async () => {
+  it('a response before the end of the request ends both', async () => {
     const { port } = await serve((stream) => {
       stream.respond({ ':status': 413, 'content-length': '0' }, { endStream: true })
     })
@@ -252,7 +252,7 @@ const finished = async (asked: Asked) => {
 }
 
 describe('connections', () => {
-  it('one carries as many requests as the upstream takes; more wait or open another', async () => {
+  it('one carries as many requests as the upstream allows; more wait or open another', async () => {
     const held: ServerHttp2Stream[] = []
     const { port, sessions } = await serve((stream) => void held.push(stream), {
       settings: { maxConcurrentStreams: 3 },
@@ -270,7 +270,7 @@ describe('connections', () => {
     assert.deepEqual([...new Set(all.flatMap(({ reported }) => reported))], ['200 close', 'ended'])
   })
 
-  it('after GOAWAY what is under way ends, and what comes next takes another', async () => {
+  it('after GOAWAY, active requests finish, and new ones use another', async () => {
     const held: ServerHttp2Stream[] = []
     const { port, sessions } = await serve((stream) => void held.push(stream))
     const pool = poolTo(port)
@@ -289,7 +289,7 @@ describe('connections', () => {
     assert.equal(sessions.length, 2)
   })
 
-  it('streams behind the last one that GOAWAY names were not looked at', async () => {
+  it('streams after the last one in GOAWAY are reported as not processed', async () => {
     const held: ServerHttp2Stream[] = []
     const { port } = await serve((stream) => {
       held.push(stream)
@@ -307,14 +307,14 @@ describe('connections', () => {
     assert.deepEqual(first.reported, ['200 close', 'ended'])
   })
 
-  it('nobody listens', async () => {
+  it('report a refused connection', async () => {
     const { port } = await serve(() => {})
     const asked = ask(poolTo(port, {}, (events) => dial(1)(events)))
     await asked.over
     assert.deepEqual(asked.reported, ['unconnected connect-refused'])
   })
 
-  it('TLS chose another protocol', async () => {
+  it('report that TLS negotiated another protocol', async () => {
     const { port } = await serve(() => {})
     const open: OpenSocket = (events) =>
       dial(port)({ ...events, opened: (socket) => events.opened(socket, 'http/1.1') })
@@ -323,7 +323,7 @@ describe('connections', () => {
     assert.deepEqual(asked.reported, ['unconnected alpn'])
   })
 
-  it('whoever waits too long, or in too long a queue, is told', async () => {
+  it('report waiting too long, or in a full queue', async () => {
     const { port } = await serve(() => {}, { settings: { maxConcurrentStreams: 1 } })
     const pool = poolTo(port, { max: 1, connectTimeout: 200, maxPending: 1 })
     ask(pool)
@@ -335,7 +335,7 @@ describe('connections', () => {
     assert.deepEqual(rejected.reported, ['unconnected overloaded'])
   })
 
-  it('an idle connection closes, and one that was aborted has room again', async () => {
+  it('an idle connection closes, and an aborted request frees its stream', async () => {
     const { port, sessions } = await serve(() => {}, { settings: { maxConcurrentStreams: 1 } })
     const pool = poolTo(port, { idleTimeout: 100 })
     const asked = ask(pool)
@@ -352,7 +352,7 @@ describe('connections', () => {
     await closing
   })
 
-  it('over TLS', { skip: WITHOUT_OPENSSL }, async () => {
+  it('work over TLS', { skip: WITHOUT_OPENSSL }, async () => {
     const authority = makeAuthority('test')
     const { cert, key } = authority.issue({ names: ['DNS:localhost'] })
     const server = createSecureServer({ cert, key })

@@ -41,7 +41,7 @@ const times = (count: number, bytes: Buffer) => Buffer.concat(Array(count).fill(
 const [NO_ERROR, PROTOCOL_ERROR, FLOW_CONTROL_ERROR, STREAM_CLOSED] = [0, 1, 3, 5]
 const [FRAME_SIZE_ERROR, REJECTED, CANCEL, COMPRESSION_ERROR] = [6, 7, 8, 9]
 
-describe('what an upstream says of one request', () => {
+describe('stream events of one request', () => {
   for (const [name, frames, reported, resets, method = 'GET'] of [
     ['a head alone', [head(OK, ENDS_HEAD)], ['200', 'ended'], []],
     [
@@ -187,7 +187,7 @@ describe('what an upstream says of one request', () => {
   }
 })
 
-describe('what ends the whole connection', () => {
+describe('errors that close the connection', () => {
   for (const [name, bytes, code] of [
     ['a push', frame(PUSH_PROMISE, END_HEADERS, 1, words(2)), PROTOCOL_ERROR],
     ['a stream of its own', head(OK, END_HEADERS, 2), PROTOCOL_ERROR],
@@ -241,10 +241,10 @@ describe('what ends the whole connection', () => {
   }
 })
 
-describe('windows', () => {
+describe('flow-control windows', () => {
   const UPLOAD = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n'
 
-  it('no more is sent than the upstream has room for, on a stream and on all', async () => {
+  it('limit what is sent, per stream and per connection', async () => {
     const upstream = await greeted()
     const bodyOf = (id: number) =>
       upstream.sent
@@ -271,7 +271,7 @@ describe('windows', () => {
     assert.equal(upstream.sent.at(-1)?.flags, END_STREAM)
   })
 
-  it('who takes nothing keeps nobody else from it, and is held to its window', async () => {
+  it('a stalled stream does not block others, and is limited to its window', async () => {
     const upstream = await greeted({ connectionWindow: 300_000, streamWindow: 100_000 })
     const stalled = Array.from({ length: 4 }, () => upstream.ask(undefined, false, () => false))
     for (const i of stalled.keys()) {
@@ -291,7 +291,7 @@ describe('windows', () => {
     assert.equal(stalled[1]?.reported.at(-1)?.length, 96_005)
   })
 
-  it('a response that was complete is not lost with its connection', async () => {
+  it('a complete response survives the end of its connection', async () => {
     const upstream = await greeted()
     let takes = false
     const asked = upstream.ask(undefined, false, () => takes)
@@ -306,8 +306,8 @@ describe('windows', () => {
   })
 })
 
-describe('the end of a connection', () => {
-  it('GOAWAY lets what was looked at end, and gives back the rest', async () => {
+describe('closing a connection', () => {
+  it('GOAWAY lets processed streams finish, and returns the rest', async () => {
     const upstream = await greeted()
     const [first, second] = [upstream.ask(), upstream.ask()]
     const reserved = upstream.session.open()
@@ -333,7 +333,7 @@ describe('the end of a connection', () => {
     assert.deepEqual(upstream.codes(7), [NO_ERROR])
   })
 
-  it('a request that is given up is reset, and what still comes of it is ignored', async () => {
+  it('an aborted request is reset, and its late frames are ignored', async () => {
     const upstream = await greeted()
     const asked = upstream.ask()
     await turn()

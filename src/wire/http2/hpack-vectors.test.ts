@@ -51,7 +51,7 @@ const folders = isThere
   ? readdirSync(FOLDER, { withFileTypes: true }).filter((own) => own.isDirectory())
   : []
 
-describe('public vectors of HPACK', { skip: isThere ? false : `no vectors in ${FOLDER}` }, () => {
+describe('public HPACK vectors', { skip: isThere ? false : `no vectors in ${FOLDER}` }, () => {
   for (const { name } of folders) {
     const stories = storiesIn(name)
     if (stories.length === 0) continue

@@ -60,7 +60,7 @@ describe('blocks of RFC 7541, appendix C', () => {
     })
   }
 
-  it('C.6: a table of 256 bytes, from which fields are evicted', () => {
+  it('C.6: a table of 256 bytes with evictions', () => {
     const decoder = new HpackDecoder(4_096)
     const first = [
       ':status: 302',
@@ -90,7 +90,7 @@ describe('blocks of RFC 7541, appendix C', () => {
   })
 })
 
-describe('what is no block', () => {
+describe('invalid blocks', () => {
   for (const [name, bytes] of [
     ['the index 0', '80'],
     ['an index beyond both tables', 'be'],
@@ -107,7 +107,7 @@ describe('what is no block', () => {
     it(name, () => assert.equal(read(new HpackDecoder(4_096), hex(bytes)), undefined))
   }
 
-  it('whatever comes, it is read or rejected, and costs no more than its bytes', () => {
+  it('any input is decoded or rejected, at a cost bounded by its bytes', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 8 }), (blocks) => {
         const decoder = new HpackDecoder(1_000)
@@ -118,8 +118,8 @@ describe('what is no block', () => {
   })
 })
 
-describe('limits', () => {
-  it('fields beyond the size are left out, and the table goes on', () => {
+describe('HPACK limits', () => {
+  it('fields beyond the size are dropped, and the table stays valid', () => {
     const decoder = new HpackDecoder(100)
     const long = Buffer.concat([hex('40 01 61 78'), Buffer.alloc(120, 'v')])
     assert.deepEqual(read(decoder, long), [])
@@ -131,7 +131,7 @@ describe('limits', () => {
     assert.equal(block.isTooLarge, false)
   })
 
-  it('a verdict is remembered with its field', () => {
+  it('a verdict is cached with its field', () => {
     const decoder = new HpackDecoder(4_096)
     for (const bytes of ['40 01 61 01 0a', 'be', '82']) {
       read(decoder, hex(bytes))
@@ -154,7 +154,7 @@ describe('limits', () => {
   })
 })
 
-describe('both ways', () => {
+describe('round trips', () => {
   it('Huffman code of any bytes', () => {
     const [code, text] = [Buffer.alloc(1_000), Buffer.alloc(1_000)]
     fc.assert(
@@ -167,7 +167,7 @@ describe('both ways', () => {
     )
   })
 
-  it('what is encoded is decoded, whatever the size of the table', () => {
+  it('encoded fields are decoded, with any table size', () => {
     const name = fc.constantFrom(
       'date',
       'x-a',

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { Allowance } from './limits.ts'
 import { isPreface } from './preface.ts'
 
-describe('small things', () => {
+describe('HTTP/2 preface and allowances', () => {
   for (const [text, expected] of [
     ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', true],
     ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nmore', true],
@@ -17,7 +17,7 @@ describe('small things', () => {
       assert.equal(isPreface(Buffer.from(text)), expected))
   }
 
-  it('an allowance is spent and grows again, but not beyond its burst', () => {
+  it('an allowance is spent and refills up to its burst', () => {
     const allowance = new Allowance({ perSecond: 10, burst: 5 }, 0)
     for (let i = 0; i < 5; i++) assert.equal(allowance.spend(1, 0), true)
     assert.equal(allowance.spend(1, 0), false)

@@ -25,7 +25,7 @@ class Sender {
   }
 }
 
-describe('the window of a connection', () => {
+describe('a connection window', () => {
   const senders: Sender[] = []
   const sender = () => {
     const made = new Sender()
@@ -37,7 +37,7 @@ describe('the window of a connection', () => {
     assert.equal(ReceiveWindow.extended, 0)
   })
 
-  it('is given back by halves', () => {
+  it('is updated in halves', () => {
     const peer = sender()
     peer.send((SIZE - 1) / 2, true)
     assert.equal(peer.left, (SIZE + 1) / 2)
@@ -57,7 +57,7 @@ describe('the window of a connection', () => {
       }
     })
 
-  it('is given back as far as it was taken, where the rest is then held', () => {
+  it('is updated by what was consumed if the rest is then held', () => {
     const peer = sender()
     peer.send(SIZE / 3, true)
     assert.equal(peer.left, SIZE - SIZE / 3)
@@ -65,14 +65,14 @@ describe('the window of a connection', () => {
     assert.ok(peer.left > 0)
   })
 
-  it('knows more than the peer may send', () => {
+  it('detects more than the peer may send', () => {
     const { window } = sender()
     assert.ok(!window.spend(SIZE + 1))
     assert.ok(window.spend(SIZE))
     assert.ok(!window.spend(1))
   })
 
-  it('is looked after again and again while it runs out, and not for each byte', () => {
+  it('is checked repeatedly while it runs out, but not for each byte', () => {
     const peer = sender()
     let looks = 0
     for (let sent = 0; sent < SIZE - 16; sent += 16) {
@@ -82,7 +82,7 @@ describe('the window of a connection', () => {
     assert.ok(looks >= 8 && looks <= 24, `${looks} looks`)
   })
 
-  it('is extended where all of it is held, and shrinks again once it is taken', () => {
+  it('is extended if all of it is held, and shrinks once it is consumed', () => {
     const peer = sender()
     peer.send(SIZE, false)
     const more = peer.window.extend()
@@ -97,7 +97,7 @@ describe('the window of a connection', () => {
     assert.ok(peer.left <= SIZE)
   })
 
-  it('is not extended beyond what all of them may have', () => {
+  it('is not extended beyond the shared limit', () => {
     const many = Array.from({ length: 100 }, sender)
     for (const peer of many) peer.send(SIZE, false)
     for (const peer of many) peer.left += peer.window.extend()

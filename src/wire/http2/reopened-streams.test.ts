@@ -13,7 +13,7 @@ const REOPENED: readonly (readonly [file: string, left: readonly string[]])[] = 
 const FIELD = /^ {2}(?:protected )?(?<name>#?\w+)(?:: [^=(]+)?(?: = (?<initial>.+))?$/
 const ASSIGNMENT = /^ {4}this\.(?<name>#?\w+) = (?<value>.+)$/
 
-describe('a stream that begins again', () => {
+describe('a reused stream', () => {
   for (const [file, left] of REOPENED)
     it(`has nothing of the request before: ${file}`, () => {
       const source = readFileSync(new URL(file, import.meta.url), 'utf8').split('\n')

@@ -13,7 +13,7 @@ function linesOf(encoder: HpackEncoder, read = decoder()): readonly string[] {
   return block.bytes.toString('latin1', 0, block.length).split('\r\n').slice(0, -1)
 }
 
-describe('requests on their way to an upstream of HTTP/2', () => {
+describe('requests to an HTTP/2 upstream', () => {
   for (const [name, text, lines, isChunked, upgrade] of [
     [
       'a request',
@@ -54,7 +54,7 @@ describe('requests on their way to an upstream of HTTP/2', () => {
     })
   }
 
-  it('a handshake has no key, and the response to it is made here', () => {
+  it('a handshake is sent without its key, and the gateway computes the accept value', () => {
     const head = readOutgoingHead(
       'GET /w HTTP/1.1\r\nhost: x\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nx-a: 1\r\n\r\n',
     )
@@ -71,7 +71,7 @@ describe('requests on their way to an upstream of HTTP/2', () => {
     ])
   })
 
-  it('a path that comes again goes to the table, one with a query never', () => {
+  it('a repeated path is indexed, one with a query never', () => {
     const encoder = new HpackEncoder()
     const read = decoder()
     const lengths = (path: string) =>

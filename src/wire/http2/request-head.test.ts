@@ -24,7 +24,7 @@ function read(raw: readonly string[], endsStream = true): RequestHead | string {
   return verdict > 0 ? head : rejectionOf(verdict).word
 }
 
-describe('what is understood', () => {
+describe('accepted requests', () => {
   for (const [name, raw, endsStream, text, framing] of [
     ['a request', BASE, true, 'GET /a?b HTTP/1.1\r\nhost: x\r\n\r\n', 'none'],
     [
@@ -79,7 +79,7 @@ describe('what is understood', () => {
   }
 })
 
-describe('what is rejected', () => {
+describe('rejected requests', () => {
   const target = (path: string) => [...BASE.slice(0, 6), ':path', path]
   for (const [name, raw, word] of [
     ['CRLF in a value', [...BASE, 'x-a', 'b\r\nx-evil: 1'], 'bare-lf'],
@@ -123,7 +123,7 @@ describe('what is rejected', () => {
     it(`${name}: ${word}`, () => assert.equal(read(raw), word))
   }
 
-  it('whatever comes, what is read has as many fields as were sent', () => {
+  it('every accepted request has exactly the fields sent', () => {
     const piece = fc.string({ unit: fc.constantFrom('a', ':', '\r', '\n', ' ', '\0', '-', '\xff') })
     const pair = fc.tuple(fc.oneof(piece, fc.constant('x-a')), piece)
     fc.assert(

@@ -20,7 +20,7 @@ function blockOf(raw: readonly string[], max = 1_000_000): FieldBlock {
   return block
 }
 
-describe('responses of an upstream of HTTP/2', () => {
+describe('responses of an HTTP/2 upstream', () => {
   for (const [name, raw, expected] of [
     ['a length', [':status', '200', 'content-length', '5'], 'length'],
     ['no length', [':status', '200', 'x-a', '1'], 'close'],
@@ -55,7 +55,7 @@ describe('responses of an upstream of HTTP/2', () => {
     })
   }
 
-  it('fields that were left out make it too large', () => {
+  it('dropped fields make it too large', () => {
     const block = blockOf([':status', '200', 'x', 'y'.repeat(500)], 200)
     const verdict = readHttp2Response(block, 'GET', HEAD_LIMITS, new ResponseHead())
     assert.equal(rejectionOf(verdict).word, 'head-too-large')
@@ -78,7 +78,7 @@ describe('responses of an upstream of HTTP/2', () => {
 })
 
 describe('trailers', () => {
-  it('are read as HTTP/1.1 reads them, less what comes too late there', () => {
+  it('are read as in HTTP/1.1, except for those not allowed there', () => {
     const trailers = readHttp2Trailers(
       blockOf(['grpc-status', '0', 'content-length', '5', 'x', 'y']),
     )

@@ -36,7 +36,7 @@ function linesOf(encode: (encoder: HpackEncoder) => void): readonly string[] {
 
 const withoutDate = (lines: readonly string[]) => lines.filter((line) => !line.startsWith('date:'))
 
-describe('responses on their way to a client of HTTP/2', () => {
+describe('responses to an HTTP/2 client', () => {
   for (const [name, text, expected] of [
     [
       'names in lower case, nothing of the connection',
@@ -68,7 +68,7 @@ describe('responses on their way to a client of HTTP/2', () => {
     })
   }
 
-  it('what policies remove and add', () => {
+  it('apply removed and added fields', () => {
     const head = responseOf('HTTP/1.1 200 OK\r\nServer: x\r\ncontent-length: 0\r\n\r\n')
     const added = fieldLine('X-Added', 'a:b ') as FieldLines
     const dropped = nameSet(['server'])
@@ -76,7 +76,7 @@ describe('responses on their way to a client of HTTP/2', () => {
     assert.deepEqual(withoutDate(lines), [':status: 200', 'content-length: 0', 'x-added: a:b'])
   })
 
-  it('a date is there, once', () => {
+  it('have a date, once', () => {
     const head = responseOf('HTTP/1.1 200 OK\r\n\r\n')
     const lines = linesOf((encoder) => encodeResponse(encoder, head, NO_NAMES, NO_LINES))
     assert.equal(lines.filter((line) => line.startsWith('date: ')).length, 1)
@@ -85,7 +85,7 @@ describe('responses on their way to a client of HTTP/2', () => {
     assert.equal(reply.length, 3)
   })
 
-  it('again and again on one connection, whatever comes in between', () => {
+  it('are encoded consistently on one connection, in any sequence', () => {
     const texts = ['a', 'b'].flatMap((value) =>
       ['200 OK', '404 No'].flatMap((status) =>
         ['content-length: 2', 'content-length: 3', 'trailer: x\r\ntransfer-encoding: chunked'].map(

@@ -78,8 +78,8 @@ async function upload(length: number, takes: (received: number) => boolean) {
   return { updates, received, maxInFlight }
 }
 
-describe('the window of a stream', () => {
-  it('grows to that of the connection while the body is taken as it comes', async () => {
+describe('a stream window', () => {
+  it('grows to that of the connection while the body is read as it arrives', async () => {
     const length = 8 * HTTP2_LIMITS.connectionWindow
     const { updates, received, maxInFlight } = await upload(length, () => true)
     assert.equal(received, length)
@@ -89,7 +89,7 @@ describe('the window of a stream', () => {
     assert.ok(maxInFlight > 2 * HTTP2_LIMITS.streamWindow, `${maxInFlight} bytes`)
   })
 
-  it('stays as it is for a body that waits', async () => {
+  it('stays the same for a body that waits', async () => {
     const length = 2 * HTTP2_LIMITS.connectionWindow
     const { received, maxInFlight } = await upload(length, () => false)
     assert.equal(received, length)

@@ -28,8 +28,8 @@ after(async () => {
   for (const own of opened) await own.close()
 })
 
-describe('TLS that chose h2', { skip: WITHOUT_OPENSSL }, () => {
-  it('requests get a response, interim responses and 100 (Continue) come first', async () => {
+describe('TLS that negotiates h2', { skip: WITHOUT_OPENSSL }, () => {
+  it('sends interim responses and 100 (Continue) before the response', async () => {
     const authority = makeAuthority('test')
     const { cert, key } = authority.issue({ names: ['DNS:localhost'] })
     const seen: string[] = []
@@ -80,7 +80,7 @@ describe('TLS that chose h2', { skip: WITHOUT_OPENSSL }, () => {
   })
 })
 
-describe('what conforming clients do is no flood', () => {
+describe('normal client behavior is not a flood', () => {
   const HEAD = fieldBlock([
     [':method', 'POST'],
     [':scheme', 'http'],
@@ -109,12 +109,12 @@ describe('what conforming clients do is no flood', () => {
     })
   }
 
-  it('a PING and nothing else is', async () => {
+  it('PINGs without requests are', async () => {
     const { floods } = await serveFrames(() => [frame(PING, 0, 0, Buffer.alloc(8))], 2_000)
     assert.deepEqual(floods, ['too-many-pings'])
   })
 
-  it('nor does it earn anything to ask once and to ping for ever', async () => {
+  it('a single request does not permit PINGs forever', async () => {
     const framesOf = (id: number) =>
       id === 1 ? [frame(HEADERS, FLAGS.ends, id, HEAD)] : [frame(PING, 0, 0, Buffer.alloc(8))]
     const { responses, floods } = await serveFrames(framesOf, 2_000)

@@ -20,8 +20,8 @@ const UPGRADE =
   'GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n' +
   'sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n'
 
-describe('a pool of streams', () => {
-  it('has those that ended once everybody is done with them', () => {
+describe('a stream pool', () => {
+  it('returns ended streams once they are settled', () => {
     const pool = new StreamPool<string>()
     pool.put('a')
     assert.equal(pool.take(), undefined)
@@ -30,7 +30,7 @@ describe('a pool of streams', () => {
     assert.equal(pool.take(), undefined)
   })
 
-  it('keeps a number of them, and none of an idle connection', () => {
+  it('keeps a bounded number, and none for an idle connection', () => {
     const pool = new StreamPool<number>()
     for (let i = 0; i < 1_000; i++) pool.put(i)
     pool.settle()
@@ -46,8 +46,8 @@ describe('a pool of streams', () => {
   })
 })
 
-describe('a stream to an upstream is used again', () => {
-  it('after its response, for one that knows nothing of it', async () => {
+describe('a stream to an upstream is reused', () => {
+  it('after its response, without state of the previous request', async () => {
     const upstream = await greeted()
     const first = upstream.ask('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n', true)
     first.stream.write(Buffer.from('ab'))
@@ -67,7 +67,7 @@ describe('a stream to an upstream is used again', () => {
     assert.deepEqual(second.reported, ['200', 'ended'])
   })
 
-  it('but not while its response waits to be taken', async () => {
+  it('but not while its response is not consumed', async () => {
     const upstream = await greeted()
     const first = upstream.ask(undefined, false, () => false)
     await upstream.say(
@@ -82,7 +82,7 @@ describe('a stream to an upstream is used again', () => {
     assert.deepEqual(second.reported, [])
   })
 
-  it('nor where it was broken off, by either side', async () => {
+  it('but not if either side aborted it', async () => {
     const upstream = await greeted()
     const [left, cut] = [upstream.ask(), upstream.ask()]
     left.stream.abort()
@@ -96,7 +96,7 @@ describe('a stream to an upstream is used again', () => {
     assert.deepEqual(next.reported, ['200', 'ended'])
   })
 
-  it('nor after a tunnel, whose other end may still have something to say', async () => {
+  it('but not after a tunnel, whose other end may still send', async () => {
     const settings = Buffer.alloc(6)
     settings.writeUInt16BE(8)
     settings.writeUInt32BE(1, 2)

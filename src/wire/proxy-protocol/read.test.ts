@@ -104,7 +104,7 @@ describe('the PROXY header of version 2', () => {
   }
 })
 
-describe('portions', () => {
+describe('partial headers', () => {
   for (const [what, bytes] of [
     ['version 1', Buffer.from('PROXY TCP4 10.0.0.7 192.0.2.1 12345 443\r\n')],
     ['version 2', summed(0x21, V6)],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { cipherList } from './cipher-names.ts'
 
-describe('names of suites', () => {
+describe('cipher suite names', () => {
   for (const [name, short] of [
     ['TLS_AES_128_GCM_SHA256', 'TLS_AES_128_GCM_SHA256'],
     ['ECDHE-RSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES128-GCM-SHA256'],

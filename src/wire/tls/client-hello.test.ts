@@ -53,7 +53,7 @@ describe('ClientHellos of a real client', () => {
   }
 })
 
-describe('what is no ClientHello', () => {
+describe('input that is not a ClientHello', () => {
   const hello = inRecords(helloMessage({ extensions: [serverName('a.test')] }))
   for (const [what, bytes, outcome] of [
     ['nothing yet', Buffer.alloc(0), 'more'],
@@ -73,7 +73,7 @@ describe('what is no ClientHello', () => {
     it(`${what}: ${outcome}`, () => assert.equal(read(bytes), outcome))
   }
 
-  it('bytes behind it are not looked at', () => {
+  it('bytes after it are ignored', () => {
     assert.equal(typeof read(Buffer.concat([hello, Buffer.from('anything')])), 'object')
   })
 
@@ -87,7 +87,7 @@ describe('what is no ClientHello', () => {
   })
 })
 
-describe('what stands in a ClientHello', () => {
+describe('the contents of a ClientHello', () => {
   const malformed = 'malformed'
   const table: readonly (readonly [string, HelloParts, string | undefined])[] = [
     ['no extensions at all', {}, undefined],

@@ -95,7 +95,7 @@ async function rejected(own: TestServer, options: ConnectionOptions): Promise<st
   return own.failures[before] ?? 'none'
 }
 
-describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
+describe('TLS termination', { skip: WITHOUT_OPENSSL }, () => {
   if (WITHOUT_OPENSSL !== false) return
   const authority = makeAuthority('authority')
   const stranger = makeAuthority('stranger')
@@ -104,7 +104,7 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
   const both: TerminatorOptions = { ...BARE, certificates: [first, wild] }
   const one: TerminatorOptions = { ...BARE, certificates: [first] }
 
-  it('the server name chooses the certificate: exact, wildcard, default', async () => {
+  it('the server name selects the certificate: exact, wildcard, default', async () => {
     const own = await serve(both)
     for (const [servername, cn] of [
       ['first.test', 'first'],
@@ -121,7 +121,7 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
     }
   })
 
-  it('the first of our protocols that the client has is chosen', async () => {
+  it('selects the first configured protocol that the client supports', async () => {
     const own = await serve({ ...one, alpn: ['h2', 'http/1.1'] })
     for (const [offered, chosen] of [
       [['http/1.1', 'h2'], 'h2'],
@@ -135,14 +135,14 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
     assert.equal(await rejected(own, { ALPNProtocols: ['spdy/3'] }), 'alpn')
   })
 
-  it('without protocols of ours none is chosen, whatever the client offers', async () => {
+  it('selects none without configured protocols, whatever the client offers', async () => {
     const own = await serve(one)
     const socket = await greet(own.port, { ALPNProtocols: ['h2', 'http/1.1'] })
     assert.equal(socket.alpnProtocol, false)
     socket.destroy()
   })
 
-  it('of the suites of TLS 1.3 the one with SHA-256 is preferred, whatever the client prefers', async () => {
+  it('prefers the TLS 1.3 suite with SHA-256, whatever the client prefers', async () => {
     const own = await serve(one)
     const ciphers = 'TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256'
     const socket = await greet(own.port, { ciphers })
@@ -153,7 +153,7 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
     other.destroy()
   })
 
-  it('versions, suites and groups are those that were asked for', async () => {
+  it('uses the configured versions, suites and groups', async () => {
     const own = await serve({
       ...one,
       minVersion: '1.2',
@@ -185,7 +185,7 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
       clients: { ca: authority.cert, mode },
     })
 
-    it('say who the client is', async () => {
+    it('identify the client', async () => {
       const own = await serve(clients('Require'))
       const socket = await greet(own.port, client)
       const fingerprint = socket.getX509Certificate()?.fingerprint256 ?? ''
@@ -216,7 +216,7 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
       }
     }
 
-    it('Optional: none is as good as one, and says nothing', async () => {
+    it('Optional: accepts clients without one', async () => {
       const own = await serve(clients('Optional'))
       const without = await greet(own.port, {})
       without.destroy()
@@ -249,7 +249,7 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
       assert.equal(await rejected(own, {}), 'client-certificate-missing')
     })
 
-    it('a resumed session is still that of its client', async () => {
+    it('a resumed session keeps the identity of its client', async () => {
       const own = await serve(clients('Require'))
       const session = await sessionOf(own.port, client)
       const socket = await greet(own.port, { ...client, session })
@@ -258,7 +258,7 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
       assert.equal(own.secured[1]?.certificate?.subjectCn, 'alice')
     })
 
-    it('a session of a listener that asks for none is no way into one that does', async () => {
+    it('a session of a listener without client certificates is not accepted by one that requires them', async () => {
       const keys = new TicketKeys()
       const open = await serve(one, keys)
       const closed = await serve(clients('Require'), keys)
@@ -267,8 +267,8 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
     })
   })
 
-  describe('sessions', () => {
-    it('are resumed by another process that has the same secret', async () => {
+  describe('TLS sessions', () => {
+    it('are resumed by another process with the same secret', async () => {
       const secret = Buffer.alloc(32, 5)
       const here = await serve(one, new TicketKeys(secret))
       const there = await serve(one, new TicketKeys(secret))
@@ -284,7 +284,7 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
       }
     })
 
-    it('are not resumed when the keys have turned', async () => {
+    it('are not resumed after the keys have rotated', async () => {
       const own = await serve(one, new TicketKeys(Buffer.alloc(32), 100))
       const session = await sessionOf(own.port, {})
       await wait(150)
@@ -294,7 +294,7 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
     })
   })
 
-  it('a renewed certificate is shown to new clients and cuts nobody off', async () => {
+  it('a renewed certificate is sent to new clients without closing connections', async () => {
     const terminators = new Terminators(new TicketKeys())
     const own = await serve(one)
     own.terminator = terminators.get(one) as Terminator
@@ -311,7 +311,7 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
     next.destroy()
   })
 
-  it('the same options are the same terminator, as long as somebody wants it', () => {
+  it('the same options share a terminator while it is in use', () => {
     const terminators = new Terminators(new TicketKeys())
     const made = terminators.get(one)
     terminators.turn()
@@ -340,7 +340,7 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
     })
   }
 
-  it('a client that does not like our certificate says so', async () => {
+  it('a client that rejects the certificate is reported', async () => {
     const own = await serve(one)
     const words = ['s_client', '-connect', `127.0.0.1:${own.port}`, '-verify_return_error']
     const client = spawn('openssl', words, { stdio: ['pipe', 'ignore', 'ignore'] })
@@ -349,7 +349,7 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
     assert.deepEqual(own.failures, ['certificate-refused'])
   })
 
-  it('a handshake that is begun and not ended: timeout', async () => {
+  it('an incomplete handshake fails with timeout', async () => {
     const own = await serve(one, undefined, 50)
     const socket = connectRaw(own.port, '127.0.0.1')
     socket.resume()
@@ -373,7 +373,7 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
     })
   }
 
-  it('a client that goes away in the middle: reset', async () => {
+  it('a client that disconnects during the handshake: reset', async () => {
     const own = await serve(one)
     const socket = connectRaw(own.port, '127.0.0.1')
     await once(socket, 'connect')

@@ -1,6 +1,6 @@
 import type { Task } from './task.ts'
 
-/** Its default with a comment, its shape, and the template that reads it. */
+/** Its default with a comment, its schema, and the template that reads it. */
 export const chartValue: Task = {
   row: 'a value of a chart',
   marker: 'minReadySeconds',
@@ -30,7 +30,7 @@ export const chartValue: Task = {
     'charts/portcullis-standalone/README.md',
     'charts/portcullis-standalone/values.schema.json',
   ],
-  // Where helm was built, it renders the chart; its schema rejects what is no number anywhere.
+  // If helm is built, it renders the chart; the schema rejects a non-number everywhere.
   trial: `import { existsSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

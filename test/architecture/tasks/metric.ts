@@ -1,6 +1,6 @@
 import type { Task } from './task.ts'
 
-/** Its definition, and where it is counted. */
+/** Its definition, and the code that counts it. */
 export const metric: Task = {
   row: 'a metric',
   marker: 'portcullis_gateways_opened_total',

@@ -2,7 +2,7 @@ import type { Task } from './task.ts'
 
 const FOLDER = 'src/policies/tag-requests'
 
-/** A folder of its own, and its record in the list: whatever else is to know of it, that says. */
+/** A folder of its own and its entry in the list, which declares everything else. */
 export const policy: Task = {
   row: 'a policy',
   marker: 'tagRequests',
@@ -55,7 +55,8 @@ export const tagRequests = definePolicy({ kind: 'tagRequests', schema, compile: 
     'docs/reference/resources.md',
     'src/policies/compilers.ts',
   ],
-  // What becomes of a request, of a policy that could do nothing, and where its turn is.
+  // Tests the effect on a request, the message for an ineffective policy, and the order of
+  // policies.
   trial: `import { decide, modelOf, programOf } from './test/program/models.ts'
 import { POLICIES } from './src/policies/index.ts'
 import { shadowedPolicies } from './src/reach/shadowed-policies.ts'

@@ -1,6 +1,6 @@
 import type { Task } from './task.ts'
 
-/** Its schema, its place among the settings, and who reads it. */
+/** Its schema, its place among the settings, and the code that reads it. */
 export const setting: Task = {
   row: 'a setting of `config`',
   marker: 'listenBacklog',

@@ -1,7 +1,7 @@
 import { Http1Headers } from '../../../src/wire/http1/header-view.ts'
 
-// Loaded before the program itself: a header that throws where a rule reads it, and throws of the
-// process itself when it is told to.
+// Loaded before the program: a header that throws when a rule reads it, and a SIGUSR2 handler that
+// throws from a timer and rejects a promise.
 
 const { get } = Http1Headers.prototype
 Http1Headers.prototype.get = function (name: string) {

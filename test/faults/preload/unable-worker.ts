@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { Gateway } from '../../../src/proxy/gateway.ts'
 
-// Loaded before the program itself: what a file says becomes of workers that start from now on.
+// Loaded before the program: makes workers fail from now on, in the way that a file names.
 
 const flag = process.env['UNABLE_WORKER'] ?? ''
 if (process.env['PORTCULLIS_WORKER'] !== undefined && existsSync(flag)) {

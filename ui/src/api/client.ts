@@ -1,7 +1,7 @@
-/** An error that the API told of, in the form of RFC 9457. */
+/** An API error in the form of RFC 9457. */
 export class ApiProblem extends Error {
   readonly status: number
-  /** The members of the problem beside the known ones. */
+  /** Extension members of the problem. */
   readonly more: Readonly<Record<string, unknown>>
 
   constructor(status: number, detail: string, more: Readonly<Record<string, unknown>> = {}) {
@@ -12,12 +12,12 @@ export class ApiProblem extends Error {
 }
 
 const TOKEN = 'portcullis-token'
-/** `login`: the path where somebody can sign in, if there is one. */
+/** `login` is the path of the sign-in page, if there is one. */
 type Unauthorized = (login: string | undefined) => void
 
 let onUnauthorized: Unauthorized = () => {}
 
-/** Of this tab alone: gone when it is closed. */
+/** Stores the token for this tab only, until it is closed. */
 export function storeToken(token: string): void {
   sessionStorage.setItem(TOKEN, token)
 }
@@ -62,7 +62,7 @@ export async function send(path: string, sent: Sent = {}): Promise<Response> {
     readonly detail?: string
     readonly login?: string
   }
-  // Whoever sent it is gone, and its body with them: it says nothing of how to sign in.
+  // An abort discards the response body, and with it the sign-in path.
   if (signal?.aborted) throw new ApiProblem(0, 'The request was canceled.')
   if (response.status === 401) onUnauthorized(problem.login)
   const { detail = `The gateway responded with ${response.status}.`, ...more } = problem

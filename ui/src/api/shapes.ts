@@ -1,6 +1,6 @@
 import type { EffectiveRoute, RuleRecord } from './generated/shapes.ts'
 
-/** What the admin API responds: made from the OpenAPI document that it serves. */
+/** Responses of the admin API, generated from the OpenAPI document that it serves. */
 export type * from './generated/shapes.ts'
 
 export type ActionName = RuleRecord['action']

@@ -1,7 +1,7 @@
 import { send } from './client.ts'
 import type { Decision } from './shapes.ts'
 
-/** Follows decisions until the signal; by fetch, since an EventSource cannot send a token. */
+/** Follows decisions until aborted; uses fetch, because an EventSource cannot send a token. */
 export async function followDecisions(
   filters: URLSearchParams,
   found: (decisions: readonly Decision[]) => void,

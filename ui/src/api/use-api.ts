@@ -9,11 +9,11 @@ export interface Loaded<T> {
 }
 
 interface Options {
-  /** Milliseconds between two reads; absent: once. */
+  /** Milliseconds between two reads; by default, the path is read once. */
   readonly every?: number
 }
 
-/** What a path of the API responds; undefined: nothing is read. The last data stay over a failure. */
+/** Reads an API path, unless it is undefined. A failure keeps the last data. */
 export function useApi<T>(path: string | undefined, { every }: Options = {}): Loaded<T> {
   const [data, setData] = useState<T>()
   const [problem, setProblem] = useState<ApiProblem>()
@@ -22,7 +22,7 @@ export function useApi<T>(path: string | undefined, { every }: Options = {}): Lo
   const shown = useRef(path)
   const reload = useCallback(() => setRound((last) => last + 1), [])
   useEffect(() => {
-    // Read again where it was asked for.
+    // A new round reads the path again.
     void round
     if (path === undefined) return
     if (shown.current !== path) {

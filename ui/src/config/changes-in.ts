@@ -4,7 +4,7 @@ import type { Change, ResourceSummary } from '../api/shapes.ts'
 type Kind = Change['kind']
 
 const SINGLES: readonly Kind[] = ['frontendPolicies', 'llm', 'mcp', 'ui']
-/** With what the API calls an item that has no name, before its number. */
+/** Kind → the API's prefix for the number of an item that has no name. */
 const LISTS: Readonly<Partial<Record<Kind, string>>> = {
   routes: 'route',
   routeGroups: 'route-group',
@@ -13,7 +13,7 @@ const LISTS: Readonly<Partial<Record<Kind, string>>> = {
   policies: 'policy',
 }
 
-/** What was edited in the text of a whole configuration, resource by resource. */
+/** Finds the edits in the text of a whole configuration, resource by resource. */
 export function changesIn(
   before: string,
   after: string,
@@ -61,7 +61,7 @@ function resourcesIn(text: string): ReadonlyMap<string, Found> {
   return found
 }
 
-/** As the API names items of lists. */
+/** The name that the API gives to an item of a list. */
 function nameOf(value: unknown): string | undefined {
   const { name, namespace, ruleName } = (value ?? {}) as Readonly<Record<string, unknown>>
   if (typeof name === 'object' && name !== null) return nameOf(name)

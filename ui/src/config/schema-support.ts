@@ -5,7 +5,7 @@ import {
 } from '@codemirror/autocomplete'
 import type { Extension } from '@codemirror/state'
 
-/** A JSON Schema, as far as keys are completed by it. */
+/** The subset of JSON Schema that completion uses. */
 export interface Schema {
   readonly $ref?: string
   readonly description?: string
@@ -22,7 +22,7 @@ export interface Schema {
 
 let loading: Promise<Schema> | undefined
 
-/** The same that editors are given: docs/reference/config.schema.json. */
+/** Loads the schema that editors use: docs/reference/config.schema.json. */
 export function loadSchema(): Promise<Schema> {
   loading ??= import('../../../docs/reference/config.schema.json').then(
     (module) => module.default as unknown as Schema,
@@ -30,7 +30,7 @@ export function loadSchema(): Promise<Schema> {
   return loading
 }
 
-/** Keys that fit where the cursor is, with what they mean. */
+/** Completes the keys that are allowed at the cursor, with their descriptions. */
 export function keyCompletion(load: () => Promise<Schema>): Extension {
   return autocompletion({
     override: [(context) => complete(context, load)],
@@ -77,7 +77,7 @@ function pathAt(lines: readonly string[], at: number, column: number): readonly 
       if (index !== at && start < indent && name !== undefined) path.unshift(name)
       path.unshift('[]')
       indent = lead.length + 1
-      // The list may be as far left as its key.
+      // A list may have the same indentation as its key.
       continue
     }
     if (index !== at && name !== undefined && lead.length < indent) {

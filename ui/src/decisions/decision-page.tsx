@@ -9,7 +9,7 @@ import { Steps } from '../sandbox/steps.tsx'
 import { missOf, reasonOf } from './reason.ts'
 import { testFileOf } from './test-file.ts'
 
-/** All that is known of one request or connection. */
+/** Shows all records of one request or connection. */
 export function DecisionPage({ id }: { readonly id: string }) {
   const path = `/api/decisions/${encodeURIComponent(id)}`
   const { data, problem, reload } = useApi<{ decisions: readonly Decision[] }>(path)
@@ -142,7 +142,7 @@ function MakeTest({ decisions }: { readonly decisions: readonly Decision[] }) {
   )
 }
 
-/** The same request under the configuration that runs now. */
+/** Evaluates the same request with the running configuration. */
 function Now({ id }: { readonly id: string }) {
   const [isAsked, setAsked] = useState(false)
   const path = `/api/decisions/${encodeURIComponent(id)}/explain`

@@ -1,6 +1,6 @@
 import type { Decision, Miss } from '../api/shapes.ts'
 
-/** Why, in one sentence. */
+/** Explains a decision in one sentence. */
 export function reasonOf(decision: Decision): string {
   const { cause, rule, nearest, variable, reason, invalid, credentials } = decision
   switch (cause) {

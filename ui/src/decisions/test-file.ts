@@ -1,6 +1,6 @@
 import type { Attribute, Decision } from '../api/shapes.ts'
 
-/** A file for `portcullis test` with the request of these records, as far as they hold it. */
+/** Builds a file for `portcullis test` from the request attributes that the records contain. */
 export function testFileOf(decisions: readonly Decision[]): string {
   const [first] = decisions
   if (first === undefined) return ''
@@ -43,7 +43,7 @@ function mapping(key: string, entries: ReadonlyMap<string, unknown>): readonly s
   return [`    ${key}:`, ...lines]
 }
 
-/** JSON is YAML, and no text of a client ends it early. */
+/** Quotes a value as JSON, which is valid YAML and which client input cannot break out of. */
 function quote(value: unknown): string {
   return JSON.stringify(value)
 }

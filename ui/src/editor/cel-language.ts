@@ -2,7 +2,7 @@ import { StreamLanguage } from '@codemirror/language'
 
 const KEYWORDS = new Set(['in', 'true', 'false', 'null', 'has'])
 
-/** Colours alone; what an expression means is up to the checker. */
+/** Highlighting only; the checker handles the meaning of expressions. */
 export const celLanguage = StreamLanguage.define({
   name: 'cel',
   token(stream) {

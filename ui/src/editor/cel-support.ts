@@ -26,7 +26,7 @@ export function celSupport(stage: Stage): readonly Extension[] {
   return extensions
 }
 
-/** What the gateway would say of the rule; places are offsets in its text. */
+/** Returns the diagnostics that the gateway reports for a rule; positions are text offsets. */
 export function checkRule(text: string, stage: Stage): Diagnostic[] {
   if (text.trim() === '') {
     return [{ from: 0, to: text.length, severity: 'error', message: 'Write a condition.' }]
@@ -45,7 +45,7 @@ export function checkRule(text: string, stage: Stage): Diagnostic[] {
   })
 }
 
-/** Variables of the stage, the fields of what stands before the dot, and functions. */
+/** Completes variables of the stage, fields of the value before the dot, and functions. */
 function complete(context: CompletionContext, stage: Stage): CompletionResult | null {
   const path = context.matchBefore(/[A-Za-z_][\w.]*/)
   if (path === null && !context.explicit) return null

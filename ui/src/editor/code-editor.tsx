@@ -20,13 +20,13 @@ interface CodeEditorProps {
   readonly label: string
   readonly value: string
   readonly onChange?: (value: string) => void
-  /** The same array for as long as nothing of it changes. */
+  /** Must be the same array until an extension changes. */
   readonly extensions: readonly Extension[]
   readonly hasLineNumbers?: boolean
   readonly minHeight?: string
 }
 
-/** Tab leaves it, as it leaves any other field: it is operated with a keyboard alone. */
+/** Tab moves focus out of the editor, as in any other field, for keyboard users. */
 export function CodeEditor(props: CodeEditorProps) {
   const { label, value, onChange, extensions, hasLineNumbers = false, minHeight = '2.2rem' } = props
   const host = useRef<HTMLDivElement>(null)
@@ -78,7 +78,7 @@ export function CodeEditor(props: CodeEditorProps) {
     view.current = made
     return () => made.destroy()
   }, [label, extensions, hasLineNumbers])
-  // The same editor all the time: a new one would lose the cursor, and what can be undone.
+  // Reuses the editor: a new one would lose the cursor and the undo history.
   useEffect(() => view.current?.dispatch({ effects: LOOK.reconfigure(look) }), [look])
   useEffect(() => {
     const now = view.current?.state.doc.toString()
@@ -92,7 +92,7 @@ export function CodeEditor(props: CodeEditorProps) {
 }
 
 const LOOK = new Compartment()
-/** Of a change that the page makes: nobody typed it. */
+/** Marks a change that comes from the page, not from the user. */
 const FROM_PAGE = Annotation.define<boolean>()
 
 function lookOf(isDark: boolean, isReadOnly: boolean, minHeight: string): Extension {

@@ -1,6 +1,6 @@
 /**
- * Texts that an editor reported, and that come back to it as its value when the page is rendered,
- * which may be after more was typed. To set one of these again would undo what was typed since.
+ * Texts that an editor reported and that come back as its value when the page renders, possibly
+ * after the user has typed more. Setting one of them again would undo the later input.
  */
 export class Echoes {
   #expected: string[] = []
@@ -13,7 +13,7 @@ export class Echoes {
     this.#expected = []
   }
 
-  /** Whether a value is what the editor has, or had a moment ago; another one is new to it. */
+  /** Whether the editor has this value now or had it a moment ago; any other value is new. */
   isEcho(value: string, now: string): boolean {
     const at = this.#expected.indexOf(value)
     this.#expected = at === -1 || value === now ? [] : this.#expected.slice(at + 1)

@@ -5,11 +5,11 @@ export interface DiffLine {
 
 const MAX_CELLS = 4_000_000
 
-/** The longest common lines stay; the rest is removed or added. */
+/** Keeps the longest common subsequence of lines; removes or adds the rest. */
 export function lineDiff(before: string, after: string): readonly DiffLine[] {
   const [old, now] = [linesOf(before), linesOf(after)]
   const [rows, columns] = [old.length + 1, now.length + 1]
-  // Two resources of thousands of lines: all of one, then all of the other.
+  // For resources of thousands of lines: all of one, then all of the other.
   if (rows * columns > MAX_CELLS) return [...signed('-', old), ...signed('+', now)]
   const common = new Uint32Array(rows * columns)
   for (let i = old.length - 1; i >= 0; i--) {

@@ -5,7 +5,7 @@ import { Problem } from '../parts/states.tsx'
 import { Tag } from '../parts/tags.tsx'
 import { WideTable } from '../parts/wide-table.tsx'
 
-/** Who has a key, and what calls may use; the keys themselves are never shown. */
+/** Lists the owners of keys, and budgets; never shows the keys themselves. */
 export function KeysAndBudgets() {
   const { data, problem, reload } = useApi<Found>('/api/llm/keys', { every: 10_000 })
   if (problem !== undefined) return <Problem problem={problem} retry={reload} />
@@ -103,7 +103,7 @@ interface UsedProps {
   readonly use: Found['budgets'][number]['use']
 }
 
-/** Who used it is not shown: a key may be what only its owner should know. */
+/** Hides who used the budget: the grouping key may be a secret of its owner. */
 function Used({ measure, amount, hasKey, use }: UsedProps) {
   if (use === null) return <Text size="sm">Not known</Text>
   const percent = Math.round((use.maxUsed / amount) * 100)

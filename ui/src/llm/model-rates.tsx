@@ -6,10 +6,10 @@ import { WideTable } from '../parts/wide-table.tsx'
 
 type Rated = ModelCosts['models'][number]
 
-/** A catalog may have thousands of models; what is over is in the API. */
+/** Catalogs may have thousands of models; the API returns all of them. */
 const MAX_ROWS = 100
 
-/** By what calls are priced, and where it is written. */
+/** Shows the rates that calls are priced by, and where they are set. */
 export function ModelRates() {
   const { data, problem, reload } = useApi<ModelCosts>('/api/llm/costs', { every: 10_000 })
   if (problem !== undefined) return <Problem problem={problem} retry={reload} />

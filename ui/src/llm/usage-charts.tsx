@@ -23,10 +23,10 @@ const SPANS = [
   { label: 'Month', value: '744' },
 ]
 
-/** What calls to models used and cost over time. */
+/** Charts the token usage and cost of model calls over time. */
 export function UsageCharts() {
   const [hours, setHours] = useState('24')
-  // A page that stays open shows a little more and more, and does not begin anew all the time.
+  // Fixed until the range changes: an open page extends the chart instead of restarting it.
   const since = useMemo(
     () => new Date(Date.now() - Number(hours) * 3_600_000).toISOString(),
     [hours],
@@ -86,7 +86,7 @@ const COLORS = {
   dark: ['#91a7ff', '#ffa8a8', '#8ce99a', '#ffc078', '#d0a9f5', '#66d9e8'],
 } as const
 
-/** One line for each of the models that used most, and one for the rest. */
+/** Draws one line for each of the most used models, and one for the rest. */
 function Chart({ usage, measure, title, digits }: ChartProps) {
   const host = useRef<HTMLDivElement>(null)
   const scheme = useComputedColorScheme('light')

@@ -4,9 +4,9 @@ export type Measure = 'cost' | 'tokens'
 
 type Point = Usage['points'][number]
 
-/** Lines that have a model of their own; the others are one. */
+/** Max lines with their own model; all other models share one line. */
 const MAX_LINES = 5
-/** The API sends fewer. */
+/** A safe upper bound: the API sends fewer. */
 const MAX_STEPS = 5_000
 
 function amountIn(point: Point, measure: Measure): number {
@@ -17,7 +17,7 @@ export function totalOf({ points }: Usage, measure: Measure): number {
   return points.reduce((sum, point) => sum + amountIn(point, measure), 0)
 }
 
-/** The names of lines, and rows of numbers: seconds first, then one for each line. */
+/** Returns the names of the lines, and rows of numbers: seconds first, then one row per line. */
 export function chartOf(
   { points, since, step }: Usage,
   measure: Measure,
@@ -33,7 +33,7 @@ export function chartOf(
   const first = Math.floor(Date.parse(since) / 1000 / step) * step
   const steps = Math.floor((now / 1000 - first) / step) + 1
   const count = Number.isFinite(steps) ? Math.min(MAX_STEPS, Math.max(1, steps)) : 1
-  // A step without a point is one in which nothing was used.
+  // A step without a point means no usage in that step.
   const times = Array.from({ length: count }, (_, index) => first + index * step)
   const lines = names.map(() => new Array<number>(count).fill(0))
   for (const point of points) {

@@ -16,7 +16,7 @@ interface ModelBackend {
   readonly endpoints?: readonly { readonly host?: string; readonly port?: number }[]
 }
 
-/** What stands behind the gateway, and which ways lead there. */
+/** Lists the backends behind the gateway, and the routes that lead to them. */
 export function Backends() {
   const dump = useApi<ModelDump>('/api/config/model')
   const effective = useApi<Effective>('/api/policies/effective')

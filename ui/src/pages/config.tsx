@@ -20,7 +20,7 @@ const VIEWS = [
   { value: 'edits', label: 'My edits' },
 ]
 
-/** All of it as YAML: what runs, what the file says, what was edited. */
+/** The whole configuration as YAML: the effective one, the file, and the edits. */
 export function Config() {
   const outline = useApi<ConfigOutline>('/api/config')
   const isReadOnly = useIsReadOnly()
@@ -82,7 +82,7 @@ function Edits({ outline }: { readonly outline: ConfigOutline }) {
   )
 }
 
-/** Changes whose effect is looked at, and the text that they were read from. */
+/** Changes whose effect is previewed, and the text from which they were read. */
 interface Preview {
   readonly text: string
   readonly changes: readonly Change[]
@@ -173,7 +173,7 @@ function Editing({ text, canStore, stored }: EditingProps) {
   )
 }
 
-/** Whether it is YAML at all; what it means is checked by the gateway. */
+/** Marks YAML syntax errors; the gateway checks the rest. */
 function marksOf(text: string): Mark[] {
   const { errors } = parseDocument(text, { uniqueKeys: true, prettyErrors: false })
   return errors.map(({ pos: [from, to], message }) => ({

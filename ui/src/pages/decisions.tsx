@@ -18,7 +18,7 @@ const VERDICTS = [
   { value: 'would-deny', label: 'Would deny (audit)' },
   { value: 'skipped', label: 'Skipped a provider' },
 ]
-/** What the API filters by; the text is looked for here. */
+/** Filters that the API applies; the page itself searches the text. */
 const FILTERS = ['verdict', 'policy', 'stage']
 
 export function Decisions() {

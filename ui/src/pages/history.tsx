@@ -10,7 +10,7 @@ import { Empty, Loading, Page, Problem, ReadOnlyNote, RoleNote } from '../parts/
 import { Tag } from '../parts/tags.tsx'
 import { useMay } from '../session.ts'
 
-/** Who changed what, with a way back. */
+/** Shows who changed what, and offers a rollback. */
 export function History() {
   const isReadOnly = useIsReadOnly()
   const mayEdit = useMay('editor')
@@ -109,7 +109,7 @@ function textOf(value: unknown): string {
   return value === null || value === undefined ? '' : stringify(value)
 }
 
-/** Asked twice, since it changes what every replica serves. */
+/** Requires confirmation, because a rollback affects all replicas. */
 function Rollback({ revision, done }: { readonly revision: number; readonly done: () => void }) {
   const [isAsked, setAsked] = useState(false)
   const [comment, setComment] = useState('')

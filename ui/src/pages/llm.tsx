@@ -18,7 +18,7 @@ import { useMay } from '../session.ts'
 
 type Backend = Catalogue['backends'][number]
 
-/** Models, who serves them, what they are used for, and a prompt to try them with. */
+/** Shows models, their providers and their usage, and a prompt to try them with. */
 export function Llm() {
   const { data, problem, reload } = useApi<Catalogue>('/api/llm/catalogue')
   const metrics = useApi<MetricsSummary>('/api/metrics/summary', { every: 5_000 })
@@ -180,7 +180,7 @@ function Playground({ way, backend }: { readonly way: Way; readonly backend: Bac
   )
 }
 
-/** What the model said; else all of it. */
+/** The text of the model; otherwise the whole response. */
 function textOf({ body }: PlaygroundResponse): string {
   try {
     const { choices } = JSON.parse(body) as {

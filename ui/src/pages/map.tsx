@@ -11,7 +11,7 @@ import { Guards } from '../parts/guards.tsx'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
 import { isOpen, Protection } from '../parts/tags.tsx'
 
-/** Gateways → listeners → routes → backends, each with what guards it. */
+/** Gateways → listeners → routes → backends, each with its guards. */
 export function MapPage() {
   const { data, problem, reload } = useApi<Effective>('/api/policies/effective')
   const [isOnlyOpen, setOnlyOpen] = useState(false)

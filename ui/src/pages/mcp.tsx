@@ -17,7 +17,7 @@ import {
 import { listenerOf, readHeaders } from '../playground/play.ts'
 import { useMay } from '../session.ts'
 
-/** MCP servers, what guards their tools, and a client to try them with. */
+/** Shows MCP servers, the guards of their tools, and a client to try them with. */
 export function Mcp() {
   const { data, problem, reload } = useApi<McpServers>('/api/mcp/servers')
   const effective = useApi<Effective>('/api/policies/effective')

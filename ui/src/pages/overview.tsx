@@ -101,7 +101,7 @@ function Figure({ label, value }: { readonly label: string; readonly value: numb
   )
 }
 
-/** The first thing to know: what anyone can reach. */
+/** Comes first, because it shows which routes anyone can reach. */
 function Guarding() {
   const { data, problem, reload } = useApi<Effective>('/api/policies/effective')
   const routes = (data?.listeners ?? []).flatMap(({ gateway, listener, routes: all }) =>
@@ -163,7 +163,7 @@ function Part({ title, link, children }: PartProps) {
 }
 
 function Warnings() {
-  // The gateway looks at its policies after each start and change: until then it responds 503.
+  // The gateway lints its policies after each start and change; until then it responds with 503.
   const [isKnown, setKnown] = useState(false)
   const lint = useApi<{ findings: readonly Diagnostic[] }>(
     '/api/lint',
@@ -188,8 +188,8 @@ function Warnings() {
 }
 
 /**
- * Lint has what the reader said, too, some of it under a code of its own; what AZ009 says of a
- * policy without effect says more than PC0311.
+ * Removes duplicates: lint also reports the reader's diagnostics, some of them under its own code.
+ * For a policy without effect, AZ009 is more detailed than PC0311.
  */
 function eachOnce(
   said: readonly Diagnostic[],

@@ -8,7 +8,7 @@ import { usePlace } from '../router.ts'
 import { fromDecision, type Hypothetical, NO_REQUEST, readClaims } from '../sandbox/request.ts'
 import { Steps } from '../sandbox/steps.tsx'
 
-/** A request that nobody sent, through the rules that run. */
+/** Evaluates the running rules for a hypothetical request. */
 export function Sandbox() {
   const { query } = usePlace()
   const recent = useApi<{ decisions: readonly Decision[] }>('/api/decisions?limit=50')

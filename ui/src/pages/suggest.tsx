@@ -5,7 +5,7 @@ import { useApi } from '../api/use-api.ts'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
 import { Tag } from '../parts/tags.tsx'
 
-/** From recorded requests the fewest Allow rules that admit what was seen. */
+/** Suggests the fewest Allow rules that admit the recorded requests. */
 export function Suggest() {
   const { data, problem, reload } = useApi<Suggestions>('/api/policies/suggest')
   const isNothing = problem?.status === 409

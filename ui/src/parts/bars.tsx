@@ -7,7 +7,7 @@ interface BarsProps {
   readonly digits?: number
 }
 
-/** The largest first; each number is written too. */
+/** Bars in descending order, each with its number. */
 export function Bars({ title, counts, digits = 0 }: BarsProps) {
   const all = Object.entries(counts).sort(([, one], [, other]) => other - one)
   const max = Math.max(1e-9, ...all.map(([, count]) => count))

@@ -2,7 +2,7 @@ import type { Decision } from '../api/shapes.ts'
 import { reasonOf } from '../decisions/reason.ts'
 import { VerdictTag } from './tags.tsx'
 
-/** One line of a list of decisions; it leads to the whole of it. */
+/** A line in a list of decisions, with a link to the decision. */
 export function DecisionRow({ decision }: { readonly decision: Decision }) {
   const { id, time, method = '', path, sni, source, stage, route } = decision
   const what = path === undefined ? `connection ${sni ?? source}` : `${method} ${path}`

@@ -2,7 +2,7 @@ import { Group, Stack, Text } from '@mantine/core'
 import type { Guard } from '../api/shapes.ts'
 import { ActionTag, Tag } from './tags.tsx'
 
-/** What guards one place, in the order in which it is evaluated. */
+/** The guards of one place, in the order of evaluation. */
 export function Guards({ guards }: { readonly guards: readonly Guard[] }) {
   return (
     <Stack gap="xs">

@@ -5,7 +5,7 @@ interface State {
   readonly error: Error | undefined
 }
 
-/** A bug costs one page, and says so. */
+/** Limits a bug to one page, and reports it there. */
 export class PageFailure extends Component<{ readonly children: ReactNode }, State> {
   override state: State = { error: undefined }
 

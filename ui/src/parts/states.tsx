@@ -11,7 +11,7 @@ interface PageProps {
   readonly children: ReactNode
 }
 
-/** The heading gets the focus when a page opens, so that screen readers say where they are. */
+/** Focuses the heading when a page opens, so that screen readers announce it. */
 export function Page({ title, lead, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus({ preventScroll: true }), [])
@@ -72,7 +72,7 @@ export function Problem({ problem, retry }: ProblemProps) {
   )
 }
 
-/** An empty state says what will be here, and how to get it. */
+/** An empty state describes the content that will appear, and how to get it. */
 export function Empty({
   title,
   children,
@@ -92,7 +92,7 @@ export function Empty({
   )
 }
 
-/** In place of what somebody with this role could do here. */
+/** Replaces actions that require a role. */
 export function RoleNote({ needs, to }: { readonly needs: Role; readonly to: string }) {
   const session = useSession()
   const isAllowed = useMay(needs)
@@ -105,7 +105,7 @@ export function RoleNote({ needs, to }: { readonly needs: Role; readonly to: str
   )
 }
 
-/** Instead of edits, where nothing can be stored. */
+/** Replaces edit actions if edits cannot be stored. */
 export function ReadOnlyNote({ file }: { readonly file?: string | undefined }) {
   if (useIsReadOnly() !== true) return null
   return (

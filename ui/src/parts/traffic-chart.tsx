@@ -11,7 +11,7 @@ interface Sample {
   readonly denied: number
 }
 
-/** Of this tab: the gateway tells totals, and the differences are drawn. */
+/** Samples of this tab: the gateway reports totals, and the chart draws the differences. */
 const samples: Sample[] = []
 const KEPT = 900
 
@@ -42,7 +42,7 @@ export function TrafficChart({ metrics }: { readonly metrics: MetricsSummary | u
         legend: { live: false },
         cursor: { show: false },
         axes: [
-          // The clock alone, at most every 80 pixels: the day is no news.
+          // Shows the time without the date, at most every 80 pixels.
           { stroke: axis, grid, space: 80, values: (_, times) => times.map(clock) },
           { stroke: axis, grid, size: 44 },
         ],
@@ -90,7 +90,7 @@ function rates(): [number[], number[], number[]] {
     if (before === undefined) continue
     const seconds = sample.time - before.time
     rows[0].push(sample.time)
-    // A gateway that started again counts from 0.
+    // A restarted gateway counts from 0.
     rows[1].push(Math.max(0, sample.requests - before.requests) / seconds)
     rows[2].push(Math.max(0, sample.denied - before.denied) / seconds)
   }

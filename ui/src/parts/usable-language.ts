@@ -1,6 +1,6 @@
 /*
- * A browser in a POSIX locale names a language that Intl does not know (`en-US@posix`), and charts
- * read it when their module is loaded: the whole page would stay empty.
+ * A browser in a POSIX locale reports a language that Intl does not support (`en-US@posix`), and
+ * the chart library reads it on load: the whole page would stay empty.
  */
 try {
   new Intl.NumberFormat(navigator.language)

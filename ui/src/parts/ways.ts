@@ -5,7 +5,7 @@ import type {
   EffectiveRoute,
 } from '../api/shapes.ts'
 
-/** One way through the gateway to a backend. */
+/** A path through the gateway to a backend. */
 export interface Way {
   readonly listener: EffectiveListener
   readonly route: EffectiveRoute

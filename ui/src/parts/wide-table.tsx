@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 
 interface WideTableProps {
   readonly label: string
-  /** Below this width it is scrolled, by keyboard too. */
+  /** Below this width the table scrolls, with the keyboard too. */
   readonly minWidth: number
   readonly children: ReactNode
 }

@@ -1,13 +1,13 @@
 import { Textarea } from '@mantine/core'
 
 interface Properties {
-  /** What a client usually sends. */
+  /** An example of a header that clients usually send. */
   readonly example: string
   readonly value: string
   readonly onChange: (value: string) => void
 }
 
-/** Headers that a playground sends in the name of a client. */
+/** Headers that a playground sends on behalf of a client. */
 export function ClientHeaders({ example, value, onChange }: Properties) {
   return (
     <Textarea

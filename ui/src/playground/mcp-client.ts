@@ -10,14 +10,14 @@ export interface Tool {
 export interface McpSession {
   readonly listener: string
   readonly path: string
-  /** Of the client: what rules read. */
+  /** Headers of the client, which rules can read. */
   readonly headers: Readonly<Record<string, string>>
   readonly id: string | undefined
 }
 
 const VERSION = '2025-06-18'
 
-/** Opens a session as any MCP client does, through the gateway. */
+/** Opens a session through the gateway, as any MCP client does. */
 export async function openSession(at: Omit<McpSession, 'id'>): Promise<McpSession> {
   const params = {
     protocolVersion: VERSION,
@@ -68,7 +68,7 @@ function post(
   })
 }
 
-/** Of JSON, or of the event that has it; an error of the server or the gateway is thrown. */
+/** Reads the result from JSON or from an SSE event; throws errors of the server or gateway. */
 function resultOf({ status, headers, body }: PlaygroundResponse): unknown {
   const isStream = headers['content-type']?.startsWith('text/event-stream') === true
   const texts = isStream ? [...body.matchAll(/^data: ?(.+)$/gm)].map(([, data]) => data) : [body]

@@ -10,7 +10,7 @@ interface Played {
   readonly body?: string
 }
 
-/** Through the gateway itself, so that all of its policies apply. */
+/** Sends the request through the gateway itself, so that all of its policies apply. */
 export function play(request: Played): Promise<PlaygroundResponse> {
   return call('/api/playground', { method: 'POST', body: request })
 }
@@ -19,7 +19,7 @@ export function listenerOf({ listener: { gateway, listener } }: Way): string {
   return `${gateway}/${listener}`
 }
 
-/** `name: value`, one on each line. */
+/** Reads headers in the form `name: value`, one per line. */
 export function readHeaders(text: string): Readonly<Record<string, string>> {
   const lines = text.split('\n').filter((line) => line.includes(':'))
   return Object.fromEntries(

@@ -8,19 +8,19 @@ import { Tag } from '../parts/tags.tsx'
 
 interface EffectProps {
   readonly changes: readonly Change[]
-  /** Called once all of it was looked at: whether the result is valid. */
+  /** Called when all checks are done, with the validity of the result. */
   readonly done: (isValid: boolean) => void
 }
 
 type Report<T> = T | ApiProblem | undefined
 
-/** What a change does, before it is made: validity, lint, all requests, recorded requests. */
+/** Previews a change: validity, lint, all requests, recorded requests. */
 export function Effect({ changes, done }: EffectProps) {
   const [validation, setValidation] = useState<Report<Validation>>()
   const [lint, setLint] = useState<Report<Validation>>()
   const [diff, setDiff] = useState<Report<DiffReport>>()
   const [replay, setReplay] = useState<Report<ReplayReport>>()
-  // Whoever shows this renders for reasons of its own: only another change is looked at again.
+  // The parent may render for other reasons: only a new change is checked again.
   const told = useRef(done)
   told.current = done
   useEffect(() => {
@@ -89,7 +89,7 @@ function unknownIn({ unknown }: ReplayReport): number {
 interface PartProps<T> {
   readonly title: string
   readonly report: Report<T>
-  /** Whether it is being looked at. */
+  /** Whether the check of this part has started. */
   readonly isReady: boolean
   readonly children: (found: T) => React.ReactNode
 }

@@ -7,7 +7,7 @@ import { Tag } from '../parts/tags.tsx'
 import { WideTable } from '../parts/wide-table.tsx'
 import { fieldName } from './field-name.ts'
 
-/** Which fields are those of the file, and which were edited, when and by whom. */
+/** Shows which fields come from the file, and which were edited, when and by whom. */
 export function Provenance({ resource }: { readonly resource: Resource }) {
   const { kind, id, revision } = resource
   const path = `${resourcePath(kind, id)}/fields`

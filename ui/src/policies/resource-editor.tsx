@@ -14,7 +14,7 @@ import { Provenance } from './provenance.tsx'
 import { type EditableRule, type RuleBlock, ruleBlocks, withRules } from './rule-blocks.ts'
 
 const ACTIONS: readonly ActionName[] = ['Deny', 'Require', 'Allow']
-/** Where rules can be added to a resource that has none. */
+/** The path of the first rule block of a resource without rules. */
 const FIRST_BLOCK: Readonly<Record<string, readonly string[]>> = {
   routes: ['policies', 'authorization'],
   backends: ['policies', 'authorization'],
@@ -200,7 +200,7 @@ function Block({ block, onChange }: BlockProps) {
   )
 }
 
-/** Below the editor as text too: marks in it alone are easy to miss. */
+/** Repeats diagnostics as text below the editor, because marks in it are easy to miss. */
 function Mistakes({ expression, stage }: { expression: string; stage: RuleBlock['stage'] }) {
   return checkRule(expression, stage).map(({ message, severity }) => (
     <Text

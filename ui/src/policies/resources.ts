@@ -7,7 +7,7 @@ export interface Listed {
 
 const SINGLES = ['frontendPolicies', 'llm', 'mcp', 'ui']
 
-/** Each resource with its part of the configuration; both are in the order of the file. */
+/** Lists each resource with its part of the configuration; both are in file order. */
 export function listResources(
   summaries: readonly ResourceSummary[],
   configuration: Readonly<Record<string, unknown>>,

@@ -6,7 +6,7 @@ export interface EditableRule {
   readonly expression: string
 }
 
-/** Rules as one place of a resource has them. */
+/** The rules in one place of a resource. */
 export interface RuleBlock {
   /** Steps from the value of the resource to the block. */
   readonly path: readonly string[]
@@ -20,11 +20,11 @@ const KINDS: Readonly<Record<string, Stage>> = {
   mcpAuthorization: 'mcp',
   networkAuthorization: 'connection',
 }
-/** Below these, a backend was chosen before the rules are evaluated. */
+/** Below these keys, rules are evaluated after a backend is selected. */
 const CHOSEN = ['backends', 'backend', 'models', 'providers']
 const KEYS = { allow: 'Allow', require: 'Require', deny: 'Deny' } as const
 
-/** Every block of rules of a resource, in the order in which they are written. */
+/** All rule blocks of a resource, in the order in which they are written. */
 export function ruleBlocks(kind: string, value: unknown): readonly RuleBlock[] {
   return blocksIn(value, kind === 'backends' ? ['backends'] : []).map((block) => ({
     ...block,
@@ -66,7 +66,7 @@ function ruleOf(rule: unknown): readonly EditableRule[] {
   )
 }
 
-/** The resource with other rules in the block; all else of it stays as it is. */
+/** Returns the resource with other rules in the block and no other changes. */
 export function withRules(
   value: unknown,
   path: readonly string[],
@@ -75,7 +75,7 @@ export function withRules(
 ): unknown {
   const [step, ...rest] = path
   if (step === undefined) {
-    // In the short form, which can say all that the long one can.
+    // Uses the short form, which is as expressive as the long one.
     const { action: _, policy: __, mode: ___, ...others } = (value ?? {}) as Record<string, unknown>
     return {
       ...others,

@@ -1,6 +1,6 @@
 import type { Decision } from '../api/shapes.ts'
 
-/** As it is typed. */
+/** The form fields as typed. */
 export interface Hypothetical {
   readonly request: string
   readonly headers: string
@@ -30,7 +30,7 @@ export function fromDecision({ method, path, host, source, attributes }: Decisio
   }
 }
 
-/** Claims of a JWT or of JSON; a string says what is wrong with it. */
+/** Reads claims from a JWT or JSON; returns an error message if the input is malformed. */
 export function readClaims(text: string): Readonly<Record<string, unknown>> | string | undefined {
   const given = text.trim().replace(/^Bearer\s+/i, '')
   if (given === '') return undefined

@@ -15,7 +15,7 @@ const OUTCOMES: Readonly<Record<string, readonly [Tone, string]>> = {
   'not-known': ['warn', 'Not known'],
 }
 
-/** Each stage in the order of evaluation: Deny, Require, Allow; one rule at a time if wanted. */
+/** Shows stages in evaluation order: Deny, Require, Allow; optionally one rule at a time. */
 export function Steps({ explained }: { readonly explained: Explained }) {
   const { outcome, status, reason, stages, route, notes } = explained
   const [tone, words] = OUTCOMES[outcome] ?? ['quiet', outcome]
@@ -99,7 +99,7 @@ interface RuleProps {
   readonly rule: ExplainedRule
   readonly isDeciding: boolean
   readonly isCurrent: boolean
-  /** Not stepped to yet: its values are not shown. */
+  /** Whether stepping has not reached this rule yet; its values are hidden. */
   readonly isLater: boolean
 }
 

@@ -53,7 +53,7 @@ describe('cost', () => {
     assert.equal(cost('bedrock', 'claude-sonnet-4-5', usage), '0.0008375')
   })
 
-  it('takes the rates of the tier that the prompt is over', () => {
+  it('uses the rates of the tier that the prompt exceeds', () => {
     assert.equal(cost('gemini', 'gemini-2.5-pro', { input: 200000, output: 0 }), '0.25')
     assert.equal(cost('gemini', 'gemini-2.5-pro', { input: 200001, output: 0 }), '0.5000025')
     assert.equal(cost('gemini', 'gemini-2.5-pro', { input: 600000, output: 1 }), '3.000015')
@@ -63,14 +63,14 @@ describe('cost', () => {
     )
   })
 
-  it('is not known where a part has no price', () => {
+  it('is unknown if a part has no price', () => {
     assert.equal(cost('openai', 'unpriced', { input: 1 }), undefined)
     assert.equal(cost('openai', 'only-input', { input: 1, output: 1 }), undefined)
     assert.equal(cost('openai', 'only-input', { input: 1 }), '0.000001')
     assert.equal(cost('nobody', 'gpt-4o', { input: 1 }), undefined)
   })
 
-  it('is exact, as a calculation with integers is', () => {
+  it('is exact, as with integer arithmetic', () => {
     const rate = fc.tuple(fc.nat(999), fc.nat(999_999))
     fc.assert(
       fc.property(rate, rate, fc.nat(1e9), fc.nat(1e9), ([a, b], [c, d], input, output) => {
@@ -86,7 +86,7 @@ describe('cost', () => {
     )
   })
 
-  it('lets later catalogs win, model by model', () => {
+  it('prefers later catalogs, model by model', () => {
     const later = modelCatalog.parse({
       providers: { openai: { models: { 'gpt-4o': { rates: { input: '1', output: '1' } } } } },
     })
@@ -97,7 +97,7 @@ describe('cost', () => {
   })
 })
 
-describe('names of models', () => {
+describe('model names', () => {
   for (const [provider, model, name] of [
     ['openai', 'gpt-4o', 'gpt-4o'],
     ['openai', 'gpt-4o-2024-08-06', 'gpt-4o'],
@@ -125,7 +125,7 @@ describe('names of models', () => {
     })
   }
 
-  it('are few, whatever a client sends', () => {
+  it('yield few candidates, whatever a client sends', () => {
     fc.assert(fc.property(fc.string({ maxLength: 300 }), (name) => namesOf(name).length <= 24))
   })
 })
@@ -138,7 +138,7 @@ describe('the catalog', () => {
     })
   }
 
-  it('rejects what it does not know', () => {
+  it('rejects unknown keys', () => {
     assert.equal(
       modelCatalog.safeParse({ providers: { p: { models: { m: { rate: {} } } } } }).success,
       false,

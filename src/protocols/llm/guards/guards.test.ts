@@ -46,12 +46,12 @@ describe('recognizers', () => {
     })
   }
 
-  it('are found by their names', () => {
+  it('are found by name', () => {
     assert.equal(recognizerOf('email')?.mask, '<EMAIL_ADDRESS>')
     assert.equal(recognizerOf('nothing'), undefined)
   })
 
-  it('never find more than they say, nor cost more than the text is long', () => {
+  it('find nothing beyond their max length, in time linear in the text', () => {
     for (const unit of [
       '1',
       '1 ',
@@ -93,7 +93,7 @@ const PLAIN: readonly (readonly [string, RegExp])[] = [
   ],
 ]
 
-describe('where recognizers look', () => {
+describe('where recognizers search', () => {
   const digits = fc.stringMatching(/^\d{1,6}$/)
   const pieces = fc.oneof(
     digits,
@@ -134,7 +134,7 @@ describe('where recognizers look', () => {
     })
   }
 
-  it('is nowhere in words and tables of numbers', () => {
+  it('excludes words and tables of numbers', () => {
     for (const unit of [
       'Some words, and hidden things (2 or 3) as usual. ',
       '12.5 13.75 1024.25 7.1 ',
@@ -149,7 +149,7 @@ describe('where recognizers look', () => {
     }
   })
 
-  it('is the same wherever in a long text it is, and whatever stands around it', () => {
+  it('is the same at any position of a long text, in any context', () => {
     // Around the ends of the parts that are walked, and loaded, at once.
     const ends = [1 << 12, 1 << 13, 1 << 16, (1 << 16) + (1 << 12), 1 << 17]
     const filler = fc.constantFrom('a', '1', '1 ', '12,', 'sk', '城', 'ä ', '. ')
@@ -167,7 +167,7 @@ describe('where recognizers look', () => {
     )
   })
 
-  it('is walked no further than it is searched, and not at all for patterns', () => {
+  it('stays within the search effort, and requires no scan for patterns', () => {
     const walked = (recognizers: readonly Recognizer[], unit: string) => {
       const steps = maskSteps(unit.repeat((2 << 20) / unit.length), recognizers, searchEffort())
       let count = 0
@@ -189,7 +189,7 @@ describe('where recognizers look', () => {
     assert.ok(afterSpent < 8, `${afterSpent} steps after there was nothing left to search with`)
   })
 
-  it('is searched in steps where a text is long, and comes to the same', () => {
+  it('is the same when a long text is searched in steps', () => {
     const whole = 'write to a@b.example or call 555-123-4567, please; '.repeat(6_000)
     const steps = maskSteps(whole, RECOGNIZERS, { left: 1 << 30 })
     let count = 0
@@ -218,7 +218,7 @@ describe('the cost of a text with many findings', () => {
     return letters / text.length
   }
 
-  it('grows with its length, not with the square of it', () => {
+  it('grows linearly with its length', () => {
     const [few, many] = [searched(10), searched(2_000)]
     assert.ok(many < 2 * few, `each letter is searched ${few} and ${many} times`)
   })
@@ -247,7 +247,7 @@ describe('the cost of a text with many findings', () => {
     })
   }
 
-  it('does not end for words, however many', () => {
+  it('does not exhaust the search effort for words, however many', () => {
     const text = 'Some words, and more of them (2 or 3). '.repeat(50_000)
     assert.equal(maskText(text, RECOGNIZERS).text, text)
   })
@@ -278,7 +278,7 @@ const WORDS = [
 ]
 
 describe('masking a stream', () => {
-  it('gives the same for any pieces', () => {
+  it('yields the same for any pieces', () => {
     const text = fc.array(fc.oneof(fc.constantFrom(...WORDS), fc.string({ maxLength: 4 })), {
       maxLength: 20,
     })
@@ -303,7 +303,7 @@ describe('masking a stream', () => {
     )
   })
 
-  it('remembers what stands before a piece that was let go', () => {
+  it('keeps the context before a piece that was released', () => {
     for (const word of ['123-45-6789', '4111111111111111', '130 692 544', '555-123-4567']) {
       const whole = `${'A'.repeat(400)}${word} ${'B'.repeat(400)}`
       const masker = new StreamMasker(RECOGNIZERS)
@@ -335,7 +335,7 @@ describe('masking a stream', () => {
     )
   })
 
-  it('lets words go at once and holds only what may become a finding', () => {
+  it('releases words at once and holds only possible findings', () => {
     const masker = new StreamMasker(RECOGNIZERS)
     assert.equal(masker.push('The quick brown fox '), 'The quick brown fox ')
     assert.equal(masker.push('has the card 4111 1111'), 'has the card ')
@@ -353,11 +353,11 @@ describe('masking a stream', () => {
   })
 })
 
-describe('patterns that somebody wrote', () => {
+describe('user-defined patterns', () => {
   const secret = patternRecognizer('pro(ject|gram) +[a-z]+[0-9]?', 'SECRET')
   const words = fc.constantFrom('pro', 'ject', 'gram', ' ', 'zeus', '7', ', ', 'a', 'project x')
 
-  it('mask the same in a stream, however it is cut', () => {
+  it('mask the same in a stream, however it is split', () => {
     fc.assert(
       fc.property(fc.array(words, { maxLength: 40 }), (pieces) => {
         const expected = maskText(pieces.join(''), [secret]).text
@@ -375,7 +375,7 @@ describe('patterns that somebody wrote', () => {
     )
   })
 
-  it('never let anything of a rejected match out, and end with the error', () => {
+  it('release nothing of a rejected match, and end with the error', () => {
     const rejection = { status: 403, type: 'invalidRequest', message: 'no' } as const
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 9 }), (sizes) => {

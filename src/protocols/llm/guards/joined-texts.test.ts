@@ -64,14 +64,14 @@ describe('parts of one message', () => {
     })
   }
 
-  it('are rejected for what is in two of them', () => {
+  it('are rejected for a match across two of them', () => {
     assert.deepEqual(
       guarded(['of pro', 'ject zeus'], { ...SECRET, rejection: REJECTION }),
       REJECTION,
     )
   })
 
-  it('of other messages are other texts', () => {
+  it('of different messages are searched separately', () => {
     const messages = ['ann@', 'example.com'].map((content, message) => ({
       role: 'user',
       content,
@@ -82,7 +82,7 @@ describe('parts of one message', () => {
     assert.deepEqual(guardMessagesNow(unnumbered, [RULE]), ['ann@', 'example.com'])
   })
 
-  it('keep nothing that the whole text would not, wherever it is cut', () => {
+  it('reveal nothing that the whole text would not, wherever it is split', () => {
     const words = fc.constantFrom(
       'pro',
       'ject',
@@ -114,7 +114,7 @@ describe('parts of one message', () => {
 })
 
 describe('parts of a response', () => {
-  it('are searched as one text if they are of one kind', async () => {
+  it('are searched as one text if they are of the same kind', async () => {
     const parts = [
       { kind: 'text', text: 'write to ann@' },
       { kind: 'reasoning', text: 'ben@', signature: undefined, isRedacted: false },
@@ -128,7 +128,7 @@ describe('parts of a response', () => {
     )
   })
 
-  it('are so in a stream that waits for a service', async () => {
+  it('are searched so in a held stream as well', async () => {
     const events = stream(['write to ann@', 'example.com now'])
     const reader = { push: () => events, end: () => [], dropped: [] }
     const held = new HeldReader(reader as never, [RULE])
@@ -221,14 +221,14 @@ describe('blocks of a stream', () => {
     )
   })
 
-  it('do not wait within a block, nor at its end if nothing can go on', () => {
+  it('are not held within a block, nor at its end if no match can continue', () => {
     const guard = new EventGuard([RULE])
     guard.filter([begin(0), delta(0, 'hello, wor')])
     assert.deepEqual(guard.filter([delta(0, 'ld ')]).length, 1)
     assert.deepEqual(guard.filter([delta(0, 'end!'), end(0)]), [delta(0, 'end!'), end(0)])
   })
 
-  it('wait no longer than for a block of another kind', () => {
+  it('are held at most until a block of another kind', () => {
     const guard = new EventGuard([RULE])
     const first = guard.filter([begin(0), delta(0, 'to ann@'), end(0)])
     assert.deepEqual(textsOf(first), { 0: 'to ' })
@@ -236,7 +236,7 @@ describe('blocks of a stream', () => {
     assert.deepEqual(next, [delta(0, 'ann@'), end(0), begin(1, 'toolCall')])
   })
 
-  it('with others between them are masked from where it is known', () => {
+  it('with others between them are masked from the point where the match is known', () => {
     for (const kind of ['reasoning', 'toolCall'] as const) {
       const between = [begin(1, kind), delta(1, 'hm'), end(1)]
       const events = [begin(0), delta(0, 'to ann@'), end(0), ...between]
@@ -255,13 +255,13 @@ describe('blocks of a stream', () => {
     }
   })
 
-  it('are rejected before anything of a match leaves', () => {
+  it('are rejected before any part of a match is released', () => {
     const out = run(stream(['of pro', 'ject ze', 'us']), { ...SECRET, rejection: REJECTION })
     assert.deepEqual(out.at(-1), { kind: 'error', error: REJECTION })
     assert.deepEqual(textsOf(out), { 0: '' })
   })
 
-  it('that are mixed are searched each by itself', () => {
+  it('that are interleaved are searched separately', () => {
     const events = [
       begin(0),
       begin(1),
@@ -276,7 +276,7 @@ describe('blocks of a stream', () => {
     assert.deepEqual(textsOf(run(events, RULE)), { 0: '<EMAIL_ADDRESS> ', 1: 'x, y' })
   })
 
-  it('lose the signature of what was changed, and no other', () => {
+  it('lose the signature of changed blocks only', () => {
     const signed = (block: number) =>
       ({
         kind: 'signature',

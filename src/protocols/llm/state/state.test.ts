@@ -7,8 +7,8 @@ import { StateStream } from './state-stream.ts'
 
 const upper = (id: string) => id.toUpperCase()
 
-describe('ids of state', () => {
-  it('a stream is the same wherever it is cut', () => {
+describe('state ids', () => {
+  it('a stream is the same wherever it is split', () => {
     const response = {
       id: 'resp_1',
       output: [{ id: 'msg_1', content: [{ text: '"id":"msg_1" ü' }] }],
@@ -35,13 +35,13 @@ describe('ids of state', () => {
     }
   })
 
-  it('what clients wrote themselves is no id', () => {
+  it('user data is not treated as an id', () => {
     const text =
       '{"id":"resp_1","metadata":{"id":"a"},"tools":[{"id":"b","parameters":{"id":"c"}}],"n":1e2}'
     assert.equal(editResponse(text, upper), text.replace('resp_1', 'RESP_1'))
   })
 
-  it('each id of a request is found, and those are changed that were found', () => {
+  it('every id of a request is found, and exactly those are changed', () => {
     const body = {
       previous_response_id: 'p',
       conversation: { id: 'q' },
@@ -75,7 +75,7 @@ describe('ids of state', () => {
     )
   })
 
-  it('an id opens for its caller, at its provider, as it was made', () => {
+  it('an id opens unchanged for its caller, at its provider', () => {
     const ids = new StateIds(new Uint8Array(32).fill(7))
     const owner = { provider: 'b/one', caller: 'ann' }
     for (const model of [undefined, 'gpt-x', 'a.b/c ü', '']) {

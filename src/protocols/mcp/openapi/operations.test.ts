@@ -19,7 +19,7 @@ function argumentsOf(text: string): Arguments {
 }
 
 describe('operations of an API', () => {
-  it('are offered without those whose references cannot be decoded', () => {
+  it('exclude those with references that cannot be decoded', () => {
     const good = { get: { operationId: 'good' } }
     const broken = '#/components/schemas/a%zz'
     const parameter = { get: { operationId: 'bad', parameters: [{ $ref: broken }] } }
@@ -38,7 +38,7 @@ describe('operations of an API', () => {
     }
   })
 
-  it('get integers beyond 2^53 as they are written, in parameters that are JSON', () => {
+  it('receive integers beyond 2^53 verbatim, in JSON parameters', () => {
     const json = { content: { 'application/json': { schema: {} } } }
     const parameters = [
       { name: 'filter', in: 'query', ...json },
