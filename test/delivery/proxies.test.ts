@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -141,6 +141,10 @@ describe('a proxy and its controller', () => {
     for (let count = 0; count < 10; count++) publish(['b', GET], [`b${count}`, GET])
     await until('the last change', async () => (await status(http, '/b9')) === 200)
     await until('the report', () => controller.out().split('\n').length > 2)
+    // It is written after it is applied, up to the line that commits it.
+    await until('the stored state', () =>
+      /routes\/b9.*\n(?:.*\n)*\{"version"/.test(readFileSync(state, 'utf8')),
+    )
     await Promise.all([kill(controller), kill(proxy)])
     const again = startProxy(state)
     await until('readiness', isReady)
