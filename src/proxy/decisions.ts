@@ -6,6 +6,7 @@ import type { Rejection } from '../exchange/rejection.ts'
 import type { PolicyPlace } from '../model/policy.ts'
 import type { DecisionSettings } from '../model/settings.ts'
 import type { ListenerProgram } from '../program/program.ts'
+import { createRequestId } from '../telemetry/create-request-id.ts'
 import type {
   AttributeRecord,
   DecisionRecord,
@@ -21,7 +22,6 @@ import {
 } from '../telemetry/definitions/authorization.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { createRequestId } from '../telemetry/request-id.ts'
 import { sourceOf } from './access-record.ts'
 import { labelsOf } from './decision-sampler.ts'
 import { compileRedaction, type IsShown } from './redaction.ts'

@@ -64,9 +64,12 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
 /** Folders of equals, which meet in Exchange and never import each other. */
 export const SIBLINGS: readonly string[] = ['src/policies']
 
-/** These also run in the browser: the UI checks expressions with the proxy's own checker. */
+/**
+ * These also run in the browser: the UI checks expressions with the proxy's own checker, and the
+ * playground of the documentation evaluates them.
+ */
 export const BROWSER_SAFE =
-  /^src\/(cel|model|diagnostics|reach|analysis)\/|^src\/.+\/schema\.ts$|^ui\//
+  /^src\/(cel|model|diagnostics|reach|analysis)\/|^src\/.+\/schema\.ts$|^ui\/|^src\/exchange\/(attributes|plain-headers)\.ts$/
 
 /** The only file that turns text into code. */
 export const CODE_GENERATOR = 'src/cel/emit/generate.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { createRequestId } from './create-request-id.ts'
 import { randomHex } from './random.ts'
-import { createRequestId } from './request-id.ts'
 
 describe('request ids', () => {
   it('are UUIDs of version 7 with the current time', () => {
