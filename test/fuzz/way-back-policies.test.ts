@@ -7,8 +7,8 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { free } from '../proxy/accepting.ts'
 import { type RawUpstream, startUpstream } from '../proxy/harness.ts'
-import { newBody, piece, type Service, says, startProcessor } from '../proxy/processor.ts'
 import { startWhole, type WholeGateway } from '../proxy/whole-gateway.ts'
+import { type BodyProcessors, processorPolicy, startBodyProcessors } from './body-processors.ts'
 import { fuzz } from './runs.ts'
 import { decoded, mayHaveBody, type Read, readResponse } from './strict-responses.ts'
 
@@ -24,9 +24,7 @@ const BUFFER = 'buffer: { response: { maxBytes: 9000 } }'
 const COMPRESSION = 'compression: { minBytes: 1 }'
 const STATUS = `transformations: { response: { set: { ':status': "int(request.headers['x-status'])" } } }`
 
-/** A service that puts braces around a whole body, and replaces `a` with `A` in streamed pieces. */
-const processor = (mode: string) =>
-  `extProc: { host: '127.0.0.1:PORT_OF_${mode}', processingOptions: { requestBodyMode: none, responseBodyMode: ${mode} } }`
+const processor = (mode: string) => processorPolicy('responseBody', mode)
 
 const POLICIES = {
   headers: 'transformations: { response: { set: { x-b: "1" }, remove: [x-gone] } }',
@@ -145,8 +143,7 @@ function expected(script: Script): Expected {
 describe('response policies', () => {
   let upstream: RawUpstream
   let gateway: WholeGateway
-  let whole: Service
-  let pieces: Service
+  let processors: BodyProcessors
   let port: number
 
   const respond = async (socket: Socket, request: string) => {
@@ -169,23 +166,11 @@ describe('response policies', () => {
         socket.write('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nnext')
       else if (text.includes('\r\n\r\n')) void respond(socket, text)
     })
-    whole = await startProcessor()
-    pieces = await startProcessor()
-    whole.respondWith = ({ phase, body }) => [
-      says(phase, phase === 'responseBody' ? { bodyMutation: newBody(`{${body}}`) } : {}),
-    ]
-    pieces.respondWith = ({ phase, body, endOfStream }) => {
-      const bodyMutation = piece(body.replaceAll('a', 'A'), endOfStream)
-      return [says(phase, phase === 'responseBody' ? { bodyMutation } : {})]
-    }
-    const withPorts = (policies: string) =>
-      policies
-        .replace('PORT_OF_buffered', String(whole.port))
-        .replace('PORT_OF_fullDuplexStreamed', String(pieces.port))
+    processors = await startBodyProcessors('responseBody')
     port = await free()
     const routes = Object.entries(POLICIES).map(
       ([name, policies]) =>
-        `- name: ${name}\n  matches: [{ path: { exact: /${name} } }]\n  policies: { ${withPorts(policies)} }\n` +
+        `- name: ${name}\n  matches: [{ path: { exact: /${name} } }]\n  policies: { ${processors.withPorts(policies)} }\n` +
         `  backends: [{ host: 127.0.0.1:${upstream.port} }]\n`,
     )
     gateway = await startWhole(
@@ -196,8 +181,7 @@ describe('response policies', () => {
 
   after(async () => {
     await gateway.stop()
-    whole.close()
-    pieces.close()
+    processors.close()
     upstream.close()
   })
 

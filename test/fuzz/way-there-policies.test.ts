@@ -7,8 +7,8 @@ import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { free } from '../proxy/accepting.ts'
-import { newBody, piece, type Service, says, startProcessor } from '../proxy/processor.ts'
 import { startWhole, type WholeGateway } from '../proxy/whole-gateway.ts'
+import { type BodyProcessors, processorPolicy, startBodyProcessors } from './body-processors.ts'
 import { fuzz } from './runs.ts'
 
 /**
@@ -24,9 +24,7 @@ const BUFFER = `buffer: { request: { maxBytes: ${MAX} } }`
 const OPEN = `buffer: { request: { maxBytes: ${MAX}, failureMode: FailOpen } }`
 const RULE = `authorization: { rules: [{ deny: "string(request.body).contains('evil')" }] }`
 const RETRY = 'retry: { attempts: 2, codes: [503] }'
-/** A service that puts braces around a whole body, and replaces `a` with `A` in streamed pieces. */
-const processor = (mode: string) =>
-  `extProc: { host: '127.0.0.1:PORT_OF_${mode}', processingOptions: { requestBodyMode: ${mode}, responseBodyMode: none } }`
+const processor = (mode: string) => processorPolicy('requestBody', mode)
 
 const POLICIES = {
   none: 'requestHeaders: { set: { x-b: "1" } }',
@@ -168,8 +166,7 @@ interface Arrived {
 describe('request body policies', () => {
   let backend: Server
   let gateway: WholeGateway
-  let whole: Service
-  let pieces: Service
+  let processors: BodyProcessors
   let port: number
   let ids = 0
   const arrived = new Map<string, Arrived[]>()
@@ -192,23 +189,11 @@ describe('request body policies', () => {
     })
     await new Promise<void>((done) => backend.listen(0, '127.0.0.1', done))
     const host = `127.0.0.1:${(backend.address() as AddressInfo).port}`
-    whole = await startProcessor()
-    pieces = await startProcessor()
-    whole.respondWith = ({ phase, body }) => [
-      says(phase, phase === 'requestBody' ? { bodyMutation: newBody(`{${body}}`) } : {}),
-    ]
-    pieces.respondWith = ({ phase, body, endOfStream }) => {
-      const bodyMutation = piece(body.replaceAll('a', 'A'), endOfStream)
-      return [says(phase, phase === 'requestBody' ? { bodyMutation } : {})]
-    }
-    const withPorts = (policies: string) =>
-      policies
-        .replace('PORT_OF_buffered', String(whole.port))
-        .replace('PORT_OF_fullDuplexStreamed', String(pieces.port))
+    processors = await startBodyProcessors('requestBody')
     port = await free()
     const routes = Object.entries(POLICIES).map(
       ([name, policies]) =>
-        `- name: ${name}\n  matches: [{ path: { exact: /${name} } }]\n  policies: { ${withPorts(policies)} }\n` +
+        `- name: ${name}\n  matches: [{ path: { exact: /${name} } }]\n  policies: { ${processors.withPorts(policies)} }\n` +
         `  backends: [{ host: ${host} }]\n`,
     )
     gateway = await startWhole(
@@ -219,8 +204,7 @@ describe('request body policies', () => {
 
   after(async () => {
     await gateway.stop()
-    whole.close()
-    pieces.close()
+    processors.close()
     backend.closeAllConnections()
     backend.close()
   })
