@@ -1,4 +1,5 @@
 import type { Exchange } from '../exchange/exchange.ts'
+import { isGrpcRequest } from '../exchange/grpc.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import { kindsThat } from '../reach/kinds.ts'
 import type { ExplainedStage, HypotheticalRequest } from './explain.ts'
@@ -88,20 +89,20 @@ const TOO_LONG = reply(413, 'too-large')
 
 /** The reply if a policy buffers the whole body before forwarding it, and the body is too long. */
 export function tooLong(
-  { requestBodies = [] }: WayBack,
-  { body, headers }: HypotheticalRequest,
+  sections: readonly WayBack[],
+  exchange: Exchange,
+  { body }: HypotheticalRequest,
 ): Reply | undefined {
   const { size = 0, limits } = body ?? {}
-  const isGrpc = headers.some(([name, value]) => /^content-type$/i.test(name) && GRPC.test(value))
-  const isRejected = requestBodies.some(({ body: part }) => {
+  const isGrpc = isGrpcRequest(exchange)
+  const parts = sections.flatMap(({ requestBodies = [] }) => requestBodies)
+  const isRejected = parts.some(({ body: part }) => {
     if (part?.mode !== 'whole' || part.whenLonger !== 'reject') return false
     if (isGrpc && part.grpc !== true) return false
     return size > (part.maxBytes ?? limits?.body ?? Number.POSITIVE_INFINITY)
   })
   return isRejected ? TOO_LONG : undefined
 }
-
-const GRPC = /^application\/grpc/i
 
 /** Explains why the destination is unknown if the request itself names its address. */
 export function unknownAddress(

@@ -179,7 +179,7 @@ export function explainRequest(
   const about = [exchange, hypothetical, allowedIn(last)] as const
   const { uncalled, late: own } = uncalledBy(before, chosen, ...about)
   const found = { ...passed, uncalled }
-  const rejected = own ?? tooLong(route, hypothetical) ?? tooLong(chosen, hypothetical)
+  const rejected = own ?? tooLong([route, chosen], exchange, hypothetical)
   if (rejected !== undefined) return { ...found, stages: [first, traffic, ...last], late: rejected }
   if (upstream.kind === 'mcp') {
     // Rules about messages read the values that transformations set.

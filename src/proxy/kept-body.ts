@@ -88,8 +88,7 @@ export class KeptBody implements BodySink {
   /** Returns false if the sender must wait; it may continue after `sendTo`. */
   write(bytes: Buffer): boolean {
     if (!this.#isForgotten) {
-      if (this.#room?.retain(bytes.length) === false) return this.#crowdOut()
-      this.#taken += bytes.length
+      if (!this.retain(bytes.length)) return this.#crowdOut()
       this.#size += bytes.length
       this.#pieces.add(bytes)
     }
