@@ -14,7 +14,10 @@ const FILES = [
   { path: 'test/run.test.ts', text: "start(join(import.meta.dirname, '../bin/program.ts'))" },
   { path: 'test/root.test.ts', text: "start(join(ROOT, 'bin/program.ts'), 'examples/a.yaml')" },
   { path: 'src/b/thread.ts', text: "import '../a/leaf.ts'" },
-  { path: 'src/b/pool.test.ts', text: "const name = 'thread.ts'" },
+  {
+    path: 'src/b/pool.test.ts',
+    text: "import type { Job } from './thread.ts'\nconst name = './thread.ts'",
+  },
 ]
 
 describe('the import graph', () => {

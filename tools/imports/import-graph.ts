@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { codeOf } from '../../test/architecture/code-only.ts'
 import { importsOf } from '../../test/architecture/imports.ts'
-import { isTest, isTypeScript, type SourceFile } from '../../test/architecture/rule.ts'
+import { isTest, isTypeScript, lineAt, type SourceFile } from '../../test/architecture/rule.ts'
 
 /** What depends on what at run time: a path → the files that load it, and how near they are. */
 export type ImportGraph = ReadonlyMap<string, ReadonlyMap<string, number>>
@@ -31,9 +31,9 @@ export function importGraph(files: readonly SourceFile[]): ImportGraph {
     for (const { target, typeOnly } of imports) {
       if (target !== undefined && !typeOnly) add(target, file.path, 1)
     }
-    const specifiers = new Set(imports.map(({ specifier }) => specifier))
-    for (const text of pathsIn(file)) {
-      if (specifiers.has(text)) continue
+    const specifiers = new Set(imports.map(({ line, specifier }) => `${line} ${specifier}`))
+    for (const { text, offset } of pathsIn(file)) {
+      if (specifiers.has(`${lineAt(file.text, offset)} ${text}`)) continue
       add(posix.join(posix.dirname(file.path), text), file.path, MENTION_DISTANCE)
       add(posix.join(text), file.path, MENTION_DISTANCE)
     }
@@ -67,8 +67,11 @@ export function dependentsOf(graph: ImportGraph, path: string): readonly Depende
 const QUOTED = /(['"])( +)\1/g
 const PATH = /^(?:\.{0,2}\/)*[\w@-][\w@./-]*\.\w+$/
 
-function pathsIn(file: SourceFile): readonly string[] {
+function pathsIn(file: SourceFile): readonly { text: string; offset: number }[] {
   return [...codeOf(file).matchAll(QUOTED)]
-    .map(({ index, 0: quoted }) => file.text.slice(index + 1, index + quoted.length - 1))
-    .filter((text) => PATH.test(text))
+    .map(({ index: offset, 0: quoted }) => ({
+      text: file.text.slice(offset + 1, offset + quoted.length - 1),
+      offset,
+    }))
+    .filter(({ text }) => PATH.test(text))
 }
