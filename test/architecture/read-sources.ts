@@ -5,10 +5,10 @@ import { ROOTS } from './table.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-export function readSources(): readonly SourceFile[] {
-  return ROOTS.filter((folder) => existsSync(join(ROOT, folder)))
-    .flatMap((folder) => globSync(`${folder}/**/*.{ts,tsx,mts,js,mjs,go,css}`, { cwd: ROOT }))
+export function readSources(root = ROOT): readonly SourceFile[] {
+  return ROOTS.filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) => globSync(`${folder}/**/*.{ts,tsx,mts,js,mjs,go,css}`, { cwd: root }))
     .map((path) => path.replaceAll('\\', '/'))
     .sort()
-    .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 }
