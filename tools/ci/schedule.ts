@@ -1,0 +1,38 @@
+import type { Suite } from './suite.ts'
+
+export interface Progress {
+  readonly waiting: readonly Suite[]
+  readonly running: readonly Suite[]
+}
+
+/**
+ * The suite to start now, if one may start beside those that run: the one with the longest way to
+ * the end, its own time and that of the suites that wait for it.
+ */
+export function nextSuite(progress: Progress, cores: number): Suite | undefined {
+  const { waiting, running } = progress
+  const load = running.reduce((sum, suite) => sum + suite.cores, 0)
+  const mayStart = (suite: Suite) =>
+    (running.length === 0 || load + suite.cores <= cores) &&
+    isReady(suite, progress) &&
+    !running.some(({ exclusive }) => exclusive !== undefined && exclusive === suite.exclusive)
+  return waiting
+    .filter(mayStart)
+    .reduce<Suite | undefined>(
+      (best, suite) =>
+        best !== undefined && secondsToEnd(best, waiting) >= secondsToEnd(suite, waiting)
+          ? best
+          : suite,
+      undefined,
+    )
+}
+
+/** What it waits for has ended, or is not part of this run. */
+function isReady({ after = [] }: Suite, { waiting, running }: Progress): boolean {
+  return ![...waiting, ...running].some(({ name }) => after.includes(name))
+}
+
+function secondsToEnd(suite: Suite, waiting: readonly Suite[]): number {
+  const followers = waiting.filter(({ after = [] }) => after.includes(suite.name))
+  return suite.seconds + Math.max(0, ...followers.map((other) => secondsToEnd(other, waiting)))
+}

@@ -1,0 +1,57 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { dirname } from 'node:path'
+import type { Tree } from './changes.ts'
+import type { SuiteReport } from './suite.ts'
+
+/** Which suites ran for which tree, and how they ended. */
+export interface Stamp extends Tree {
+  readonly began: string
+  readonly seconds: number
+  readonly cores: number
+  readonly seed: number
+  readonly hasPassed: boolean
+  readonly suites: readonly Omit<SuiteReport, 'lines'>[]
+}
+
+const PATH = '.cache/ci/stamp.json'
+
+export function makeStamp(
+  tree: Tree,
+  reports: readonly SuiteReport[],
+  run: { readonly began: Date; readonly seconds: number; readonly seed: number },
+): Stamp {
+  const rounded = (seconds: number) => Math.round(seconds * 10) / 10
+  return {
+    ...tree,
+    began: run.began.toISOString(),
+    seconds: rounded(run.seconds),
+    cores: availableParallelism(),
+    seed: run.seed,
+    hasPassed: reports.every(({ outcome }) => outcome.result !== 'failed'),
+    suites: reports.map(({ lines, ...report }) => ({
+      ...report,
+      seconds: rounded(report.seconds),
+      cpuSeconds: rounded(report.cpuSeconds),
+    })),
+  }
+}
+
+export function writeStamp(stamp: Stamp, path = PATH): void {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, `${JSON.stringify(stamp, undefined, 2)}\n`)
+}
+
+/** One line for each suite, so that a log alone says what ran. */
+export function renderStamp({ commit, tree, isDirty, suites, seed }: Stamp): readonly string[] {
+  const change = isDirty ? ', with changes that are in no commit' : ''
+  return [
+    `stamp: commit ${commit}, tree ${tree}${change}, seed ${seed}`,
+    ...suites.map(({ name, outcome, seconds, cpuSeconds, ...counts }) => {
+      if (outcome.result === 'left out') return `stamp: ${name} left out: ${outcome.reason}`
+      const { passed, failed, skipped } = counts
+      const time = `${Math.round(seconds)} s, ${Math.round(cpuSeconds)} s of CPU`
+      return `stamp: ${name} ${outcome.result}: ${passed} passed, ${failed} failed, ${skipped} skipped in ${time}`
+    }),
+  ]
+}

@@ -1,0 +1,80 @@
+import type { Suite } from './suite.ts'
+
+export interface Draw {
+  /** For everything that is drawn at random. */
+  readonly seed: number
+  /** The commit since which changes are judged. */
+  readonly base: string
+}
+
+/** All suites of a landing. Seconds and cores were measured on two free cores. */
+export function suitesOf({ seed, base }: Draw): readonly Suite[] {
+  const draws = { FUZZ_SEED: String(seed), FUZZ_RUNS: '300' }
+  return [
+    step('check', 40, 1, 'npm', 'run', 'check'),
+    // A few hundred draws of each fuzz, and everything in test/corpus; nights explore.
+    {
+      ...tests('unit', 150, 1.6, 'npm', 'test', '--', '--retry'),
+      environment: draws,
+    },
+    { ...files('truth', 110, 1, 'test/truth/*.test.ts'), environment: draws, nice: true },
+    { ...files('oracle', 60, 1, 'test/oracle/*.test.ts'), nice: true },
+    { ...tests('soak', 90, 0.6, 'node', 'test/soak/soak.ts'), environment: { SOAK_SECONDS: '60' } },
+    // Whole connections, and the gateway as a process.
+    files('sockets', 400, 0.8, 'test/{proxy,cli,delivery,scenarios}/*.test.ts'),
+    // What others wrote, as clients and servers: it is installed first.
+    preparation('peer-tools', 100, 0.5, 'test/peers/install.sh'),
+    { ...files('peers', 120, 0.8, 'test/{peers,browser}/*.test.ts'), after: ['peer-tools'] },
+    files('decisions', 100, 0.8, 'test/{decisions,policies-under-load}/*.test.ts'),
+    // A real PostgreSQL, replicas that share it, kills during writes, and sign-in by a real provider.
+    files('storage', 250, 0.8, 'test/{storage,oidc}/*.test.ts'),
+    // The Admin UI and the documentation site in a real browser.
+    files('ui', 250, 0.9, 'test/{ui,site}/*.test.ts'),
+    // Backends, names, clients, workers and descriptors that fail.
+    files('faults', 300, 0.6, 'test/faults/*.test.ts'),
+    files('h2spec', 120, 0.5, 'test/h2spec/*.test.ts'),
+    preparation('helm', 60, 1, 'test/cluster/prepare.sh', 'helm'),
+    { ...files('charts', 80, 0.9, 'test/charts/*.test.ts'), after: ['helm'] },
+    // What is published for this platform, made twice, installed and used without the repository.
+    { ...files('release', 250, 0.9, 'test/release/*.test.ts'), after: ['helm'] },
+    // A real API server, nodes and the controller; then a slice of the Gateway API's own suite.
+    preparation(
+      'cluster-tools',
+      900,
+      1.5,
+      'sh',
+      '-c',
+      'test/cluster/prepare.sh && test/cluster/prepare.sh conformance',
+    ),
+    {
+      ...files('cluster', 900, 1.2, 'test/cluster/*.test.ts'),
+      after: ['cluster-tools', 'helm'],
+      exclusive: 'node',
+    },
+    {
+      ...tests('gateway-api', 200, 1, 'node', 'test/gateway-conformance/run.ts', '--slice'),
+      after: ['cluster-tools', 'helm'],
+      exclusive: 'node',
+    },
+    // Mutants in the lines of the change that no test notices.
+    step('mutate', 60, 1.5, 'node', 'tools/mutate/run.ts', `--changed=${base}`),
+  ]
+}
+
+function tests(name: string, seconds: number, cores: number, ...command: string[]): Suite {
+  return { name, kind: 'tests', command, seconds, cores }
+}
+
+function step(name: string, seconds: number, cores: number, ...command: string[]): Suite {
+  return { name, kind: 'step', command, seconds, cores }
+}
+
+function preparation(name: string, seconds: number, cores: number, ...command: string[]): Suite {
+  return { name, kind: 'preparation', command, seconds, cores }
+}
+
+/** Test files in one process, with V8's optimizing compiler. */
+function files(name: string, seconds: number, cores: number, pattern: string): Suite {
+  const runner = ['node', 'tools/test/run.ts', '--optimize', '--processes=1', '--batches=1']
+  return tests(name, seconds, cores, ...runner, '--retry', pattern)
+}

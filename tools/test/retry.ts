@@ -1,0 +1,47 @@
+import type { Batch } from './batches.ts'
+import { type Counts, NO_TESTS } from './counts.ts'
+import { type BatchOptions, runBatches } from './run-batches.ts'
+
+/** With more failures it is not the machine. */
+const MAX_FAILURES = 6
+
+/**
+ * Runs batches. If only a few tests fail, their files run once more, by themselves: tests about
+ * time fail on a machine that stalls. What passes then is counted as passed and named as unsteady,
+ * with its first failure.
+ */
+export async function runWithRetry(
+  batches: readonly Batch[],
+  options: BatchOptions,
+): Promise<Counts> {
+  const lines: string[] = []
+  const counts = await runBatches(batches, { ...options, print: (line) => lines.push(line) })
+  const files = filesOfFailures(lines)
+  const mayRetry = counts.failed > 0 && counts.failed <= MAX_FAILURES && files !== undefined
+  const second: string[] = []
+  const again = mayRetry
+    ? await runBatches([{ files, cost: 0 }], {
+        ...options,
+        processes: 1,
+        print: (line) => second.push(line),
+      })
+    : NO_TESTS
+  const isUnsteady = again.passed > 0 && again.failed === 0
+  for (const line of lines) {
+    options.print(isUnsteady ? line.replace(/^failed: /, 'unsteady: ') : line)
+  }
+  if (!isUnsteady) return counts
+  return { ...counts, passed: counts.passed + counts.failed, failed: 0 }
+}
+
+/** Undefined if a failure is not that of a test: its process ended, or it has no place. */
+function filesOfFailures(lines: readonly string[]): readonly string[] | undefined {
+  const files = new Set<string>()
+  for (const [index, line] of lines.entries()) {
+    if (!line.startsWith('failed: ')) continue
+    const file = /^ {2}at (.+\.test\.ts):\d+:\d+$/.exec(lines[index + 1] ?? '')?.[1]
+    if (file === undefined) return undefined
+    files.add(file)
+  }
+  return [...files]
+}
