@@ -1,0 +1,43 @@
+import { type ImportGraph, testsOf } from '../imports/import-graph.ts'
+
+/** A test file that may notice a mutant. */
+export interface Candidate {
+  readonly path: string
+  /** How near it is; an import that it has to wait for counts as well. */
+  readonly rank: number
+  readonly isSibling: boolean
+}
+
+/** Tests that need a cluster, a browser or minutes, and those that read sources as text. */
+const ELSEWHERE =
+  /^test\/(?:architecture|browser|charts|cluster|faults|gateway-conformance|h2spec|oracle|release|site|soak|storage|ui)\/|^test\/(?:architecture|glossary|secrets)\.test\.ts$/
+
+/** Tests of the whole take longer. */
+const WHOLE = /^test\//
+const USUAL_MS = 250
+
+/** The most promising first: the nearest, and of equally near tests the shortest. */
+export function candidatesFor(
+  file: string,
+  graph: ImportGraph,
+  usualMs: ReadonlyMap<string, number>,
+): readonly Candidate[] {
+  return testsOf(graph, file)
+    .filter(({ path }) => !ELSEWHERE.test(path))
+    .map(({ path, distance }) => {
+      const ms = usualMs.get(path) ?? (WHOLE.test(path) ? 4 * USUAL_MS : USUAL_MS)
+      const rank = distance + Math.log2(1 + ms / USUAL_MS) - commonFolders(path, file)
+      return { path, rank, isSibling: path === siblingOf(file) }
+    })
+    .toSorted((a, b) => Number(b.isSibling) - Number(a.isSibling) || a.rank - b.rank)
+}
+
+export function siblingOf(file: string): string {
+  return file.replace(/\.ts$/, '.test.ts')
+}
+
+function commonFolders(a: string, b: string): number {
+  const [first, second] = [a, b].map((path) => path.split('/').slice(0, -1))
+  const differs = first?.findIndex((folder, index) => folder !== second?.[index])
+  return differs === undefined || differs === -1 ? (first?.length ?? 0) : differs
+}

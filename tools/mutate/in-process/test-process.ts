@@ -1,0 +1,93 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { declaredBy, describeError, type Failure, failRunning, runTests } from './node-test.ts'
+import { MUTANT_VARIABLE, type Order, REACH_VARIABLE, type Reply } from './orders.ts'
+
+// Runs test files one after the other, as the parent process orders, each as often as it is ordered.
+const NODE_TEST = new URL('./node-test.ts', import.meta.url).href
+
+registerHooks({
+  resolve(specifier, context, next) {
+    if (specifier !== 'node:test' || context.parentURL === NODE_TEST)
+      return next(specifier, context)
+    return { url: NODE_TEST, shortCircuit: true }
+  },
+})
+
+// Code under test must not take this process for a worker of the gateway.
+const send = process.send?.bind(process)
+delete process.send
+
+// A process for one mutant has it from the start, also while modules are loaded.
+const fixed = Number(process.env[MUTANT_VARIABLE] ?? 0)
+let mutant = fixed
+let reached = new Set<number>()
+const isActive = (id: number) => id === mutant
+const record = (id: number) => {
+  reached.add(id)
+  return id === mutant
+}
+globalThis.__mutant = isActive
+
+let uncaught: string | undefined
+const noteUncaught = (error: unknown) => {
+  uncaught ??= describeError(error)
+  failRunning(error)
+}
+process.on('uncaughtException', noteUncaught)
+process.on('unhandledRejection', noteUncaught)
+
+const loadedFiles = new Set<string>()
+let loads = 0
+
+process.on('message', async (order: Order) => send?.(await run(order)))
+
+async function run(order: Order): Promise<Reply> {
+  const { file, records } = order
+  const childRecord = resolve(`../reached-by-children-${process.pid}`)
+  if (records) process.env[REACH_VARIABLE] = childRecord
+  else delete process.env[REACH_VARIABLE]
+  reached = new Set()
+  globalThis.__mutant = records ? record : isActive
+  const start = performance.now()
+  // Modules are loaded without the mutant, which would stay in them.
+  if (!loadedFiles.has(file)) await declaredBy(() => load(file)).catch(() => {})
+  loadedFiles.add(file)
+  const loaded = [...reached]
+  reached.clear()
+  uncaught = undefined
+  activate(order.mutant === 0 ? fixed : order.mutant)
+  let failure: Failure | undefined
+  try {
+    failure = await runTests(await declaredBy(() => load(file)), order.limitMs)
+  } catch (error) {
+    failure = { name: '(loading)', error: describeError(error) }
+  }
+  const ms = performance.now() - start
+  activate(fixed)
+  globalThis.__mutant = isActive
+  if (uncaught !== undefined) failure ??= { name: '(uncaught)', error: uncaught }
+  const memoryMb = process.memoryUsage.rss() / 2 ** 20
+  return { failure, ms, loaded, reached: [...reached, ...reachedByChildren(childRecord)], memoryMb }
+}
+
+function load(file: string): Promise<unknown> {
+  return import(`${pathToFileURL(resolve(file)).href}?load=${++loads}`)
+}
+
+function activate(id: number): void {
+  mutant = id
+  process.env[MUTANT_VARIABLE] = String(id)
+}
+
+function reachedByChildren(record: string): readonly number[] {
+  try {
+    return readFileSync(record, 'utf8').split('\n').filter(Boolean).map(Number)
+  } catch {
+    return []
+  } finally {
+    rmSync(record, { force: true })
+  }
+}

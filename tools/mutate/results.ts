@@ -1,0 +1,30 @@
+import { appendFileSync, existsSync, globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Verdict } from './judge.ts'
+import type { Mutant } from './mutant.ts'
+
+/** One line of `results.jsonl`. */
+export interface Result extends Mutant, Verdict {}
+
+const FILE = 'results.jsonl'
+
+export function appendResult(folder: string, result: Result): void {
+  appendFileSync(join(folder, FILE), `${JSON.stringify(result)}\n`)
+}
+
+export function readResults(folder: string): readonly Result[] {
+  const path = join(folder, FILE)
+  if (!existsSync(path)) return []
+  // The last line is incomplete if the run was interrupted.
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line.endsWith('}'))
+    .map((line) => JSON.parse(line) as Result)
+}
+
+/** The results of all runs below a folder. */
+export function readAllResults(folder: string): readonly Result[] {
+  return globSync(`*/${FILE}`, { cwd: folder }).flatMap((path) =>
+    readResults(join(folder, path, '..')),
+  )
+}

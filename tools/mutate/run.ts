@@ -1,0 +1,116 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { readSources } from '../../test/architecture/read-sources.ts'
+import { importGraph } from '../imports/import-graph.ts'
+import { type Candidate, candidatesFor } from './candidates.ts'
+import { Equivalents, equivalentOf, readEquivalents, renderEquivalent } from './equivalents.ts'
+import { renderIdleTests } from './idle-tests.ts'
+import { Judge, type JudgeOptions } from './judge.ts'
+import { type Mutant, renderMutant } from './mutant.ts'
+import { FOLDER, type Options, readOptions } from './options.ts'
+import { preparePlan } from './plan.ts'
+import { Reach } from './reach.ts'
+import { countByRoom, renderSurvivors, renderTable } from './report.ts'
+import { appendResult, type Result, readAllResults, readResults } from './results.ts'
+
+/**
+ * `npm run mutate` measures what the tests catch: it changes the source in many places, one after
+ * the other, and runs the nearest tests that reach the changed code. Results go to `--out`.
+ */
+const ROOT = join(import.meta.dirname, '../..')
+const EQUIVALENTS = join(import.meta.dirname, 'equivalent.txt')
+const DURATIONS = join(ROOT, FOLDER, 'durations.json')
+/** What may run for one mutant. */
+const BUDGET = { budgetMs: 10_000, maxFiles: 40 }
+const CHANGED_BUDGET = { budgetMs: 3000, maxFiles: 8 }
+
+async function mutate(options: Options): Promise<readonly Result[]> {
+  const deadline = performance.now() + options.minutes * 60_000
+  const out = resolve(ROOT, options.out)
+  const { mutants, tree } = preparePlan(ROOT, out, options)
+  const done = readResults(out).filter(({ outcome }) => outcome !== 'unjudged')
+  const graph = importGraph(readSources(tree))
+  const reach = new Reach(readDurations())
+  const candidatesByFile = new Map<string, readonly Candidate[]>()
+  const candidates = (file: string) => {
+    const known = candidatesByFile.get(file)
+    const list = known ?? candidatesFor(file, graph, reach.usualMs)
+    candidatesByFile.set(file, list)
+    return list
+  }
+  const budget = options.changed === undefined ? BUDGET : CHANGED_BUDGET
+  const doneIds = new Set(done.map(({ id }) => id))
+  const rest = mutants.filter(({ id }) => !doneIds.has(id))
+  const judged = await judgeAll(rest, out, options.jobs, {
+    tree,
+    reach,
+    candidates,
+    ...budget,
+    deadline,
+  })
+  mkdirSync(join(ROOT, FOLDER), { recursive: true })
+  writeFileSync(DURATIONS, JSON.stringify(Object.fromEntries(reach.usualMs)))
+  for (const [file, reason] of reach.unusable) console.log(`not used: ${file} (${reason})`)
+  return [...done, ...judged]
+}
+
+function readDurations(): Map<string, number> {
+  if (!existsSync(DURATIONS)) return new Map()
+  const durations = JSON.parse(readFileSync(DURATIONS, 'utf8')) as Record<string, number>
+  return new Map(Object.entries(durations))
+}
+
+/** Each of `jobs` processes takes the next mutant. */
+async function judgeAll(
+  mutants: readonly Mutant[],
+  out: string,
+  jobs: number,
+  options: JudgeOptions,
+): Promise<readonly Result[]> {
+  const equivalents = new Equivalents(readEquivalents(readFileSync(EQUIVALENTS, 'utf8')))
+  const queue = mutants.values()
+  const results: Result[] = []
+  const work = async () => {
+    const judge = new Judge(options)
+    for (const mutant of queue) {
+      const verdict = equivalents.has(mutant)
+        ? ({ outcome: 'equivalent', ran: [] } as const)
+        : await judge.judge(mutant)
+      const result = { ...mutant, ...verdict }
+      results.push(result)
+      appendResult(out, result)
+      if (process.stderr.isTTY) showProgress(results, mutants.length)
+    }
+    judge.end()
+  }
+  await Promise.all(Array.from({ length: jobs }, work))
+  return results
+}
+
+function showProgress(results: readonly Result[], count: number): void {
+  const last = results.at(-1)
+  if (last === undefined) return
+  const line = `${results.length} of ${count}: ${last.outcome}: ${renderMutant(last)}`
+  process.stderr.write(`\r\u001B[K${line.slice(0, (process.stderr.columns ?? 80) - 1)}`)
+  if (results.length === count) process.stderr.write('\r\u001B[K')
+}
+
+function report(results: readonly Result[], options: Options): void {
+  const out = resolve(ROOT, options.out)
+  const rooms = countByRoom(results)
+  const survivors = results.filter(({ outcome }) => outcome === 'survived')
+  const blocks = survivors.map((survivor) => renderEquivalent(equivalentOf(survivor)))
+  writeFileSync(join(out, 'survivors.txt'), blocks.join('\n'))
+  writeFileSync(join(out, 'report.json'), `${JSON.stringify({ rooms, results }, null, 1)}\n`)
+  console.log(renderSurvivors(results))
+  console.log(`\n${renderTable(rooms)}\n\nseed ${options.seed}; details: ${options.out}`)
+}
+
+const options = readOptions(process.argv.slice(2))
+if (options.listsIdleTests) console.log(renderIdleTests(readAllResults(join(ROOT, FOLDER))))
+else {
+  const results = await mutate(options)
+  report(results, options)
+  const hasSurvivors = results.some(({ outcome }) => outcome === 'survived')
+  if (options.failsOnSurvivors && hasSurvivors) process.exitCode = 1
+}
