@@ -1,5 +1,5 @@
 /** Whether the text contains a complete response to each request, and the connection stays open. */
-export function areAnswered(requests: string, text: string): boolean {
+export function haveResponses(requests: string, text: string): boolean {
   const methods = [...requests.matchAll(/^([A-Z]+) \S+ HTTP\/1\.[01]\r$/gm)].map(([, own]) => own)
   let at = 0
   let head = ''

@@ -15,7 +15,7 @@ import { Deadlines } from '../../src/wire/deadlines.ts'
 import { RequestNames } from '../../src/wire/http1/request-names.ts'
 import { ServerConnection } from '../../src/wire/http1/server-connection.ts'
 import type { ServerLimits } from '../../src/wire/http1/server-limits.ts'
-import { areAnswered } from './complete-responses.ts'
+import { haveResponses } from './complete-responses.ts'
 
 export interface TestGateway {
   readonly port: number
@@ -219,7 +219,7 @@ export async function exchange(
       text += data.toString('latin1')
       const isThere = typeof until === 'string' ? text.includes(until) : until?.test(text)
       if (isThere) resolve()
-      else if (areAnswered(requests, text)) socket.end()
+      else if (haveResponses(requests, text)) socket.end()
     })
     socket.on('close', () => resolve())
   })
