@@ -130,7 +130,8 @@ describe('secrets of a Model', () => {
 
   it('come with a Model that a thread reads', async () => {
     const program = join(import.meta.dirname, '../bin/portcullis.ts')
-    const { result } = await loadInThread(join(folder, 'x.yaml'), {}, { entry: program })
+    const options = { entry: program, timeout: 600_000 }
+    const { result } = await loadInThread(join(folder, 'x.yaml'), {}, options)
     assert.deepEqual(textsOf(result.value ?? assert.fail()), texts)
   })
 

@@ -20,6 +20,8 @@ export class Reasoning {
   readonly space: Space
   readonly #formulas = new Map<Condition, Map<number, Formula>>()
   readonly #rules: readonly PlacedRule[]
+  /** Derived once: every rule of the point may be compared with it. */
+  #admitted: Formula | undefined
 
   constructor(
     { stage, rules, facts }: Point,
@@ -46,6 +48,12 @@ export class Reasoning {
 
   /** Evaluates Deny, then Require, then Allow, over all rules or some of them. */
   admitted(rules = this.#rules): Formula {
+    if (rules !== this.#rules) return this.#admittedBy(rules)
+    this.#admitted ??= this.#admittedBy(rules)
+    return this.#admitted
+  }
+
+  #admittedBy(rules: readonly PlacedRule[]): Formula {
     const of = byAction(rules)
     const allows = of('Allow').map((rule) => this.#does(rule))
     return all([

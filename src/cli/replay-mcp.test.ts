@@ -45,7 +45,7 @@ describe('portcullis replay of messages to MCP servers', () => {
         const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } }
         const response = await fetch(`${origin}/mcp`, {
           method: 'POST',
-          headers: { 'content-type': 'application/json' },
+          headers: { 'content-type': 'application/json', connection: 'close' },
           body: JSON.stringify(message),
         })
         await response.text()

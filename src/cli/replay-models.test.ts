@@ -53,6 +53,7 @@ describe('portcullis replay of calls to models', () => {
         const response = await fetch(`${origin}/v1/chat/completions`, {
           method: 'POST',
           headers: {
+            connection: 'close',
             'content-type': 'application/json',
             authorization: `Bearer sk-1234567890-${team}`,
           },

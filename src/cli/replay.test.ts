@@ -44,7 +44,10 @@ function recorded(show: readonly string[]): Promise<readonly DecisionRecord[]> {
     ] as const) {
       const claims = { iss: 'https://i.example', sub: 'a', group }
       const authorization = `Bearer ${tokens.make(claims, 'valid')}`
-      const headers = group === undefined ? {} : { authorization }
+      const headers = {
+        connection: 'close',
+        ...(group === undefined ? {} : { authorization }),
+      }
       await (await fetch(`${origin}${path}`, { headers })).text()
     }
   })

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { fuzz } from '../../test/fuzz/runs.ts'
 import { success } from '../diagnostics/result.ts'
 import type { JsonValue } from '../model/json.ts'
 import type { Model } from '../model/model.ts'
@@ -262,7 +263,7 @@ describe('successive edits of stored resources', () => {
             validator.served(served, checkModel(file, served))
           }
         }),
-        { numRuns: 60 },
+        fuzz(0.1, 20),
       )
     } finally {
       rmSync(folder, { recursive: true })

@@ -49,6 +49,7 @@ async function served(text: string, requests: readonly Sent[]) {
       const claims = { iss: 'https://i.example', sub: 'a', group, roles }
       const authorization = `Bearer ${tokens.make(claims, 'valid')}`
       const headers = {
+        connection: 'close',
         ...(group === undefined ? {} : { authorization }),
         ...(team === undefined ? {} : { 'x-team': team }),
       }

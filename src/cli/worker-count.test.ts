@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { workerCount } from './worker-count.ts'
 
 const MI = 1024 * 1024
@@ -49,6 +49,9 @@ describe('workers: auto', () => {
     assert.equal(workerCount(7, { cores: 1, limit: MI, environment }), 7)
   })
 
+  // The second gateway and the workers load what the first one compiled.
+  const cache = mkdtempSync(join(tmpdir(), 'portcullis-compiled-'))
+  after(() => rmSync(cache, { recursive: true }))
   for (const [request, expected] of [
     ['100', 1],
     ['64000', availableParallelism()],
@@ -60,7 +63,11 @@ describe('workers: auto', () => {
       writeFileSync(file, JSON.stringify({ config: off, gateways: {} }))
       const entry = join(import.meta.dirname, '../../bin/portcullis.ts')
       const child = spawn(process.execPath, [entry, 'run', '-f', file], {
-        env: { PATH: process.env['PATH'], PORTCULLIS_CPU_REQUEST: request },
+        env: {
+          PATH: process.env['PATH'],
+          PORTCULLIS_CPU_REQUEST: request,
+          NODE_COMPILE_CACHE: cache,
+        },
       })
       let log = ''
       for await (const chunk of child.stdout) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { queryObjects } from 'node:v8'
+import { collectGarbage } from '../../test/collect-garbage.ts'
 import type { Model } from '../model/model.ts'
 import { defaultSettings } from '../sources/file/sections/config.ts'
 import { createLogger } from '../telemetry/log.ts'
@@ -127,10 +127,6 @@ const routeOf = (name: string) => ({
   metadata: { name, namespace: 'apps' },
   spec: { parentRefs: [{ name: 'edge' }], rules: [{}] },
 })
-
-class Nothing {}
-/** To count objects, V8 collects all garbage first. */
-const collectGarbage = () => void queryObjects(Nothing)
 
 /** Waits until a condition is met; no test depends on how long that takes. */
 async function until(isSo: () => boolean, what: string): Promise<void> {

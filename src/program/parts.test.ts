@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { queryObjects } from 'node:v8'
+import { collectGarbage } from '../../test/collect-garbage.ts'
 import {
   hostBackend,
   modelOf,
@@ -140,9 +140,6 @@ describe('parts of a Program', () => {
   })
 
   it('retain no earlier Program or Model', async () => {
-    class Nothing {}
-    // To count objects, V8 collects all garbage first.
-    const collect = () => void queryObjects(Nothing)
     const services = new TestServices()
     const earlier: WeakRef<object>[] = []
     let program = compileProgram(model(), undefined, services)
@@ -152,9 +149,9 @@ describe('parts of a Program', () => {
       // A WeakRef keeps its target alive until the end of the turn.
       await new Promise((resolve) => setImmediate(resolve))
     }
-    collect()
+    collectGarbage()
     await new Promise((resolve) => setImmediate(resolve))
-    collect()
+    collectGarbage()
     assert.equal(earlier.filter((one) => one.deref() !== undefined).length, 0)
     assert.equal(partsOf(program).length, ROUTES)
   })

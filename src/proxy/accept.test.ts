@@ -34,7 +34,7 @@ async function start(
 }
 
 async function until(isTrue: () => boolean): Promise<void> {
-  for (let turn = 0; !isTrue() && turn < 200; turn++) await wait(5)
+  for (let turn = 0; !isTrue() && turn < 10_000; turn++) await wait(5)
   assert.ok(isTrue())
 }
 

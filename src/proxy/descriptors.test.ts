@@ -42,12 +42,13 @@ describe('file descriptor limits', { skip }, () => {
       const held = await hold(own.port, 200)
       const left = () => held.filter((socket) => !socket.destroyed).length
       const isSo = () => (mode === 'bounded' ? left() === 28 : left() > 28 && left() < 120)
-      for (let turn = 0; turn < 100 && !isSo(); turn++) await wait(50)
+      for (let turn = 0; turn < 3_000 && !isSo(); turn++) await wait(20)
       assert.ok(isSo(), String(left()))
       for (const socket of held) socket.destroy()
-      await wait(200)
-      for (let turn = 0; turn < 5; turn++)
-        assert.match(await exchange(own.port, GET, 'hello'), /200 OK/)
+      // Until the gateway has noticed, it rejects further connections.
+      const isServed = async () => /200 OK/.test(await exchange(own.port, GET, 'hello'))
+      for (let turn = 0; turn < 1_000 && !(await isServed()); turn++) await wait(20)
+      for (let turn = 0; turn < 5; turn++) assert.ok(await isServed())
       own.close()
       const [code] = await own.exited
       assert.equal(code, 0)

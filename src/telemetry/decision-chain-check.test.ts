@@ -36,6 +36,7 @@ async function check(...files: readonly (Buffer | string)[]) {
   return verifyChain(paths)
 }
 
+const LINE_BREAK = 10
 const lines = (bytes: Buffer): string[] => bytes.toString().trimEnd().split('\n')
 const joined = (all: readonly string[]): string => all.map((line) => `${line}\n`).join('')
 
@@ -150,6 +151,8 @@ describe('the check of a chain, for invalid and damaged logs', () => {
     }
     assert.equal(closed.size, 2)
     for (let at = 0; at < log.length; at++) {
+      // Around the ends of lines, and at some places in the middle.
+      if (!log.subarray(Math.max(0, at - 3), at + 3).includes(LINE_BREAK) && at % 7 > 0) continue
       const { state } = await check(log.subarray(0, at))
       assert.equal(state === 'whole', closed.has(at), `cut at ${at} of ${log.length}: ${state}`)
     }

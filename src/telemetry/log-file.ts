@@ -44,7 +44,7 @@ function keepFromWaiting(fd: number): void {
  * Writes as long as the reader keeps reading, but not forever; returns the number of bytes written.
  * A busy machine slows readers down, and what they have not read yet is still valuable.
  */
-export function writeNow(fd: number, bytes: Uint8Array): number {
+export function writeNow(fd: number, bytes: Uint8Array, maxSilence = MAX_SILENCE): number {
   const startedAt = performance.now()
   let takenAt = startedAt
   let written = 0
@@ -54,7 +54,7 @@ export function writeNow(fd: number, bytes: Uint8Array): number {
       takenAt = performance.now()
     } catch (error) {
       const now = performance.now()
-      const isOver = now - takenAt > MAX_SILENCE || now - startedAt > MAX_END
+      const isOver = now - takenAt > maxSilence || now - startedAt > MAX_END
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || isOver) break
       Atomics.wait(SLEEP, 0, 0, RETRY)
     }

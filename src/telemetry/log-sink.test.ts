@@ -114,25 +114,25 @@ describe('a process that logs to a pipe', () => {
   })
 
   it('loses no line to a slow reader when it exits, as long as the reader makes progress', async () => {
-    const child = logging('write(20_000); process.exit(7)')
-    // Longer than any of the limits on an idle machine, and again for each piece that it reads.
-    await sleep(1_500)
+    const child = logging('write(5_000); process.exit(7)', { maxSilence: 60_000 })
+    await sleep(200)
     let lines = 0
     child.stdout?.on('data', (bytes: Buffer) => {
       lines += bytes.toString('latin1').split('\n').length - 1
       child.stdout?.pause()
-      setTimeout(() => child.stdout?.resume(), 50)
+      setTimeout(() => child.stdout?.resume(), 20)
     })
     await once(child, 'close')
-    assert.equal(lines, 20_000)
+    assert.equal(lines, 5_000)
     assert.equal(child.exitCode, 7)
   })
 
   it('is not blocked by a reader that never reads, not even on exit', async () => {
-    const child = logging(`
+    const script = `
       write(100_000)
       setTimeout(() => { console.error(sink.dropped() > 0); process.exit(0) }, 100)
-    `)
+    `
+    const child = logging(script, { maxSilence: 100 })
     const errors = readErrors(child)
     const [code] = await once(child, 'exit')
     assert.equal(code, 0)
@@ -141,13 +141,13 @@ describe('a process that logs to a pipe', () => {
   })
 
   it('holds nothing back once a slow reader resumes', async () => {
-    const child = logging('write(5000); setTimeout(write, 600, 1); setTimeout(() => {}, 60_000)')
-    await sleep(300)
+    const child = logging('write(5000); setTimeout(write, 200, 1); setTimeout(() => {}, 600_000)')
+    await sleep(100)
     let lines = 0
     child.stdout?.on('data', (bytes: Buffer) => {
       lines += bytes.toString('latin1').split('\n').length - 1
     })
-    for (let i = 0; i < 1_000 && lines < 5_001; i++) await sleep(10)
+    for (let i = 0; i < 6_000 && lines < 5_001; i++) await sleep(10)
     child.kill('SIGKILL')
     assert.equal(lines, 5_001)
   })
@@ -158,7 +158,7 @@ describe('a process that logs to a pipe', () => {
       setTimeout(() => {
         write(1)
         sink.flush(() => { console.error(sink.dropped()); process.exit(0) })
-      }, 200)
+      }, 50)
     `)
     child.stdout?.destroy()
     assert.match(await readErrors(child), /^[12]\n$/)

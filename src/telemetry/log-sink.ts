@@ -26,6 +26,8 @@ export interface LogSinkOptions {
    * writes of up to 4096 bytes (PIPE_BUF) are guaranteed not to be interleaved.
    */
   readonly piece?: number
+  /** Max milliseconds at process exit while a reader reads nothing. */
+  readonly maxSilence?: number
   /** Counts dropped lines as they occur. */
   readonly drops?: { readonly inc: (lines: number) => void }
   /** Called with the number of dropped lines once the sink accepts lines again. */
@@ -142,7 +144,7 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
     const unsent = state === 'retrying' ? leaving.subarray(written) : EMPTY
     const rest = Buffer.concat([unsent, Buffer.from(waiting)])
     const isStuck = state === 'writing' && performance.now() - writingSince > STUCK
-    const taken = isStuck ? 0 : writeNow(fd, rest)
+    const taken = isStuck ? 0 : writeNow(fd, rest, options.maxSilence)
     if (taken < rest.length) drop(countLines(rest.subarray(taken)))
     if (fd !== (options.fd ?? 1) && state !== 'writing') closeSync(fd)
     state = 'closed'

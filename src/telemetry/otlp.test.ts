@@ -82,7 +82,7 @@ function exporterTo(url: string, options: Partial<OtlpExporterOptions> = {}) {
   let exported = 0
   const exporter = createOtlpExporter({
     source: SOURCE,
-    send: createOtlpSend({ url, timeout: 500, headers: { 'x-token': 'secret' } }),
+    send: createOtlpSend({ url, timeout: 60_000, headers: { 'x-token': 'secret' } }),
     interval: 5,
     backoff: 2,
     onExported: (spans) => void (exported += spans),
@@ -146,10 +146,15 @@ describe('a collector that', () => {
     const later = { status: 503, headers: { 'retry-after': '1' } }
     const { url, until } = await collector(t, [later, { status: 200 }])
     const { exporter, stopped } = exporterTo(url)
-    const start = performance.now()
+    const set = globalThis.setTimeout
+    const waits: (number | undefined)[] = []
+    t.mock.method(globalThis, 'setTimeout', ((callback: () => void, wait?: number) => {
+      waits.push(wait)
+      return set(callback, wait === 1_000 ? 0 : wait)
+    }) as typeof setTimeout)
     exporter.export(span('x'))
     await until(2)
-    assert.ok(performance.now() - start >= 990)
+    assert.ok(waits.includes(1_000), String(waits))
     await stopped()
   })
 
@@ -234,10 +239,15 @@ describe('an exporter', () => {
 
   it('that stops while it waits tries once more', async (t) => {
     const { url, until } = await collector(t, [{ status: 503 }, { status: 200 }])
-    const { exporter, exported, stopped } = exporterTo(url, { backoff: 60_000 })
+    const { exporter, exported, stopped } = exporterTo(url, { backoff: 3_600_000 })
+    const { mock } = t.mock.method(globalThis, 'setTimeout')
+    const isWaiting = () =>
+      mock.calls.some(
+        ({ arguments: [, wait] }) => wait !== undefined && wait >= 1_000 && wait < 60_000,
+      )
     exporter.export(span('x'))
     await until(1)
-    await new Promise((resolve) => setTimeout(resolve, 30))
+    while (!isWaiting()) await new Promise((resolve) => setImmediate(resolve))
     await stopped()
     assert.equal(exported(), 1)
   })

@@ -26,7 +26,7 @@ import { eventually, freePort, RESPONSE, responding, serve } from './fixtures/se
 import { systemNames } from './name-source.ts'
 
 const SETTINGS: UpstreamSettings = {
-  connectTimeout: 500,
+  connectTimeout: 60_000,
   idleTimeout: 5_000,
   maxAge: 3_600_000,
   keepalive: { enabled: true, time: 60_000, interval: 60_000, retries: 3 },

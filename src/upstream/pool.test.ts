@@ -18,18 +18,15 @@ import { Pool, type PoolObserver, type PoolOptions, type Waiting } from './pool.
 
 const HEAD = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
 
-/** Milliseconds: connecting takes time on a busy machine. */
-const TIMEOUT_MS = 10_000
+/** Milliseconds: longer than any pause of the process. */
+const TIMEOUT_MS = 600_000
 
-function poolOf(port: number, options: Partial<PoolOptions> = {}, observer?: PoolObserver): Pool {
-  const dial = dialer(
-    { kind: 'tcp', host: '127.0.0.1', port },
-    {
-      ...DIAL,
-      timeout: options.connectTimeout === undefined ? TIMEOUT_MS : 300,
-    },
-  )
-  return poolWith(dial, options, observer)
+type TestOptions = Partial<PoolOptions> & { readonly dialTimeout?: number }
+
+function poolOf(port: number, options: TestOptions = {}, observer?: PoolObserver): Pool {
+  const { dialTimeout: timeout = TIMEOUT_MS, ...rest } = options
+  const dial = dialer({ kind: 'tcp', host: '127.0.0.1', port }, { ...DIAL, timeout })
+  return poolWith(dial, rest, observer)
 }
 
 function poolWith(dial: Dial, options: Partial<PoolOptions> = {}, observer?: PoolObserver): Pool {
@@ -210,16 +207,18 @@ describe('pool limits', () => {
     await server.close()
   })
 
-  it('requests beyond the max pending are rejected at once', async () => {
+  it('requests beyond the max pending are rejected at once', async (t) => {
     const server = await serve(() => {})
     const observer = tally()
-    const pool = poolOf(server.port, { max: 1, maxPending: 2, connectTimeout: 1_000 }, observer)
+    const pool = poolOf(server.port, { max: 1, maxPending: 2 }, observer)
     const first = (await connection(pool)) as ClientConnection
     const waiting = [connection(pool), connection(pool)]
     assert.equal(pool.isFull, true)
     assert.equal(await connection(pool), 'overloaded')
     first.abort()
     assert.equal(typeof (await waiting[0]), 'object')
+    const now = performance.now.bind(performance)
+    t.mock.method(performance, 'now', () => now() + TIMEOUT_MS)
     assert.equal(await waiting[1], 'pending-timeout')
     assert.equal(observer.reported.overloaded, 1)
     assert.equal(observer.reported['pending-timeout'], 1)
@@ -236,7 +235,7 @@ describe('pool limits', () => {
     it(`of a burst on ${max} connections with ${maxPending} who wait, ${served} are not rejected`, async () => {
       const server = await serve(() => {})
       const observer = tally()
-      const pool = poolOf(server.port, { max, maxPending, connectTimeout: 2_000 }, observer)
+      const pool = poolOf(server.port, { max, maxPending }, observer)
       const all = Array.from({ length: 8 }, async () => {
         const given = await connection(pool)
         if (typeof given === 'object') given.release()
@@ -251,7 +250,7 @@ describe('pool limits', () => {
 
   it('a canceled request no longer waits, and no connection is opened without a waiting request', async () => {
     const silent = await silence()
-    const pool = poolOf(silent.port, { connectTimeout: 300 })
+    const pool = poolOf(silent.port, { dialTimeout: 300, connectTimeout: 300 })
     const reported: string[] = []
     const waiting: Waiting = {
       connected: () => reported.push('connected'),
@@ -306,7 +305,7 @@ describe('connection faults', () => {
       else if (count % 3 === 1) responding()(socket)
     })
     const pools = [silent.port, rejecting, server.port].map((port) =>
-      poolOf(port, { max: 3, connectTimeout: 300 }),
+      poolOf(port, { max: 3, dialTimeout: 300, connectTimeout: 300 }),
     )
     const asked = pools.flatMap((pool) => Array.from({ length: 30 }, () => ask(pool, 200)))
     const outcomes = new Set(await Promise.all(asked))
@@ -335,7 +334,7 @@ describe('connection faults', () => {
 
   it('a silent port: connect-timeout, without leaks', async () => {
     const silent = await silence()
-    const pool = poolOf(silent.port, { connectTimeout: 1_000 })
+    const pool = poolOf(silent.port, { dialTimeout: 300 })
     const all = await Promise.all(Array.from({ length: 10 }, () => ask(pool)))
     assert.deepEqual([...new Set(all)], ['connect-timeout'])
     assert.deepEqual([pool.waiting, pool.dialing, pool.open], [0, 0, 0])

@@ -1,51 +1,18 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { promisify } from 'node:util'
 import { TASKS } from './tasks/index.ts'
-import type { Edit, Task } from './tasks/task.ts'
+import { plantTree, ROOT } from './tasks/planted-tree.ts'
+import type { Task } from './tasks/task.ts'
 
 /*
  * Checks the numbers of files in ARCHITECTURE.md for each common task. All tasks are done in one
- * copy of the tree, since type checks and generators cost the same for one as for all. A generated
- * file belongs to the task whose unique marker it contains.
+ * copy of the tree, since generators cost the same for one as for all. A generated file belongs to
+ * the task whose unique marker it contains. `tasks/compile.test.ts` compiles the tree.
  */
 
-const ROOT = join(import.meta.dirname, '../..')
-const COPIED = 'src test tools ui site proto docs charts examples bin ARCHITECTURE.md'.split(' ')
-const SET_UP = ['package.json', 'tsconfig.json']
-const REPORTER = '--test-reporter=./tools/test-reporter.ts'
 const MODELS = /^test\/config\/.+\.model\.json$/
-
-async function copyTree(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'common-tasks-'))
-  for (const one of [...COPIED, ...SET_UP]) {
-    await cp(join(ROOT, one), join(folder, one), { recursive: true })
-  }
-  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-  return folder
-}
-
-async function plant(folder: string, { newFiles, edits }: Task): Promise<void> {
-  for (const [path, text] of Object.entries(newFiles)) {
-    await mkdir(dirname(join(folder, path)), { recursive: true })
-    await writeFile(join(folder, path), text, { flag: 'wx' })
-  }
-  for (const [path, own] of Object.entries(edits)) {
-    const text = await readFile(join(folder, path), 'utf8')
-    await writeFile(join(folder, path), own.reduce(edited, text))
-  }
-}
-
-function edited(text: string, edit: Edit): string {
-  const [was, now] =
-    'was' in edit ? [edit.was, edit.now] : [edit.before, `${edit.added}\n${edit.before}`]
-  assert.equal(text.split(was).length, 2, `exactly one place for: ${was}`)
-  return text.replace(was, () => now)
-}
 
 /** The numbers of a row: new files, files edited by hand, files that golden writes. */
 async function rowOf({ row }: Task): Promise<readonly number[]> {
@@ -64,15 +31,9 @@ describe('the common tasks of ARCHITECTURE.md', () => {
   const written = new Map<string, string>()
   let results: readonly unknown[] = []
 
-  const run = async (file: string, ...args: readonly string[]) => {
-    const env = { ...process.env, HELM: join(ROOT, '.cache/cluster/bin/helm') }
-    const { stdout } = await promisify(execFile)(file, args, { cwd: folder, env })
-    return stdout
-  }
-
   before(async () => {
-    folder = await copyTree()
-    for (const task of TASKS) await plant(folder, task)
+    const { run, ...tree } = await plantTree()
+    folder = tree.folder
     const golden = await run(process.execPath, 'tools/golden.ts')
     for (const line of golden.split('\n')) {
       const path = /^(?:missing|different): (.+)/.exec(line)?.[1]
@@ -109,15 +70,6 @@ describe('the common tasks of ARCHITECTURE.md', () => {
       others.map(([path]) => path),
       [],
     )
-  })
-
-  it('type checks, and passes the tests that check every item of a kind', async () => {
-    const tests = new Set(['test/architecture.test.ts', ...TASKS.flatMap((task) => task.tests)])
-    // These fail by their exit code.
-    await Promise.all([
-      run(join(ROOT, 'node_modules/.bin/tsc'), '-p', folder),
-      run(process.execPath, '--test', '--test-isolation=none', REPORTER, ...tests),
-    ])
   })
 })
 

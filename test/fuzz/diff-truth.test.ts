@@ -98,7 +98,7 @@ describe('two configurations', () => {
         is.close()
       },
     )
-    fc.assert(property, fuzz(0.02, 40))
+    fc.assert(property, fuzz(0.02, 20))
     assert.ok(seen.differing > 0 && seen.silent > 0)
   })
 
@@ -114,8 +114,9 @@ describe('two configurations', () => {
       was.close()
       is.close()
     })
-    fc.assert(property, fuzz(0.02, 40))
+    fc.assert(property, fuzz(0.02))
     if (process.env['FUZZ_SHOW'] !== undefined) console.log(seen)
+    // A few pairs only show that it runs.
     if (seen.pairs > 100) assert.ok(seen.doubted < seen.pairs / 4, JSON.stringify(seen))
   })
 })

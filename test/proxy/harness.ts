@@ -15,6 +15,7 @@ import { Deadlines } from '../../src/wire/deadlines.ts'
 import { RequestNames } from '../../src/wire/http1/request-names.ts'
 import { ServerConnection } from '../../src/wire/http1/server-connection.ts'
 import type { ServerLimits } from '../../src/wire/http1/server-limits.ts'
+import { haveResponses } from './complete-responses.ts'
 
 export interface TestGateway {
   readonly port: number
@@ -195,7 +196,13 @@ export function startEcho(response: string): Promise<RawUpstream> {
   })
 }
 
-/** Sends bytes and collects the response until it contains `until` or the peer closes. */
+/** Far beyond what any response takes. */
+const HANGS_MS = 10_000
+
+/**
+ * Sends bytes and collects the response until it contains `until` or the peer closes. The client
+ * ends the connection after complete responses, and collects what still comes.
+ */
 export async function exchange(
   port: number,
   bytes: string | Buffer,
@@ -203,20 +210,28 @@ export async function exchange(
 ): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   socket.on('error', () => {})
+  const sent = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes
+  const requests = sent.toString('latin1')
   let text = ''
+  let isHung = false
   const done = new Promise<void>((resolve) => {
     socket.on('data', (data) => {
       text += data.toString('latin1')
       const isThere = typeof until === 'string' ? text.includes(until) : until?.test(text)
       if (isThere) resolve()
+      else if (haveResponses(requests, text)) socket.end()
     })
     socket.on('close', () => resolve())
   })
-  socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
-  const timer = setTimeout(() => socket.destroy(), 4_000)
+  socket.write(sent)
+  const timer = setTimeout(() => {
+    isHung = true
+    socket.destroy()
+  }, HANGS_MS)
   await done
   clearTimeout(timer)
   socket.destroy()
+  if (isHung) throw new Error(`the exchange does not end: ${requests} → ${text}`)
   return text
 }
 

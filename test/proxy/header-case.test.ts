@@ -30,7 +30,7 @@ const CASES = [
   [
     'another protocol',
     UPGRADE,
-    'X-Told: Tt\r\n',
+    'X-Told: Tt\r\n(?:.+\r\n)*',
     ['X-Mixed-CASE: Vv', 'X-Set: Ss'],
     ['X-Response: Aa', 'X-Told: Tt'],
   ],

@@ -38,7 +38,7 @@ describe('a watch of an API server', () => {
       const end = Date.now() + 60_000
       while (timerOf(local) !== KEEP_ALIVE_TIMER) {
         assert.ok(Date.now() < end, `the timer of the socket is ${timerOf(local)}`)
-        await new Promise((resolve) => setTimeout(resolve, 20))
+        await new Promise((resolve) => setTimeout(resolve, 100))
       }
     } finally {
       stop.abort()

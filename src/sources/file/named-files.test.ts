@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { runWith } from '../../cli/fixtures/run.ts'
 import { ABSENT } from './file-version.ts'
 import { candidatesFrom, namedFiles } from './files.ts'
 import type { SectionNode } from './section-node.ts'
@@ -11,7 +11,6 @@ import type { SectionNode } from './section-node.ts'
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'named-files-')))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-const PROGRAM = join(import.meta.dirname, '../../../bin/portcullis.ts')
 const FILE = `gateways: { default: { port: 8080 } }
 routes:
 - policies: { basicAuth: { htpasswd: { file: users.htpasswd } } }
@@ -20,29 +19,31 @@ routes:
 const USER = 'ann:$2y$05$abcdefghijklmnopqrstuuIMOvZ4DRyjL2Tq3Yk1Oj5Yl5yOe3ZVi\n'
 
 /** The output of `validate` in a folder with the configuration in a subfolder. */
-function validated(name: string, at: readonly ('beside' | 'here')[]) {
-  const own = join(folder, name)
-  mkdirSync(join(own, 'sub'), { recursive: true })
-  writeFileSync(join(own, 'sub/gateway.yaml'), FILE)
+async function validated(name: string, at: readonly ('beside' | 'here')[]) {
+  const inner = join(folder, name)
+  mkdirSync(join(inner, 'sub'), { recursive: true })
+  writeFileSync(join(inner, 'sub/gateway.yaml'), FILE)
   for (const place of at) {
-    writeFileSync(join(own, place === 'beside' ? 'sub' : '.', 'users.htpasswd'), USER)
+    writeFileSync(join(inner, place === 'beside' ? 'sub' : '.', 'users.htpasswd'), USER)
   }
-  const { status, stdout } = spawnSync(
-    process.execPath,
-    [PROGRAM, 'validate', 'sub/gateway.yaml', '--json'],
-    { cwd: own, encoding: 'utf8' },
-  )
-  return { status, said: JSON.parse(stdout) as { diagnostics: readonly { hint?: string }[] } }
+  const before = process.cwd()
+  process.chdir(inner)
+  try {
+    const { code, out } = await runWith(['validate', 'sub/gateway.yaml', '--json'])
+    return { status: code, said: JSON.parse(out) as { diagnostics: readonly { hint?: string }[] } }
+  } finally {
+    process.chdir(before)
+  }
 }
 
 describe('relative paths', () => {
-  it('are resolved against the folder of the file, then the working directory', () => {
-    assert.equal(validated('beside', ['beside']).status, 0)
-    assert.equal(validated('here', ['here']).status, 0)
+  it('are resolved against the folder of the file, then the working directory', async () => {
+    assert.equal((await validated('beside', ['beside'])).status, 0)
+    assert.equal((await validated('here', ['here'])).status, 0)
   })
 
-  it('are searched for in both places before they are missing', () => {
-    const { status, said } = validated('nowhere', [])
+  it('are searched for in both places before they are missing', async () => {
+    const { status, said } = await validated('nowhere', [])
     assert.equal(status, 1)
     const own = join(folder, 'nowhere')
     assert.equal(

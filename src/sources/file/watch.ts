@@ -25,9 +25,9 @@ export class FileWatch {
   #settling: NodeJS.Timeout | undefined
   readonly #looking: NodeJS.Timeout
 
-  constructor(changed: () => void) {
+  constructor(changed: () => void, look = LOOK) {
     this.#changed = changed
-    this.#looking = setInterval(() => this.#look(), LOOK).unref()
+    this.#looking = setInterval(() => this.#look(), look).unref()
   }
 
   /**

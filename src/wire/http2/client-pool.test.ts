@@ -11,8 +11,7 @@ import {
   type SessionOptions,
 } from 'node:http2'
 import { type AddressInfo, connect } from 'node:net'
-import { after, describe, it } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
+import { after, describe, it, type TestContext } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { makeAuthority, WITHOUT_OPENSSL } from '../../../test/tls/certificates.ts'
 import { eventually } from '../../upstream/fixtures/servers.ts'
@@ -246,6 +245,18 @@ describe('requests', () => {
   })
 })
 
+/** Lets more time pass than any timeout. */
+function jump(t: TestContext): void {
+  const now = performance.now.bind(performance)
+  t.mock.method(performance, 'now', () => now() + 3_600_000)
+}
+
+function hasRoom(pool: Http2Pool): boolean {
+  const stream = pool.take()
+  stream?.release()
+  return stream !== undefined
+}
+
 const finished = async (asked: Asked) => {
   await asked.over
   return asked
@@ -277,7 +288,8 @@ describe('connections', () => {
     const first = ask(pool)
     assert.ok(await eventually(() => held.length === 1))
     sessions[0]?.close()
-    await wait(50)
+    // Until the client has read it.
+    assert.ok(await eventually(() => !hasRoom(pool)))
     const second = ask(pool)
     assert.ok(await eventually(() => held.length === 2))
     for (const stream of held) stream.respond({ ':status': 200 }, { endStream: true })
@@ -297,7 +309,7 @@ describe('connections', () => {
     })
     const pool = poolTo(port)
     const first = ask(pool)
-    await wait(50)
+    assert.ok(await eventually(() => held.length === 1))
     const second = ask(pool)
     await second.over
     assert.deepEqual(second.reported, ['failed goaway untouched'])
@@ -323,31 +335,33 @@ describe('connections', () => {
     assert.deepEqual(asked.reported, ['unconnected alpn'])
   })
 
-  it('report waiting too long, or in a full queue', async () => {
+  it('report waiting too long, or in a full queue', async (t) => {
     const { port } = await serve(() => {}, { settings: { maxConcurrentStreams: 1 } })
-    const pool = poolTo(port, { max: 1, connectTimeout: 200, maxPending: 1 })
-    ask(pool)
-    await wait(100)
+    const pool = poolTo(port, { max: 1, maxPending: 1 })
+    const first = ask(pool)
+    assert.ok(await eventually(() => first.connection !== undefined))
     const waiting = ask(pool)
     const rejected = ask(pool)
+    jump(t)
     await Promise.all([waiting.over, rejected.over])
     assert.deepEqual(waiting.reported, ['unconnected pending-timeout'])
     assert.deepEqual(rejected.reported, ['unconnected overloaded'])
   })
 
-  it('an idle connection closes, and an aborted request frees its stream', async () => {
+  it('an idle connection closes, and an aborted request frees its stream', async (t) => {
     const { port, sessions } = await serve(() => {}, { settings: { maxConcurrentStreams: 1 } })
-    const pool = poolTo(port, { idleTimeout: 100 })
+    const pool = poolTo(port)
     const asked = ask(pool)
-    await wait(100)
+    assert.ok(await eventually(() => asked.connection !== undefined))
     asked.connection?.abort()
-    await wait(50)
     assert.notEqual(pool.take(), undefined)
     const closing = once(sessions[0] as ServerHttp2Session, 'close')
-    const idle = poolTo(port, { idleTimeout: 100 })
+    const idle = poolTo(port)
     idle.request({ connected: (stream) => stream.release(), unconnected: () => {} })
-    await wait(100)
-    await once(sessions[1] as ServerHttp2Session, 'close')
+    assert.ok(await eventually(() => idle.open === 1 && sessions.length === 2))
+    const closed = once(sessions[1] as ServerHttp2Session, 'close')
+    jump(t)
+    await closed
     sessions[0]?.destroy()
     await closing
   })
