@@ -84,7 +84,11 @@ const MORE: readonly ((own: Condition, at: number) => Condition)[] = [
 
 const method = fc.constantFrom('M0', 'M1', 'M2')
 /** Which key, how much of it, and what follows. */
-const near = fc.tuple(fc.nat(), fc.constantFrom(90, 90, 20, 6, 4), fc.constantFrom('', '', 'b', '/a'))
+const near = fc.tuple(
+  fc.nat(),
+  fc.constantFrom(90, 90, 20, 6, 4),
+  fc.constantFrom('', '', 'b', '/a'),
+)
 const odd = fc.constantFrom<Value | undefined>(undefined, null, 7, true)
 const ip: fc.Arbitrary<Address> = fc
   .tuple(fc.constantFrom<32 | 128>(32, 128), fc.nat(3), fc.nat(255), fc.nat(3))
