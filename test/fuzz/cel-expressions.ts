@@ -162,6 +162,15 @@ function grammar(withOwnForms: boolean) {
     const span = fc.oneof({ weight: 4, arbitrary: SPANS }, string)
     const divided = fc.oneof({ weight: 2, arbitrary: among('3', '-7', '10') }, int)
     const ternary = (kind: Text) => form('($ ? $ : $)', bool, kind, kind)
+    // The checker accepts null wherever it accepts one of these types.
+    const nullable = (kind: Text) =>
+      fc.oneof(
+        form('($ ? null : $)', bool, kind),
+        form('[null, $][$]', kind, place),
+        form('optional.of($ ? null : $).value()', bool, kind),
+        form('[$ ? null : $].$().value()', bool, kind, among('first', 'last')),
+        form('optional.none().orValue($ ? null : $)', bool, kind),
+      )
     const absent = among('unset', 'j.zz', 'm.zz', 'j.a.zz', 'j.b.zz.zz', 'j["a"].b', 'dyn(null)')
     const own = (...texts: readonly Text[]) => (withOwnForms ? texts : [])
     const instead = (kind: Text) =>
@@ -280,6 +289,7 @@ function grammar(withOwnForms: boolean) {
         form('($ $ $)', timestamp, among('+', '-'), duration),
         form('timestamp($)', instant),
         ternary(timestamp),
+        ...own(instead(timestamp), nullable(timestamp)),
       ),
       duration: choose(
         fc.oneof(among('r', "duration('1h30m0.5s')", "duration('-1ns')")),
@@ -287,6 +297,7 @@ function grammar(withOwnForms: boolean) {
         form('($ - $)', timestamp, timestamp),
         form('duration($)', span),
         ternary(duration),
+        ...own(instead(duration), nullable(duration)),
       ),
       ints: choose(
         fc.oneof(among('li', '[1, 2, 3]'), form('[$]', int)),

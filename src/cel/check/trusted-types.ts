@@ -30,16 +30,21 @@ export function isKnown(term: Term): boolean {
     case 'call':
       return term.exact && !isOpen(term.overloads[0]?.result)
     case 'conditional':
-      return isKnown(term.whenTrue) && isKnown(term.whenFalse)
+      return isKnownAs(term.type, [term.whenTrue, term.whenFalse])
     case 'bind':
       return isKnown(term.body)
     case 'fallback':
       return !term.unwraps
     case 'coalesce':
-      return term.choices.every((choice) => isKnown(choice) && choice.type.kind === term.type.kind)
+      return isKnownAs(term.type, term.choices)
     case 'invalid':
       return false
   }
+}
+
+/** null is accepted where a timestamp is, for example, without being one. */
+function isKnownAs({ kind }: Type, terms: readonly Term[]): boolean {
+  return terms.every((term) => isKnown(term) && term.type.kind === kind)
 }
 
 /** Whether the term is part of a variable, whose whole type the environment guarantees. */
