@@ -148,13 +148,13 @@ describe('invalid ID tokens', () => {
 
   it('a key that was published after the last fetch is found', async () => {
     const sessions = opened()
-    assert.equal(await login({}, sessions), 303)
     const before = own
-    own = await generateKeyPair('RS256', { extractable: true })
-    ownKid = 'second'
-    // Keys are fetched again at most once per second.
     mock.timers.enable({ apis: ['Date'], now: Date.now() })
     try {
+      assert.equal(await login({}, sessions), 303)
+      own = await generateKeyPair('RS256', { extractable: true })
+      ownKid = 'second'
+      // Keys are fetched again at most once per second.
       assert.equal(await login({}, sessions), 400)
       mock.timers.tick(1_000)
       assert.equal(await login({}, sessions), 303)
