@@ -196,4 +196,52 @@ describe('a quota shared by processes', () => {
     assert.deepEqual(await taken, { asked: 0, wait: 0, isAway: true })
     leases.close()
   })
+
+  for (const amount of [undefined, 6]) {
+    const what = amount === undefined ? 'one' : `an amount of ${amount}`
+    it(`does not lose ${what} that was granted after its request gave up`, async (context) => {
+      context.mock.timers.enable({ apis: ['setTimeout'] })
+      const processes = new Processes(1)
+      const limit = limitOf(10, 10, 86_400_000)
+      const asked = { quota: 'q', limit, key: 'k', ...(amount === undefined ? {} : { amount }) }
+      const late = processes.at(0).take([asked])
+      context.mock.timers.tick(2_000)
+      assert.deepEqual(await late, { asked: 0, wait: 0, isAway: true })
+      // The grant and what is given back are in transit.
+      for (let i = 0; i < 6; i++) await new Promise((done) => setImmediate(done))
+      let taken = 0
+      const single = { quota: 'q', limit, key: 'k' }
+      if (amount === undefined) {
+        for (let i = 0; i < 12; i++) taken += isTaken(await processes.at(0).take([single]))
+      } else taken = 10 * isTaken(await processes.at(0).take([{ ...single, amount: 10 }]))
+      assert.equal(taken, 10)
+    })
+  }
+
+  it('says which of several limits is empty, and for how long it has been known to be', async () => {
+    const processes = new Processes(1)
+    const asked = [2, 1, 3].map((capacity, i) => ({
+      quota: `q${i}`,
+      limit: limitOf(capacity, capacity, 1_000 * (i + 1)),
+      key: '',
+    }))
+    const [first, second, third] = asked.map((one) => [one])
+    const take = (some: typeof asked) => processes.at(0).take(some)
+    assert.equal(await take(asked), undefined)
+    assert.deepEqual(await take(asked), { asked: 1, wait: 2_000, isAway: false })
+    processes.now += 500
+    // Known without a message now, so no promise is returned.
+    assert.deepEqual(take(asked), { asked: 1, wait: 1_500, isAway: false })
+    assert.equal(await take(first ?? []), undefined)
+    assert.deepEqual(await take(first ?? []), { asked: 0, wait: 500, isAway: false })
+    assert.deepEqual(take(asked), { asked: 1, wait: 1_500, isAway: false })
+    assert.deepEqual(take(asked.toReversed()), { asked: 1, wait: 1_500, isAway: false })
+    for (let i = 0; i < 2; i++) assert.equal(await take(third ?? []), undefined)
+    assert.deepEqual(await take(third ?? []), { asked: 0, wait: 2_500, isAway: false })
+    assert.deepEqual(take(asked), { asked: 2, wait: 2_500, isAway: false })
+    processes.now += 1_499
+    assert.deepEqual(take(second ?? []), { asked: 0, wait: 1, isAway: false })
+    processes.now += 1
+    assert.equal(await take(second ?? []), undefined)
+  })
 })
