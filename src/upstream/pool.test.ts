@@ -320,6 +320,13 @@ describe('connection faults', () => {
     assert.ok(await eventually(() => liveHandles().length <= before), liveHandles().join(' '))
   })
 
+  it('a closed port, and fewer connections than requests: every request fails', async () => {
+    const pool = poolOf(await freePort(), { max: 1 })
+    const all = await Promise.all(Array.from({ length: 5 }, () => ask(pool)))
+    assert.deepEqual(all, Array(5).fill('connect-refused'))
+    assert.deepEqual([pool.open, pool.waiting, pool.dialing], [0, 0, 0])
+  })
+
   it('a closed port: every request fails, and the next one afterwards recovers', async () => {
     const port = await freePort()
     const observer = tally()
