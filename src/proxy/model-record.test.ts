@@ -11,7 +11,7 @@ import type { RequestState } from './request-state.ts'
 
 interface Ended {
   readonly operation?: Endpoint['operation']
-  readonly usage?: Usage
+  readonly usage?: Usage | undefined
   readonly firstTokenAt?: number
   readonly status?: number
   readonly reason?: string

@@ -317,7 +317,7 @@ describe('a budget', () => {
 
   it('is away, rather than used up, if its store is', async () => {
     const budgets: BudgetStore = {
-      take: async () => 'owner-away',
+      take: () => 'owner-away',
       charge: () => {},
       use: () => ({ callers: 0, used: 0, maxUsed: 0 }),
     }

@@ -35,9 +35,8 @@ class Processes {
     const send = (report: SignInReport) =>
       setImmediate(() => this.owner.report(serial, structuredClone(report)))
     const worker = new WorkerSignIn(send)
-    worker.receive(
-      { kind: 'sign-in-revoked', id: undefined, revoked: this.owner.revoked() },
-      assert.fail,
+    worker.receive({ kind: 'sign-in-revoked', id: undefined, revoked: this.owner.revoked() }, () =>
+      assert.fail('not asked for'),
     )
     this.#workers.set(serial, worker)
     return worker

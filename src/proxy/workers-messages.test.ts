@@ -83,7 +83,7 @@ async function begin(userTokens = new MemoryUserTokens()) {
   const orders = async (kind: string, count = 1) => {
     const all = () => passed.filter(({ order }) => order['kind'] === kind)
     for (let turns = 0; all().length < count && turns < 1_000; turns++) await wait(5)
-    return all().map(({ own, order }) => ({ own, ...order }))
+    return all().map(({ own, order }): Record<string, unknown> => ({ own, ...order }))
   }
   return { workers, end, orders, passed, ends, logged }
 }
@@ -99,7 +99,7 @@ describe('Workers', () => {
       workers.setLogLevel('debug')
       const levels = await orders('log-level', 2)
       assert.deepEqual(levels.map(({ own }) => own).sort(), ['0', '1'])
-      assert.ok((await orders('apply', 2)).every(({ logLevel }) => logLevel === undefined))
+      assert.ok((await orders('apply', 2)).every((order) => order['logLevel'] === undefined))
       await workers.signIn.learn([{ keys: ['a'], before: 1, until: 2 }])
       assert.equal((await orders('sign-in-revoked')).length, 2)
       await workers.apply(withRoute({}), true, { modelCatalog: ['second'] } as unknown as Settings)
@@ -145,7 +145,7 @@ describe('Workers', () => {
         await workers.apply(withRoute({ by, sends }))
       }
       const only = async (kind: string, field: string) =>
-        (await orders(kind)).map(({ own, [field as 'own']: value }) => [own, value])
+        (await orders(kind)).map(({ own, [field]: value }) => [own, value])
       assert.deepEqual(await only('streamed', 'message'), [['1', 'for a stream']])
       const token = { version: 'v1', sealed: 'sealed' }
       assert.deepEqual(await only('user-token-response', 'value'), [['1', token]])
