@@ -109,6 +109,9 @@ describe('an error on either side of a request', () => {
       forward.ended(undefined)
       forward.caughtUp()
       forward.failed('reset', true)
+      forward.write(BYTES)
+      forward.end(undefined)
+      forward.abort('gone')
       assert.deepEqual(log, [])
     })
   }
