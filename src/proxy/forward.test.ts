@@ -108,10 +108,10 @@ describe('an error on either side of a request', () => {
       assert.equal(forward.data(BYTES, 1), true)
       forward.ended(undefined)
       forward.caughtUp()
-      forward.failed('reset', true)
       forward.write(BYTES)
       forward.end(undefined)
       forward.abort('gone')
+      forward.failed('reset', true)
       assert.deepEqual(log, [])
     })
   }
