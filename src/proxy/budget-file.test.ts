@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { BudgetFile } from './budget-file.ts'
+import { LimitedDisk } from './fixtures/limited-disk.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-budgets-'))
 let files = 0
@@ -87,5 +88,74 @@ describe('the budget file', () => {
     assert.equal(file.take(take(60)), 'owner-away')
     assert.equal(file.take(take(60)), 'owner-away')
     assert.equal(failures, 1)
+  })
+
+  for (const room of [0, 1, 30, 62]) {
+    it(`stores whole lines or none on a disk that has ${room} bytes left for an amount`, (context) => {
+      const path = fresh()
+      const failures: string[] = []
+      const options = { path, failed: (error: string) => failures.push(error), now: () => NOW }
+      const file = new BudgetFile(options)
+      assert.equal(file.take(take(10)), undefined)
+      const disk = new LimitedDisk(room)
+      context.after(() => disk.restore())
+      const before = readFileSync(path, 'utf8')
+      assert.equal(file.take(take(60)), 'owner-away')
+      assert.equal(readFileSync(path, 'utf8'), before)
+      disk.room = 1_000
+      assert.equal(file.take(take(20)), undefined)
+      assert.equal(open(path).take(take(71)), 'used-up')
+      assert.equal(open(path).take(take(70)), undefined)
+    })
+  }
+
+  it('stores what was used on a full disk with the next amount, once', (context) => {
+    const path = fresh()
+    const file = new BudgetFile({ path, failed: () => {}, now: () => NOW })
+    const asked = take(50)
+    assert.equal(file.take(asked), undefined)
+    const disk = new LimitedDisk(7)
+    context.after(() => disk.restore())
+    file.charge(asked, -20)
+    file.charge(asked, 5)
+    disk.room = 1_000
+    assert.equal(file.take(take(1)), undefined)
+    assert.equal(file.take(take(1)), undefined)
+    assert.equal(open(path).take(take(64)), 'used-up')
+    assert.equal(open(path).take(take(63)), undefined)
+  })
+
+  it('stores when it is closed what was used on a full disk', async (context) => {
+    const path = fresh()
+    const file = new BudgetFile({ path, failed: () => {}, now: () => NOW })
+    file.take(take(50))
+    const disk = new LimitedDisk(0)
+    context.after(() => disk.restore())
+    file.charge(take(50), 25)
+    disk.room = 1_000
+    await file.close()
+    assert.equal(open(path).take(take(26)), 'used-up')
+    assert.equal(open(path).take(take(25)), undefined)
+  })
+
+  it('reports each time that writing begins to fail', (context) => {
+    const failures: string[] = []
+    const failed = (error: string) => failures.push(error)
+    const file = new BudgetFile({ path: fresh(), failed, now: () => NOW })
+    const disk = new LimitedDisk(0)
+    context.after(() => disk.restore())
+    for (const [room, count] of [
+      [0, 1],
+      [0, 1],
+      [1_000, 1],
+      [1_000, 1],
+      [0, 2],
+      [0, 2],
+    ] as const) {
+      disk.room = room
+      assert.equal(file.take(take(1)), room === 0 ? 'owner-away' : undefined)
+      assert.equal(failures.length, count)
+    }
+    assert.match(failures[0] ?? '', /ENOSPC/)
   })
 })

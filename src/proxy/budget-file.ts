@@ -7,7 +7,6 @@ import {
   readFileSync,
   renameSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs'
 import {
   type BudgetPlace,
@@ -17,6 +16,7 @@ import {
   MemoryBudgets,
   type Shortage,
 } from '../exchange/budget-store.ts'
+import { appendWhole } from './append.ts'
 
 /*
  * The usage of budgets, in a file that outlives the process: one line for each amount that was
@@ -96,7 +96,7 @@ export class BudgetFile implements BudgetStore {
   #write(line: string): boolean {
     const text = this.#unwritten + line
     try {
-      writeSync(this.#file, text)
+      appendWhole(this.#file, text)
     } catch (error) {
       if (!this.#isFailing) this.#options.failed(String(error))
       this.#isFailing = true

@@ -6,13 +6,13 @@ import {
   readFileSync,
   renameSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs'
 import {
   MemoryUserTokens,
   type StoredToken,
   type UserTokenStore,
 } from '../exchange/user-token-store.ts'
+import { appendWhole } from './append.ts'
 
 /*
  * Tokens of users, in a file that outlives the process: one line for each token that was stored or
@@ -80,13 +80,13 @@ export class UserTokenFile implements UserTokenStore {
   }
 
   async #append(key: string, token: StoredToken | undefined): Promise<void> {
-    writeSync(this.#file, lineOf(key, token))
+    appendWhole(this.#file, lineOf(key, token))
     if (++this.#lines > MAX_HISTORY + 2 * this.#memory.size) {
       const before = this.#file
       this.#file = this.#rewrite()
       closeSync(before)
       // The rewritten file lacks the token that is being stored.
-      writeSync(this.#file, lineOf(key, token))
+      appendWhole(this.#file, lineOf(key, token))
     }
     await new Promise<void>((resolve, reject) =>
       fdatasync(this.#file, (error) => (error === null ? resolve() : reject(error))),

@@ -97,6 +97,17 @@ describe('the check of a chain, for invalid and damaged logs', () => {
     assert.deepEqual([state, intactUpTo, count], ['open', `${copy}:${open.length}`, open.length])
   })
 
+  it('counts lines and decisions, however many of them are missing', async () => {
+    const whole = lines(log)
+    for (let kept = 1; kept <= whole.length; kept++) {
+      const report = await check(joined(whole.slice(0, kept)))
+      const entries = whole.slice(0, kept).map((line) => JSON.parse(line).entry)
+      const decisions = entries.filter((entry) => entry === 'decision').length
+      assert.deepEqual([report.lines, report.decisions, report.dropped], [kept, decisions, 0])
+    }
+    assert.equal((await check(log)).decisions, 6)
+  })
+
   it('accepts no other line as the remains of a killed process', async () => {
     const whole = lines(log)
     const end = whole.length - 1

@@ -151,6 +151,23 @@ describe('connection reuse', () => {
     })
   }
 
+  it('closes connections to addresses that the name no longer has, once they are idle', async () => {
+    const server = await serve(responding())
+    const pool = poolOf(server.port)
+    const three = await Promise.all([connection(pool), connection(pool), connection(pool)])
+    const [busy, ...others] = three as [ClientConnection, ClientConnection, ClientConnection]
+    for (const taken of others) await send(taken)
+    pool.follow(['127.0.0.9', '127.0.0.1'])
+    assert.deepEqual([pool.open, pool.idle], [3, 2])
+    assert.deepEqual([pool.take(), pool.take()], others.toReversed(), 'in the same order')
+    for (const taken of others) await send(taken)
+    pool.follow(['127.0.0.9'])
+    assert.deepEqual([pool.open, pool.idle], [1, 0])
+    assert.equal(await send(busy), 200)
+    assert.equal(pool.open, 0)
+    await server.close()
+  })
+
   it('does not return an idle connection that the endpoint closes, resets or writes to', async () => {
     for (const spoil of [
       (socket: Socket) => socket.end(),
@@ -317,6 +334,13 @@ describe('connection faults', () => {
     await silent.close()
     await server.close()
     assert.ok(await eventually(() => liveHandles().length <= before), liveHandles().join(' '))
+  })
+
+  it('a closed port, and fewer connections than requests: every request fails', async () => {
+    const pool = poolOf(await freePort(), { max: 1 })
+    const all = await Promise.all(Array.from({ length: 5 }, () => ask(pool)))
+    assert.deepEqual(all, Array(5).fill('connect-refused'))
+    assert.deepEqual([pool.open, pool.waiting, pool.dialing], [0, 0, 0])
   })
 
   it('a closed port: every request fails, and the next one afterwards recovers', async () => {

@@ -48,6 +48,21 @@ describe('a generated certificate', () => {
     assert.ok(!made.ca)
   })
 
+  it('is valid for addresses in any form', () => {
+    const addresses = [
+      ...['10.0.0.1', '255.255.255.255', '0.0.0.0', '::', '::1', '1::', 'fe80::', '1::8'],
+      ...['2001:db8::8:800:200c:417a', '1:2:3:4:5:6:7:8', '::ffff:1.2.3.4', '2001:DB8:0:0::1'],
+    ]
+    for (const address of addresses) {
+      const serving = makeServingCertificate(authority, [address], VALID)
+      const own = new X509Certificate(serving.cert)
+      for (const other of addresses) {
+        const expected = other === address ? address : undefined
+        assert.equal(own.checkIP(other), expected, `${address}: ${other}`)
+      }
+    }
+  })
+
   it('has dates before and after 2050', () => {
     const far = makeAuthority('test', { from: Date.UTC(2049, 11, 31), to: Date.UTC(2050, 0, 2) })
     const { validFrom, validTo } = new X509Certificate(far.cert)

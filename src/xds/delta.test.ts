@@ -172,6 +172,17 @@ describe('the server side', () => {
     assert.equal(stream.next(second), undefined)
   })
 
+  it('sends nothing for another snapshot with the same content', () => {
+    const { stream, snapshot, response } = begun(THREE)
+    const same = snapshotOf({ ...THREE, routes: [...THREE.routes] })
+    assert.notEqual(same, snapshot)
+    assert.equal(same.version, snapshot.version)
+    stream.receive(acknowledgement(response.nonce, []))
+    assert.equal(stream.next(same), undefined)
+    const next = stream.next(snapshotOf({ ...THREE, routes: THREE.routes.slice(1) }, same))
+    assert.deepEqual(next?.removedResources, ['routes/a'])
+  })
+
   it('skips intermediate changes while the proxy is busy', () => {
     const { stream, snapshot, response } = begun(THREE)
     let latest = snapshot

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import type { ServerResponse } from 'node:http'
+import { request, type ServerResponse } from 'node:http'
 import { createServer as createHttp2Server } from 'node:http2'
 import { createServer as createSecureServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { certify } from '../../src/upstream/fixtures/certificates.ts'
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
+import { frame } from './http2-gateway.ts'
 import {
   aiConfig,
   deny,
@@ -16,6 +17,8 @@ import {
   type WrittenProvider,
 } from './providers.ts'
 import { until } from './whole-gateway.ts'
+
+const [SETTINGS, GOAWAY] = [4, 7]
 
 let one: Provider
 let two: Provider
@@ -324,6 +327,34 @@ describe('failover of AI providers', () => {
       assert.deepEqual(await ask('hello'), { status: 200, text: 'two' })
       assert.deepEqual(seen, ['2.0', `127.0.0.1:${own.port}`])
       server.close()
+    })
+
+    it('that goes away while it receives a body: no other one gets the rest of it', async () => {
+      const server = createServer((socket) => {
+        socket.write(frame(SETTINGS, 0, 0, Buffer.alloc(0)))
+        // It processes no stream, and cannot be reached again.
+        socket
+          .on('error', () => {})
+          .once('data', () => {
+            server.close()
+            socket.end(frame(GOAWAY, 0, 0, Buffer.alloc(8)))
+          })
+      })
+      await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+      const own = { port: (server.address() as AddressInfo).port }
+      const http = { http: { version: '2' } }
+      await serve(aiConfig(port, [[provider('a', own, http)], [provider('b', two)]]))
+      const headers = { 'content-length': 10 }
+      const options = { host: '127.0.0.1', port, method: 'POST', path: '/v1/files', headers }
+      const status = await new Promise((resolve, reject) => {
+        const sent = request(options, (response) => {
+          resolve(response.resume().statusCode)
+          sent.end('world')
+        })
+        sent.on('error', reject).write('hello')
+      })
+      assert.equal(status, 503)
+      assert.deepEqual(arrivals(), [0, 0, 0])
     })
   })
 

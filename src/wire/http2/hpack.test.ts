@@ -200,3 +200,45 @@ describe('round trips', () => {
     )
   })
 })
+
+describe('the size of a block', () => {
+  const name = fc.stringMatching(/^[a-z]{1,12}$/)
+  const value = fc.stringMatching(/^[A-Za-z0-9]{0,30}$/)
+  const fields = fc.array(fc.tuple(name, value), { minLength: 1, maxLength: 12 })
+
+  it('counts each field with 32 bytes more, and keeps fields up to the limit', () => {
+    fc.assert(
+      fc.property(fields, fc.nat(600), fc.constantFrom(0x00, 0x10, 0x40), (all, limit, form) => {
+        const sizes = all.map(([name, value]) => name.length + value.length + 32)
+        const whole = sizes.reduce((sum, size) => sum + size, 0)
+        for (const max of [limit, whole, whole - 1]) {
+          const literals = all.map(([name, value]) =>
+            Buffer.from([
+              form,
+              name.length,
+              ...Buffer.from(name),
+              value.length,
+              ...Buffer.from(value),
+            ]),
+          )
+          const decoder = new HpackDecoder(max)
+          const lines = read(decoder, Buffer.concat(literals)) ?? assert.fail('malformed')
+          let [left, kept] = [max, 0]
+          while (kept < all.length && (left -= sizes[kept] as number) >= 0) kept++
+          assert.equal(block.isTooLarge, whole > max)
+          assert.equal(block.size, whole)
+          assert.deepEqual(
+            lines,
+            all.slice(0, kept).map(([name, value]) => `${name}: ${value}`),
+          )
+          // Fields that were left out are in the table, as the encoder expects.
+          if (form !== 0x40) continue
+          const indexed = Buffer.from(all.map((_, at) => 0x80 | (62 + all.length - 1 - at)))
+          assert.deepEqual(read(decoder, indexed), lines)
+          assert.equal(block.isTooLarge, whole > max)
+        }
+      }),
+      { numRuns: 150, seed: 26 },
+    )
+  })
+})
