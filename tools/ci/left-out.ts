@@ -1,7 +1,7 @@
 import type { History } from './changes.ts'
 import { type Machine, thisMachine } from './machine.ts'
 
-/** Suites that may be left out, and only under this condition. */
+/** Suites that do not run under some condition. */
 interface LeftOutSuites {
   readonly suites: readonly string[]
   /** The reason why they are left out; undefined if they must run. */
@@ -13,7 +13,7 @@ export interface Facts {
   readonly history: History
 }
 
-/** Everything that a run may leave out. What is not in this list and did not run has failed. */
+/** Everything that a run leaves out. What is not in this list and did not run has failed. */
 const LEFT_OUT: readonly LeftOutSuites[] = [
   {
     suites: ['oracle', 'h2spec', 'helm', 'charts', 'cluster-tools', 'cluster', 'gateway-api'],

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { judge } from './judge.ts'
-import { PATIENCE, type Suite, type SuiteReport } from './suite.ts'
+import { SLOWEST, type Suite, type SuiteReport } from './suite.ts'
 
 /** Milliseconds between the request to end and the end by force. */
 const GRACE_MS = 10_000
@@ -18,7 +18,7 @@ export async function runSuite(
   secondsLeft: number,
   logs: string,
 ): Promise<SuiteReport> {
-  const limit = Math.max(1, Math.min(suite.seconds * PATIENCE, secondsLeft))
+  const limit = Math.max(1, Math.min(suite.seconds * SLOWEST, secondsLeft))
   const log = join(logs, `${suite.name}.log`)
   const output = openSync(log, 'w')
   const command = suite.nice === true ? ['nice', '-n', '5', ...suite.command] : suite.command
@@ -53,7 +53,7 @@ export async function runSuite(
 
 const running = new Set<ChildProcess>()
 
-/** Ends all suites that run: this process was told to end. */
+/** For a signal that ends this process. */
 export function endSuites(): void {
   for (const child of running) endGroup(child)
 }

@@ -1,4 +1,4 @@
-// Runs the suites of `.ci/run` side by side, counts them and leaves a stamp:
+// Runs the suites of `.ci/run` side by side, counts them and leaves a record:
 //
 //   node tools/ci/run.ts [--limit=SECONDS] [--only=SUITE,…]
 //
@@ -11,9 +11,9 @@ import { parseArgs } from 'node:util'
 import { baseOfChange, historyOfTree, treeOf } from './changes.ts'
 import { whyLeftOut } from './left-out.ts'
 import { thisMachine } from './machine.ts'
+import { makeRecord, renderRecord, writeRecord } from './run-record.ts'
 import { endSuites } from './run-suite.ts'
 import { runSuites } from './run-suites.ts'
-import { makeStamp, renderStamp, writeStamp } from './stamp.ts'
 import { suitesOf } from './suites.ts'
 
 const { values } = parseArgs({
@@ -49,22 +49,22 @@ const reports = await runSuites(suites, {
   print: (line) => console.log(line),
 })
 
-const stamp = makeStamp(tree, reports, {
+const record = makeRecord(tree, reports, {
   began,
   seconds: (Date.now() - began.getTime()) / 1000,
   seed,
 })
-writeStamp(stamp)
-for (const line of renderStamp(stamp)) console.log(line)
+writeRecord(record)
+for (const line of renderRecord(record)) console.log(line)
 const sum = (of: 'passed' | 'failed' | 'skipped') =>
   reports.reduce((total, report) => total + report[of], 0)
 const skipped = sum('skipped')
 if (names !== undefined) console.log(`only ${names.join(', ')}: this is no whole run`)
-console.log(`in all ${Math.round(stamp.seconds)} s`)
+console.log(`in all ${Math.round(record.seconds)} s`)
 console.log(
   `${sum('passed')} passed, ${sum('failed')} failed${skipped === 0 ? '' : `, ${skipped} skipped`}`,
 )
-process.exitCode = stamp.hasPassed && sum('failed') === 0 && sum('passed') > 0 && !names ? 0 : 1
+process.exitCode = record.hasPassed && sum('failed') === 0 && sum('passed') > 0 && !names ? 0 : 1
 
 function limitFor(all: typeof suites): number {
   const longest = all.reduce((total, { seconds, cores }) => total + seconds * cores, 0)

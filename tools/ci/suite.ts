@@ -5,7 +5,7 @@ export interface Suite {
   readonly kind: 'tests' | 'step' | 'preparation'
   readonly command: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
-  /** Seconds on two free cores. A suite is stopped after PATIENCE times as long. */
+  /** Seconds on two free cores. A suite is stopped after SLOWEST times as long. */
   readonly seconds: number
   /** How many cores it keeps busy. */
   readonly cores: number
@@ -17,11 +17,11 @@ export interface Suite {
   readonly nice?: boolean
 }
 
-export const PATIENCE = 3
+export const SLOWEST = 3
 
 export type Outcome =
   | { readonly result: 'passed' | 'failed' }
-  /** It did not run, and the list of what may be left out says why. */
+  /** It did not run, and the list in left-out.ts has the reason. */
   | { readonly result: 'left out'; readonly reason: string }
 
 export interface SuiteReport {

@@ -5,7 +5,7 @@ import type { Tree } from './changes.ts'
 import type { SuiteReport } from './suite.ts'
 
 /** Which suites ran for which tree, and how they ended. */
-export interface Stamp extends Tree {
+export interface RunRecord extends Tree {
   readonly began: string
   readonly seconds: number
   readonly cores: number
@@ -14,13 +14,13 @@ export interface Stamp extends Tree {
   readonly suites: readonly Omit<SuiteReport, 'lines'>[]
 }
 
-const PATH = '.cache/ci/stamp.json'
+const PATH = '.cache/ci/run.json'
 
-export function makeStamp(
+export function makeRecord(
   tree: Tree,
   reports: readonly SuiteReport[],
   run: { readonly began: Date; readonly seconds: number; readonly seed: number },
-): Stamp {
+): RunRecord {
   const rounded = (seconds: number) => Math.round(seconds * 10) / 10
   return {
     ...tree,
@@ -37,21 +37,27 @@ export function makeStamp(
   }
 }
 
-export function writeStamp(stamp: Stamp, path = PATH): void {
+export function writeRecord(record: RunRecord, path = PATH): void {
   mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, `${JSON.stringify(stamp, undefined, 2)}\n`)
+  writeFileSync(path, `${JSON.stringify(record, undefined, 2)}\n`)
 }
 
 /** One line for each suite, so that a log alone says what ran. */
-export function renderStamp({ commit, tree, isDirty, suites, seed }: Stamp): readonly string[] {
+export function renderRecord({
+  commit,
+  tree,
+  isDirty,
+  suites,
+  seed,
+}: RunRecord): readonly string[] {
   const change = isDirty ? ', with changes that are in no commit' : ''
   return [
-    `stamp: commit ${commit}, tree ${tree}${change}, seed ${seed}`,
+    `ran: commit ${commit}, tree ${tree}${change}, seed ${seed}`,
     ...suites.map(({ name, outcome, seconds, cpuSeconds, ...counts }) => {
-      if (outcome.result === 'left out') return `stamp: ${name} left out: ${outcome.reason}`
+      if (outcome.result === 'left out') return `ran: ${name} left out: ${outcome.reason}`
       const { passed, failed, skipped } = counts
       const time = `${Math.round(seconds)} s, ${Math.round(cpuSeconds)} s of CPU`
-      return `stamp: ${name} ${outcome.result}: ${passed} passed, ${failed} failed, ${skipped} skipped in ${time}`
+      return `ran: ${name} ${outcome.result}: ${passed} passed, ${failed} failed, ${skipped} skipped in ${time}`
     }),
   ]
 }
