@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Fetches and builds what the test cluster is made of, into .cache/cluster.
+# Fetches and builds what the test cluster is made of, into .cache/cluster: a link to a folder that
+# all clones on this machine share as long as what they build is the same.
 #
 #   test/cluster/prepare.sh [helm] [debian] [kubernetes] [coredns]      all of these by default
 #   test/cluster/prepare.sh conformance                                the Gateway API's own suite
@@ -9,6 +10,16 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${CLUSTER_CACHE:-$here/../../.cache/cluster}
+if [ -z "${CLUSTER_CACHE:-}" ] && { [ -L "$cache" ] || [ ! -e "$cache" ]; }; then
+  sources=$(cd "$here" && sha256sum prepare.sh kubernetes/* coredns/* ../gateway-conformance/suite/*)
+  shared=${XDG_CACHE_HOME:-$HOME/.cache}/portcullis
+  mkdir -p "$(dirname "$cache")" "$shared"
+  find "$shared" -maxdepth 1 -name 'cluster-*' -mtime +30 -exec rm -rf {} +
+  shared=$shared/cluster-$(sha256sum <<<"$sources" | cut -c1-12)
+  mkdir -p "$shared"
+  touch "$shared"
+  ln -sfn "$shared" "$cache"
+fi
 mkdir -p "$cache/bin" "$cache/cni" "$cache/stamps"
 cache=$(cd "$cache" && pwd)
 
@@ -78,8 +89,9 @@ prepare_debian() {
 
 # unpack SUITE FOLDER PACKAGE…
 unpack() {
-  local suite=$1 folder=$2 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian} wanted sum file
+  local suite=$1 folder=$2 mirror wanted sum file
   shift 2
+  mirror=${DEBIAN_MIRROR:-$(configured_mirror)}
   wanted=$(IFS='|' && echo "$*")
   curl -fsS --retry 5 "$mirror/dists/$suite/main/binary-amd64/Packages.xz" | xz -dc |
     awk -v RS= -v wanted="^Package: ($wanted)\n" '$0 ~ wanted {
@@ -91,6 +103,11 @@ unpack() {
     echo "$sum  $folder/package.deb" | sha256sum -c --quiet
     dpkg-deb -x "$folder/package.deb" "$folder"
   done <"$folder/list"
+}
+
+# The mirror that this machine installs from; another release of Debian is on the same.
+configured_mirror() {
+  apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -v security | head -n 1
 }
 
 with_libraries() {

@@ -21,7 +21,10 @@ export function suitesOf({ seed, base }: Draw): readonly Suite[] {
     { ...files('oracle', 60, 1, 'test/oracle/*.test.ts'), nice: true },
     { ...tests('soak', 90, 0.6, 'node', 'test/soak/soak.ts'), environment: { SOAK_SECONDS: '60' } },
     // Whole connections, and the gateway as a process.
-    files('sockets', 400, 0.8, 'test/{proxy,cli,delivery,scenarios}/*.test.ts'),
+    {
+      ...files('sockets', 400, 0.8, 'test/{proxy,cli,delivery,scenarios}/*.test.ts'),
+      after: ['peer-tools'],
+    },
     // What others wrote, as clients and servers: it is installed first.
     preparation('peer-tools', 100, 0.5, 'test/peers/install.sh'),
     { ...files('peers', 120, 0.8, 'test/{peers,browser}/*.test.ts'), after: ['peer-tools'] },
