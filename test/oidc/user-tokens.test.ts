@@ -165,7 +165,7 @@ describe('tokens of users for servers', () => {
     const token = await provided.token('ron')
     await consent(await linkFor(token), 'ron', 'moment-ron')
     assert.equal(await whoami(token), 'moment-ron')
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < 2; round++) {
       await wait(2_200)
       const all = await renewedOnce(provided, () =>
         Promise.all(Array.from({ length: 20 }, () => whoami(token))),
@@ -306,7 +306,7 @@ describe('tokens of users in a database', { skip: SKIPPED }, () => {
       return body?.result?.content?.[0]?.text ?? status
     }
     assert.equal(await whoami(second), 'moment-una')
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < 2; round++) {
       await wait(2_200)
       const all = await renewedOnce(provided, () =>
         Promise.all(Array.from({ length: 20 }, (_, n) => whoami(n % 2 === 0 ? first : second))),

@@ -4,6 +4,7 @@ import { connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { connect as connectTls } from 'node:tls'
+import { hasten } from '../passing-time.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
 import { free } from './accepting.ts'
 import { exchange, listen } from './harness.ts'
@@ -126,10 +127,10 @@ routes:
     const idle = connect(ports.plain, '127.0.0.1')
     idle.write('GET /a HTTP/1.1\r\nhost: x\r\n\r\n')
     idle.resume()
-    await until('idle', () => closed('idle') === 1)
+    await hasten(until('idle', () => closed('idle') === 1))
     assert.equal(metric('limit_hits_total', 'plain/default', 'limit="idle-timeout"'), 1)
     const before = closed('timeout')
-    await exchange(ports.plain, 'GET /a HTTP/1.1\r\nho')
+    await hasten(exchange(ports.plain, 'GET /a HTTP/1.1\r\nho'))
     await until('timeout', () => closed('timeout') === before + 1)
     await exchange(ports.plain, 'no request\r\n\r\n')
     await until('bad-request', () => closed('bad-request') === 1)

@@ -11,6 +11,7 @@ import { createServer as createHttps } from 'node:https'
 import { createServer as createTcp, type Socket } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { serveNames } from '../../src/upstream/fixtures/name-server.ts'
+import { hasten } from '../passing-time.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
 import { free } from './accepting.ts'
 import { exchange, listen } from './harness.ts'
@@ -148,7 +149,7 @@ for (const isTls of [false, true])
       })
       assert.equal(await status(), 200)
       assert.equal(backend.sessions.size, 1)
-      await until('its end', () => backend.sessions.size === 0, 60)
+      await hasten(until('its end', () => backend.sessions.size === 0, 60))
     })
 
     it('is disconnected after the max age of a connection, and no request is lost', async () => {
@@ -160,9 +161,9 @@ for (const isTls of [false, true])
       const work = async () => {
         while (backend.all.length < 4) seen.add(await status())
       }
-      await Promise.all([work(), work(), work()])
+      await hasten(Promise.all([work(), work(), work()]), 50)
       assert.deepEqual([...seen], [200])
-      await until('the end of the old ones', () => backend.sessions.size <= 1, 60)
+      await hasten(until('the end of the old ones', () => backend.sessions.size <= 1, 60))
     })
 
     it('is a 504 if its preface does not arrive in time', async () => {

@@ -4,6 +4,7 @@ import { type ClientHttp2Session, connect, constants } from 'node:http2'
 import { connect as connectTcp } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { hasten } from '../passing-time.ts'
 import { framesOf } from './http2-frames.ts'
 import {
   DATA,
@@ -209,7 +210,7 @@ describe('limits of one connection', () => {
     const { gateway } = await start({ idle: 200 })
     const session = sessionTo(gateway)
     await askHttp2(session, {})
-    await once(session, 'close')
+    await hasten(once(session, 'close'))
     assert.ok((gateway.counts.get('idle') ?? 0) > 0)
   })
 
@@ -218,7 +219,7 @@ describe('limits of one connection', () => {
     const socket = connectTcp(gateway.port, '127.0.0.1')
     socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
     socket.resume()
-    await once(socket, 'close')
+    await hasten(once(socket, 'close'))
     assert.equal(gateway.counts.get('no-preface'), 1)
   })
 
@@ -228,7 +229,7 @@ describe('limits of one connection', () => {
     socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 1, fieldBlock(HEAD)))
     socket.write(frame(HEADERS, END_STREAM, 3, fieldBlock(HEAD)))
     socket.resume()
-    await once(socket, 'close')
+    await hasten(once(socket, 'close'))
     assert.equal(gateway.counts.get('no-preface'), 1)
   })
 
@@ -237,7 +238,7 @@ describe('limits of one connection', () => {
     const socket = await rawHttp2(gateway.port)
     socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 1, fieldBlock(HEAD)))
     socket.resume()
-    await once(socket, 'close')
+    await hasten(once(socket, 'close'))
     assert.equal(gateway.counts.get('ping-timeout'), 1)
     assert.equal(gateway.runs[0]?.exchange.reason, 'client-gone')
   })
@@ -245,8 +246,17 @@ describe('limits of one connection', () => {
   it('a client that is silent but alive is kept', async () => {
     const { gateway } = await start({ pingInterval: 300, pingTimeout: 500 }, '')
     const session = sessionTo(gateway)
+    let pings = 0
+    session.on('ping', () => pings++)
     session.request({ ':path': '/' }).on('error', () => {})
-    await wait(3_000)
+    for (let round = 1; round <= 4; round++) {
+      await hasten(
+        until('a ping', () => pings === round),
+        100,
+      )
+      // Until the gateway has read the response.
+      await wait(50)
+    }
     assert.equal(session.destroyed, false)
   })
 
@@ -256,7 +266,7 @@ describe('limits of one connection', () => {
     const stream = session.request({ ':path': '/', ':method': 'POST' })
     stream.on('error', () => {})
     stream.write('part')
-    const [headers] = await once(stream, 'response')
+    const [headers] = await hasten(once(stream, 'response'))
     assert.equal(headers[':status'], 408)
     stream.resume()
     await once(stream, 'close')

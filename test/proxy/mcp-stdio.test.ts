@@ -6,6 +6,7 @@ import { after, afterEach, before, describe, it } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
+import { pass } from '../passing-time.ts'
 import { startMcpServer, type TestMcpServer } from './mcp-server.ts'
 import { until } from './whole-gateway.ts'
 
@@ -116,7 +117,8 @@ describe('an MCP server on standard streams', () => {
     await serve({ targets: [stdio()] })
     const client = await connect()
     const pid = pidOf(await client.callTool({ name: 'calls' }))
-    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    // Longer than a process lives that is not started again.
+    pass(2_000)
     await assert.rejects(client.callTool({ name: 'crash' }))
     const next = await client.callTool({ name: 'calls' })
     assert.match(said(next), / 1 true$/)

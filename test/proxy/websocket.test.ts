@@ -242,7 +242,7 @@ routes:
 `)
       try {
         const { socket, frames, isClosed } = await open(undefined, '/raw', at)
-        await new Promise((resolve) => setTimeout(resolve, 1_000))
+        await new Promise((resolve) => setTimeout(resolve, 400))
         socket.write(frameOf(PING, Buffer.from('still'), MASK))
         await until('PONG', () => frames.length === 1)
         assert.equal(isClosed(), false)
