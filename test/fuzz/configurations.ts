@@ -15,6 +15,15 @@ const covered = fc.oneof(
   path.map((one) => `request.path == '${one}'`),
   path.map((one) => `request.path.startsWith('${one}')`),
   fc.constantFrom("request.path.endsWith('b')", "request.path.contains('/b')"),
+  fc
+    .tuple(
+      fc.constantFrom('request.path', "request.headers['x']"),
+      fc.constantFrom('startsWith', 'endsWith', 'contains'),
+      fc.constantFrom('a', 'b', 'bb', 'ab', 'ba', 'c'),
+      fc.constantFrom('endsWith', 'contains'),
+      fc.constantFrom('a', 'b', 'bb', 'ab', 'ba', 'c'),
+    )
+    .map(([of, one, a, other, b]) => `${of}.${one}('${a}') && ${of}.${other}('${b}')`),
   host.map((one) => `request.host == '${one.replace('*.', '')}'`),
   fc.constantFrom("request.host.endsWith('.test')", "request.host == ''"),
   text.map((one) => `request.headers['x'] == ${one}`),

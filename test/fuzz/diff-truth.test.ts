@@ -27,6 +27,10 @@ function requestsFor(texts: readonly string[]): fc.Arbitrary<HypotheticalRequest
   const value = claimValues(["'a' 'ab' 'b' 'x' 1 2 2.5 0.5 0.9 10"])
   const hosts = ['a.test', 'b.test', 'c.b.test', 'd.test', 'other', '', '.test']
   const paths = ['/', '/a', '/ab', '/a/', '/a/b', '/a/bc', '/b', '/admin', '/admin/x', '*', '//a']
+  // Made of the parts of strings that the rules test.
+  const near = fc
+    .array(fc.constantFrom('a', 'b', 'ab', 'c', 'x'), { maxLength: 4 })
+    .map((all) => all.join(''))
   const claims = fc.record(
     {
       sub: value,
@@ -41,10 +45,13 @@ function requestsFor(texts: readonly string[]): fc.Arbitrary<HypotheticalRequest
   return fc
     .record({
       method: fc.constantFrom('GET', 'PUT', 'POST', 'get'),
-      path: fc.constantFrom(...paths),
+      path: fc.oneof(
+        fc.constantFrom(...paths),
+        near.map((text) => `/${text}`),
+      ),
       host: fc.constantFrom(...hosts),
       search: fc.constantFrom('', '?q=a', '?q=b&r=a', '?%71=a', '?r=a&q=a'),
-      x: fc.constantFrom(undefined, 'a', 'b', '', 'ab'),
+      x: fc.oneof(fc.constantFrom(undefined, 'a', 'b', '', 'ab'), near),
       y: fc.constantFrom(undefined, 'a'),
       source: fc.constantFrom('10.0.0.7', '10.1.0.7', '192.0.2.1', '2001:db8::1'),
       jwt: fc.option(claims, { nil: undefined, freq: 4 }),

@@ -38,7 +38,20 @@ const ATOMS = [
   'size(request.path) > 3',
   "request.path.matches('^/a')",
 ]
-const atom = fc.constantFrom(...ATOMS)
+/** Several tests of one string, which few strings pass. */
+const tests = fc
+  .tuple(
+    fc.constantFrom('request.path', "request.headers['x']"),
+    fc.constantFrom('startsWith', 'endsWith', 'contains'),
+    fc.constantFrom('a', 'b', 'bb', 'ab', 'ba', 'c'),
+    fc.constantFrom('endsWith', 'contains'),
+    fc.constantFrom('a', 'b', 'bb', 'ab', 'ba', 'c'),
+  )
+  .map(([of, one, a, other, b]) => `${of}.${one}('${a}') && ${of}.${other}('${b}')`)
+const atom = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom(...ATOMS) },
+  { weight: 1, arbitrary: tests },
+)
 const condition = fc.oneof(
   atom,
   atom.map((one) => `!(${one})`),
@@ -90,12 +103,21 @@ const claims = fc.record(
   },
   { requiredKeys: [], noNullPrototype: true },
 )
+const near = fc
+  .array(fc.constantFrom('a', 'b', 'ab', 'c', 'x'), { maxLength: 4 })
+  .map((all) => all.join(''))
 const request: fc.Arbitrary<HypotheticalRequest> = fc
   .record({
     method: fc.constantFrom('GET', 'POST', 'get'),
-    path: fc.constantFrom('/', '/a', '/ab', '/a/b', '/b', '/bc/a'),
+    path: fc.oneof(
+      fc.constantFrom('/', '/a', '/ab', '/a/b', '/b', '/bc/a'),
+      near.map((text) => `/${text}`),
+    ),
     host: fc.constantFrom('a.test', 'b.test', 'test', 'c.example', ''),
-    headers: fc.constantFrom<[string, string][]>([], [['x', '1']], [['x', '']]),
+    headers: fc.oneof(
+      fc.constantFrom<[string, string][]>([], [['x', '1']], [['x', '']]),
+      near.map((text): [string, string][] => [['x', text]]),
+    ),
     jwt: fc.option(claims, { nil: undefined, freq: 5 }),
   })
   .map(({ jwt, ...rest }) => ({

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { lint } from '../../src/analysis/lint/lint.ts'
 import type { Diagnostic } from '../../src/diagnostics/diagnostic.ts'
 import { compileProgram } from '../../src/program/compile.ts'
+import type { Program } from '../../src/program/program.ts'
 import { RequestHead, readRequestHead } from '../../src/wire/http1/head.ts'
 import { HEAD_LIMITS } from '../../src/wire/http1/message.ts'
 import { normalisePath } from '../../src/wire/http1/path.ts'
@@ -41,11 +42,38 @@ const expression = fc.oneof(
   fc.tuple(atom, atom).map(([a, b]) => `${a} && ${b}`),
   fc.tuple(atom, atom).map(([a, b]) => `!(${a}) || ${b}`),
 )
-const rule = fc.tuple(fc.constantFrom('allow', 'require', 'deny'), expression)
+/** Several tests of one string, which few strings pass. */
+const test = fc
+  .tuple(
+    fc.constantFrom('startsWith', 'endsWith', 'contains'),
+    fc.constantFrom('a', 'b', 'bb', 'ab', 'ba', 'c', '/a'),
+  )
+  .map(([name, text]) => `.${name}('${text}')`)
+const tests = fc
+  .tuple(fc.constantFrom('request.path', "request.headers['x']"), test, test, test)
+  .map(([of, ...all]) => all.map((one) => `${of}${one}`))
+const ofOneString = fc.oneof(
+  tests.map(([a, b]) => `${a} && ${b}`),
+  tests.map(([a, b, c]) => `${a} && ${b} && !${c}`),
+)
+type Written = [action: string, text: string]
+const rule: fc.Arbitrary<Written> = fc.tuple(
+  fc.constantFrom('allow', 'require', 'deny'),
+  expression,
+)
+const near = fc
+  .array(fc.constantFrom('a', 'b', '/b', 'ab', 'c', 'x'), { maxLength: 4 })
+  .map((all) => all.join('').replaceAll('//', '/'))
 const request: fc.Arbitrary<Asked> = fc.record({
   method: fc.constantFrom('GET', 'POST'),
-  url: fc.constantFrom('/', '/a', '/a/b', '/b'),
-  headers: fc.constantFrom<Record<string, string>>({}, { x: '1' }, { x: '2' }),
+  url: fc.oneof(
+    fc.constantFrom('/', '/a', '/a/b', '/b'),
+    near.map((text) => `/${text}`),
+  ),
+  headers: fc.oneof(
+    fc.constantFrom<Record<string, string>>({}, { x: '1' }, { x: '2' }),
+    near.map((x): Record<string, string> => (x === '' ? {} : { x })),
+  ),
   address: fc.constantFrom('10.0.0.7', '192.0.2.1'),
 })
 
@@ -60,24 +88,35 @@ const matches = async (text: string, asked: Asked) => !(await admits({ deny: tex
 describe('lint errors are true', () => {
   it('for random rules and requests', async () => {
     const seen = new Set<string>()
-    const property = fc.asyncProperty(
-      fc.array(rule, { minLength: 1, maxLength: 4 }),
-      fc.array(request, { minLength: 5, maxLength: 5 }),
-      async (rules, requests) => {
-        const written = rules.map(([action, text]) => ({ [action]: text }))
-        const model = modelOf({ routes: [{ policies: { authorization: { rules: written } } }] })
-        const program = compileProgram(model, undefined, new TestServices())
-        const errors = lint(model)
-          .map(({ diagnostic }) => diagnostic)
-          .filter(({ severity }) => severity === 'error')
-        for (const error of errors) {
-          seen.add(error.code)
-          for (const asked of requests) await holds(error, asked, () => outcome(program, asked))
-        }
-      },
-    )
-    await fc.assert(property, fuzz(0.3))
-    assert.deepEqual([...seen].sort(), ['AZ001', 'AZ002', 'AZ004', 'AZ010', 'AZ022'])
+    const check = async (rules: readonly Written[], requests: readonly Asked[]) => {
+      const written = rules.map(([action, text]) => ({ [action]: text }))
+      const model = modelOf({ routes: [{ policies: { authorization: { rules: written } } }] })
+      const program = compileProgram(model, undefined, new TestServices())
+      const errors = lint(model)
+        .map(({ diagnostic }) => diagnostic)
+        .filter(({ severity, code }) => severity === 'error' || code === 'AZ010')
+      for (const error of errors) {
+        seen.add(error.severity === 'error' ? error.code : `${error.code} ${error.severity}`)
+        if (isNoEffect(error)) await makesNoDifference(error, rules, requests)
+        else for (const asked of requests) await holds(error, asked, () => outcome(program, asked))
+      }
+    }
+    const some = fc.array(request, { minLength: 5, maxLength: 5 })
+    const rules = fc.array(rule, { minLength: 1, maxLength: 4 })
+    const contradiction: Written[] = [
+      ['require', "request.method == 'GET'"],
+      ['require', "request.method == 'POST'"],
+    ]
+    const examples: [Written[], Asked[]][] = [[contradiction, []]]
+    await fc.assert(fc.asyncProperty(rules, some, check), { ...fuzz(0.3), examples })
+    // A rule that alone decides whether any request is admitted.
+    const only = fc
+      .tuple(fc.constantFrom('allow', 'require'), ofOneString)
+      .map((one): Written[] => [one])
+    const many = fc.array(request, { minLength: 40, maxLength: 40 })
+    await fc.assert(fc.asyncProperty(only, many, check), fuzz(0.5))
+    const all = ['AZ001', 'AZ002', 'AZ004', 'AZ010', 'AZ010 warning', 'AZ022']
+    assert.deepEqual([...seen].sort(), all)
   })
 
   it('no value that can arrive over the wire is reported as impossible', () => {
@@ -122,6 +161,36 @@ describe('lint errors are true', () => {
   })
 })
 
+/** Other warnings with this code say that no request satisfies the rule. */
+function isNoEffect({ severity, message }: Diagnostic): boolean {
+  return severity === 'warning' && /has no effect$|^this rule admits no requests/.test(message)
+}
+
+/** A rule without effect may as well be one that never matches, or always if it is required. */
+async function makesNoDifference(
+  { excerpt, message }: Diagnostic,
+  rules: readonly Written[],
+  requests: readonly Asked[],
+) {
+  const actions = new Set(rules.filter(([, text]) => text === excerpt?.text).map(([own]) => own))
+  // Which of them it is about is not known.
+  if (actions.size !== 1) return
+  const at = rules.findLastIndex(([, text]) => text === excerpt?.text)
+  const without = rules.map(([action, text], index): Written => {
+    return index === at ? [action, String(action === 'require')] : [action, text]
+  })
+  const [before, after] = [rules, without].map((all) =>
+    programOf({
+      routes: [
+        { policies: { authorization: { rules: all.map(([own, text]) => ({ [own]: text })) } } },
+      ],
+    }),
+  ) as [Program, Program]
+  for (const asked of requests) {
+    assert.equal(await outcome(before, asked), await outcome(after, asked), message)
+  }
+}
+
 async function holds(error: Diagnostic, asked: Asked, decide: () => Promise<string>) {
   const text = error.excerpt?.text ?? ''
   switch (error.code) {
@@ -138,6 +207,12 @@ async function holds(error: Diagnostic, asked: Asked, decide: () => Promise<stri
       break
     }
     case 'AZ010':
+      if (error.severity === 'warning') {
+        assert.match(error.message, /^(?:no request can satisfy|every request satisfies) this rule/)
+        const isAlways = error.message.startsWith('every')
+        assert.equal(await matches(text, asked), isAlways, `${error.message}: ${text}`)
+        break
+      }
       assert.match(error.message, /^no request is admitted at/)
       assert.equal(await decide(), '403 authorization')
       break

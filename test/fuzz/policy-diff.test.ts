@@ -32,16 +32,32 @@ const ATOMS = [
   "cidr('10.1.0.0/16').containsIP(source.address)",
   'size(request.path) > 2',
   'size(request.path) > 3',
-  "request.path.endsWith('b')",
 ]
 /** Conditions that the analysis does not cover. */
-const OPAQUE = /size|endsWith/
-const atom = fc.constantFrom(...ATOMS)
+const OPAQUE = /size|jwt\.sub\.contains/
+const subject = fc.constantFrom('request.path', "request.headers['x']", 'jwt.sub')
+/** Parts that overlap, so that it takes care to find a string that has two of them. */
+const test = fc
+  .tuple(
+    fc.constantFrom('startsWith', 'endsWith', 'contains'),
+    fc.constantFrom('a', 'b', 'bb', 'ab', 'ba', 'c'),
+  )
+  .map(([name, text]) => `.${name}('${text}')`)
+const part = fc.tuple(subject, test).map((all) => all.join(''))
+const parts = fc
+  .tuple(subject, test, test, test)
+  .map(([of, ...tests]) => tests.map((one) => `${of}${one}`))
+const atom = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom(...ATOMS) },
+  { weight: 2, arbitrary: part },
+)
 const expression = fc.oneof(
   atom,
   atom.map((one) => `!(${one})`),
   fc.tuple(atom, atom).map(([a, b]) => `${a} && ${b}`),
   fc.tuple(atom, atom).map(([a, b]) => `${a} || ${b}`),
+  parts.map(([a, b]) => `${a} && ${b}`),
+  parts.map(([a, b, c]) => `${a} && ${b} && !${c}`),
 )
 const rules = fc.array(fc.tuple(fc.constantFrom('allow', 'require', 'deny'), expression), {
   maxLength: 3,
@@ -57,7 +73,7 @@ const written = fc.array(route, { minLength: 1, maxLength: 3 })
 
 const TOKEN = { issuer: 'https://issuer.example', jwks: { inline: '{"keys":[]}' } }
 
-function modelFrom(routes: typeof written extends fc.Arbitrary<infer T> ? T : never): Model {
+function modelFrom(routes: Routes): Model {
   return modelOf({
     routes: routes.map(({ rules, path, isExact, method, token }) => ({
       matches: [
@@ -76,15 +92,28 @@ function modelFrom(routes: typeof written extends fc.Arbitrary<infer T> ? T : ne
   })
 }
 
+/** Strings made of the parts of the rules. */
+const near = fc
+  .array(fc.constantFrom('a', 'b', '/b', 'ab', 'c', 'x'), { maxLength: 4 })
+  .map((all) => all.join('').replaceAll('//', '/'))
 const claims = fc.record(
-  { sub: fc.constantFrom('alice', 'bob', 'eve'), groups: fc.subarray(['eng', 'ops']) },
+  {
+    sub: fc.oneof(fc.constantFrom('alice', 'bob', 'eve'), near),
+    groups: fc.subarray(['eng', 'ops']),
+  },
   { requiredKeys: [] },
 )
 const request: fc.Arbitrary<HypotheticalRequest> = fc
   .record({
     method: fc.constantFrom('GET', 'PUT', 'POST'),
-    path: fc.constantFrom('/', '/a', '/ab', '/a/b', '/a/bc', '/a/b/c', '/b', '/b/a'),
-    headers: fc.constantFrom<[string, string][]>([], [['x', '1']], [['x', '2']]),
+    path: fc.oneof(
+      fc.constantFrom('/', '/a', '/ab', '/a/b', '/a/bc', '/a/b/c', '/b', '/b/a'),
+      near.map((text) => `/${text}`),
+    ),
+    headers: fc.oneof(
+      fc.constantFrom<[string, string][]>([], [['x', '1']], [['x', '2']]),
+      near.map((text): [string, string][] => [['x', text]]),
+    ),
     source: fc.constantFrom('10.0.0.7', '10.1.0.7', '192.0.2.1'),
     jwt: fc.option(claims, { nil: undefined }),
   })
@@ -97,42 +126,61 @@ const request: fc.Arbitrary<HypotheticalRequest> = fc
     identity: jwt === undefined ? {} : { jwt: { iss: TOKEN.issuer, ...jwt } },
   }))
 
+type Routes = typeof written extends fc.Arbitrary<infer T> ? T : never
+
+/** Returns how many of the requests are decided differently, which the diff must report. */
+function compare(before: Routes, after: Routes, requests: readonly HypotheticalRequest[]): number {
+  const [old, now] = [modelFrom(before), modelFrom(after)]
+  const [was, is] = [openVerdicts(old), openVerdicts(now)]
+  const found: SemanticDiff = compareModels(old, now, {
+    old: (one) => was.decide(hypotheticalOf(one)),
+    now: (one) => is.decide(hypotheticalOf(one)),
+  })
+  const isExact = !OPAQUE.test(JSON.stringify([before, after]))
+  // A request with an invalid token passes where no policy checks it; these requests have none.
+  const byRules = found.untold.filter(({ why }) => !why.includes('jwtAuthentication'))
+  if (isExact) assert.deepEqual(byRules, [])
+  let differing = 0
+  for (const one of requests) {
+    const [a, b] = [was.decide(one).isAdmitted, is.decide(one).isAdmitted]
+    if (a === b) continue
+    differing++
+    const kind = b ? 'admitted' : 'refused'
+    const all = [...found.differences, ...found.untold]
+    assert.ok(
+      all.some((difference) => difference.kind === kind),
+      JSON.stringify(one),
+    )
+  }
+  was.close()
+  is.close()
+  return differing
+}
+
 describe('the semantic diff is true', () => {
   it('for random routes, rules and requests', () => {
     let differing = 0
-    const property = fc.property(
-      written,
-      written,
-      fc.array(request, { minLength: 12, maxLength: 12 }),
-      (before, after, requests) => {
-        const [old, now] = [modelFrom(before), modelFrom(after)]
-        const [was, is] = [openVerdicts(old), openVerdicts(now)]
-        const found: SemanticDiff = compareModels(old, now, {
-          old: (one) => was.decide(hypotheticalOf(one)),
-          now: (one) => is.decide(hypotheticalOf(one)),
-        })
-        const isExact = !OPAQUE.test(JSON.stringify([before, after]))
-        // A request with an invalid token passes where no policy checks it; these requests have
-        // none.
-        const byRules = found.untold.filter(({ why }) => !why.includes('jwtAuthentication'))
-        if (isExact) assert.deepEqual(byRules, [])
-        for (const one of requests) {
-          const [a, b] = [was.decide(one).isAdmitted, is.decide(one).isAdmitted]
-          if (a === b) continue
-          differing++
-          const kind = b ? 'admitted' : 'refused'
-          const text = JSON.stringify(one)
-          const all = [...found.differences, ...found.untold]
-          assert.ok(
-            all.some((difference) => difference.kind === kind),
-            text,
-          )
-        }
-        was.close()
-        is.close()
-      },
-    )
+    const requests = fc.array(request, { minLength: 12, maxLength: 12 })
+    const property = fc.property(written, written, requests, (before, after, all) => {
+      differing += compare(before, after, all)
+    })
     fc.assert(property, fuzz(0.2))
+    assert.ok(differing > 0)
+  })
+
+  it('for rules about parts of one string', () => {
+    let differing = 0
+    const wide = { path: '/', isExact: false, method: undefined, token: 'Strict' }
+    const requests = fc.array(request, { minLength: 40, maxLength: 40 })
+    const signs = fc.array(fc.boolean(), { minLength: 3, maxLength: 3 })
+    const property = fc.property(parts, signs, requests, ([a, b, c], [x, y, z], all) => {
+      const before = `${a} && ${x ? '' : '!'}${b}`
+      const after = `${before} && ${y ? '' : '!'}${c}`
+      const routes = [before, after].map((text): Routes => [{ ...wide, rules: [['allow', text]] }])
+      const [narrow, wider] = routes as [Routes, Routes]
+      differing += z ? compare(narrow, wider, all) : compare(wider, narrow, all)
+    })
+    fc.assert(property, fuzz(0.4))
     assert.ok(differing > 0)
   })
 

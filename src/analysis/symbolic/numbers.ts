@@ -80,11 +80,12 @@ function modest(bounds: readonly number[]): ReadonlySet<Value> {
     const middle = bound + (next - bound) / 2
     if (middle > bound && middle < next) found.add(middle)
   }
-  // A gap below and above, with a whole number and a fraction, for types with only one of them.
-  for (const one of [Math.floor(least) - 1, Math.floor(greatest) + 1]) {
-    found.add(one)
-    if (Math.abs(one) < EXACT) found.add(one + 0.5)
-  }
+  // A gap below and above, with a whole number and a fraction, for types with only one of them. The
+  // whole numbers are the nearest ones: those further away may be out of the range of a type.
+  const [below, beyond] = [Math.ceil(least) - 1, Math.floor(greatest) + 1]
+  found.add(below).add(beyond)
+  if (Math.abs(below) < EXACT) found.add(Math.floor(least) - 0.5)
+  if (Math.abs(beyond) < EXACT) found.add(beyond + 0.5)
   return found
 }
 
