@@ -193,6 +193,41 @@ describe('ConsistentHash', () => {
       assert.ok(Math.max(...places) - Math.min(...places) <= 1, `${count}`)
     }
   })
+
+  for (const weights of [
+    [1, 2],
+    [3, 1, 2],
+    [1, 1, 100],
+    [7, 0.5, 7, 3],
+  ]) {
+    it(`gives members shares of the table by weight: ${weights}`, () => {
+      const table = maglevTable(fakes(...weights))
+      const sum = weights.reduce((all, weight) => all + weight, 0)
+      for (const [at, weight] of weights.entries()) {
+        const share = table.filter((member) => member === at).length
+        const expected = (table.length * weight) / sum
+        assert.ok(Math.abs(share - expected) <= weights.length, `${at}: ${share} of ${expected}`)
+      }
+    })
+  }
+
+  it('has at least a hundred places for each member in its table', () => {
+    for (const [members, size] of [
+      [2, 251],
+      [3, 1_021],
+      [10, 1_021],
+      [11, 4_093],
+      [40, 4_093],
+      [41, 16_381],
+      [163, 16_381],
+      [164, 65_521],
+      [655, 65_521],
+      [1_000, 65_521],
+    ] as const) {
+      const all = fakes(...Array.from({ length: members }, () => 1))
+      assert.equal(maglevTable(all).length, size, `${members}`)
+    }
+  })
 })
 
 function renamed(member: Fake, at: number): Fake {

@@ -11,6 +11,8 @@ const MAX_STREAMS = 1_024
 const PREFIX = 5
 /** Max bytes of one message; a longer one is a failure. */
 const MAX_MESSAGE = 16 << 20
+/** Bytes that are kept to be sent again; a stream with more fails instead. */
+const MAX_KEPT = 16_384
 /** Max milliseconds that a service may be silent after everything was sent. */
 const SILENCE = 60_000
 
@@ -41,8 +43,12 @@ class Stream implements Waiting, ResponseEvents, MessageStream {
   #connection: UpstreamConnection | undefined
   /** Whether the connection was newly opened for this stream. */
   #isFresh = false
-  /** Bytes to send, until there is a connection. */
-  #waiting: Buffer[] = []
+  /**
+   * Everything to send until there is a connection, and everything sent until the service responds;
+   * undefined: too much, or no longer needed.
+   */
+  #kept: Buffer[] | undefined = []
+  #keptSize = 0
   #hasEnded = false
   #isOver = false
   #status = 0
@@ -64,8 +70,14 @@ class Stream implements Waiting, ResponseEvents, MessageStream {
     const framed = Buffer.alloc(PREFIX + message.length)
     framed.writeUInt32BE(message.length, 1)
     framed.set(message, PREFIX)
-    if (this.#connection === undefined) this.#waiting.push(framed)
-    else this.#connection.write(framed)
+    this.#keep(framed)
+    this.#connection?.write(framed)
+  }
+
+  #keep(framed: Buffer): void {
+    this.#keptSize += framed.length
+    if (this.#connection !== undefined && this.#keptSize > MAX_KEPT) this.#kept = undefined
+    this.#kept?.push(framed)
   }
 
   end(): void {
@@ -94,7 +106,7 @@ class Stream implements Waiting, ResponseEvents, MessageStream {
       'content-type: application/grpc\r\nte: trailers\r\n\r\n'
     this.#connection = connection
     connection.send('POST', head, true, SILENCE, this)
-    for (const framed of this.#waiting) connection.write(framed)
+    for (const framed of this.#kept ?? []) connection.write(framed)
     if (this.#hasEnded) connection.end()
   }
 
@@ -113,8 +125,7 @@ class Stream implements Waiting, ResponseEvents, MessageStream {
   data(bytes: Buffer): boolean {
     if (this.#isOver) return true
     if (this.#status !== 200) return true
-    // The sent bytes are no longer needed for another attempt.
-    this.#waiting = []
+    this.#kept = undefined
     this.#received = Buffer.concat([this.#received, bytes])
     while (!this.#isOver && this.#received.length >= PREFIX) {
       const length = this.#received.readUInt32BE(1)
@@ -143,7 +154,7 @@ class Stream implements Waiting, ResponseEvents, MessageStream {
     this.#connection = undefined
     if (this.#isOver) return
     // The service may close an idle connection at the moment it is reused.
-    if (isUntouched && !this.#isFresh) this.#open()
+    if (isUntouched && !this.#isFresh && this.#kept !== undefined) this.#open()
     else this.#close(reason, reason === 'timeout' ? 'timeout' : 'reset')
   }
 
@@ -162,7 +173,7 @@ class Stream implements Waiting, ResponseEvents, MessageStream {
 
   #over(outcome: Attempt['outcome']): void {
     this.#isOver = true
-    this.#waiting = []
+    this.#kept = undefined
     this.#onOver()
     const duration = performance.now() - this.#startedAt
     this.#choice.done({ outcome, status: this.#status, duration })
