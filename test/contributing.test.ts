@@ -7,13 +7,18 @@ import { parse } from 'yaml'
 const ROOT = join(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
+interface Step {
+  readonly run?: string
+  readonly with?: Readonly<Record<string, unknown>>
+}
+
 /** The commands of CONTRIBUTING.md that a forge runs. */
 const COMMANDS = ['npm run check', 'npm test']
 
 describe('the checks of a forge', () => {
   it('are the commands of CONTRIBUTING.md, on GitHub', () => {
     const { steps } = parse(read('.github/workflows/check.yml')).jobs.check
-    const commands = steps.flatMap(({ run = [] }) => run)
+    const commands = steps.flatMap(({ run }: Step) => run ?? [])
     assert.deepEqual(commands, ['npm ci', ...COMMANDS])
   })
 
@@ -26,7 +31,7 @@ describe('the checks of a forge', () => {
     const { engines } = JSON.parse(read('package.json'))
     const oldest = /^>=(\d+)$/.exec(engines.node)?.[1]
     const { steps } = parse(read('.github/workflows/check.yml')).jobs.check
-    const versions = steps.flatMap(({ with: options = {} }) => options['node-version'] ?? [])
+    const versions = steps.flatMap((step: Step) => step.with?.['node-version'] ?? [])
     assert.deepEqual(versions, [Number(oldest)])
     assert.equal(parse(read('.gitlab-ci.yml')).check.image, `node:${oldest}`)
   })

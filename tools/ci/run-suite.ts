@@ -41,7 +41,7 @@ export async function runSuite(
   const code = await new Promise<number | null>((resolve) => child.once('exit', resolve))
   clearTimeout(timer)
   running.delete(child)
-  endGroup(child)
+  signalGroup(child, 'SIGKILL')
   return judge(suite, {
     code,
     log: readFileSync(log, 'utf8'),
@@ -58,17 +58,17 @@ export function endSuites(): void {
   for (const child of running) endGroup(child)
 }
 
-function endGroup({ pid }: ChildProcess): void {
-  if (pid === undefined) return
-  const send = (signal: NodeJS.Signals) => {
-    try {
-      process.kill(-pid, signal)
-    } catch {
-      // Nothing of the group is left.
-    }
+function endGroup(child: ChildProcess): void {
+  signalGroup(child, 'SIGTERM')
+  setTimeout(() => signalGroup(child, 'SIGKILL'), GRACE_MS).unref()
+}
+
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal)
+  } catch {
+    // Nothing of the group is left.
   }
-  send('SIGTERM')
-  setTimeout(() => send('SIGKILL'), GRACE_MS).unref()
 }
 
 /** The second line of `times` is that of children: `1m2.345s 0m0.500s`. */

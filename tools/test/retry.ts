@@ -1,5 +1,5 @@
 import type { Batch } from './batches.ts'
-import { type Counts, NO_TESTS } from './counts.ts'
+import type { Counts } from './counts.ts'
 import { type BatchOptions, runBatches } from './run-batches.ts'
 
 /** With more failures it is not the machine. */
@@ -15,22 +15,23 @@ export async function runWithRetry(
   options: BatchOptions,
 ): Promise<Counts> {
   const lines: string[] = []
-  const counts = await runBatches(batches, { ...options, print: (line) => lines.push(line) })
-  const files = filesOfFailures(lines)
-  const mayRetry = counts.failed > 0 && counts.failed <= MAX_FAILURES && files !== undefined
-  const second: string[] = []
-  const again = mayRetry
-    ? await runBatches([{ files, cost: 0 }], {
-        ...options,
-        processes: 1,
-        print: (line) => second.push(line),
-      })
-    : NO_TESTS
-  const isUnsteady = again.passed > 0 && again.failed === 0
-  for (const line of lines) {
-    options.print(isUnsteady ? line.replace(/^failed: /, 'unsteady: ') : line)
+  const print = (line: string) => {
+    lines.push(line)
+    options.print(line)
   }
-  if (!isUnsteady) return counts
+  const counts = await runBatches(batches, { ...options, print })
+  const files = filesOfFailures(lines)
+  if (counts.failed === 0 || counts.failed > MAX_FAILURES || files === undefined) return counts
+  const second: string[] = []
+  const again = await runBatches([{ files, cost: 0 }], {
+    ...options,
+    processes: 1,
+    print: (line) => second.push(line),
+  })
+  if (again.passed === 0 || again.failed > 0) return counts
+  for (const line of lines) {
+    if (line.startsWith('failed: ')) options.print(line.replace('failed', 'unsteady'))
+  }
   return { ...counts, passed: counts.passed + counts.failed, failed: 0 }
 }
 
