@@ -17,6 +17,8 @@ export function suitesOf({ seed, base }: Draw): readonly Suite[] {
       ...tests('unit', 150, 1.6, 'npm', 'test', '--', '--retry'),
       environment: draws,
     },
+    // The tasks that ARCHITECTURE.md describes, done in a copy of the tree.
+    files('tasks', 30, 1, 'test/architecture/tasks/*.test.ts'),
     { ...files('truth', 110, 1, 'test/truth/*.test.ts'), environment: draws, nice: true },
     { ...files('oracle', 60, 1, 'test/oracle/*.test.ts'), nice: true },
     { ...tests('soak', 90, 0.6, 'node', 'test/soak/soak.ts'), environment: { SOAK_SECONDS: '60' } },
