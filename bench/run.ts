@@ -12,6 +12,7 @@ import { http1Body } from './http1-body.ts'
 import { http1Head } from './http1-head.ts'
 import { http2 } from './http2.ts'
 import { jwt } from './jwt.ts'
+import { landing } from './landing.ts'
 import { llm } from './llm.ts'
 import { match } from './match.ts'
 import { mcp } from './mcp.ts'
@@ -46,7 +47,11 @@ const BENCHES: ReadonlyMap<string, () => Promise<Report>> = new Map([
   ['authorization', authorization],
   ['llm', llm],
   ['ui', ui],
+  ['landing', landing],
 ])
+
+/** It records a run of .ci/run and measures nothing by itself. */
+const BY_NAME: ReadonlySet<string> = new Set(['landing'])
 
 const RESULTS = new URL('RESULTS.md', import.meta.url)
 
@@ -60,7 +65,7 @@ if (unknown.length > 0) {
   process.exit(1)
 }
 for (const [name, bench] of BENCHES) {
-  if (asked.length > 0 && !asked.includes(name)) continue
+  if (asked.length > 0 ? !asked.includes(name) : BY_NAME.has(name)) continue
   const section = `## ${name}\n\n${circumstances()}\n\n${renderReport(await bench())}\n`
   console.log(section)
   writeFileSync(RESULTS, replaceSection(name, section))

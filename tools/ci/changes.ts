@@ -21,7 +21,7 @@ export const historyOfTree: History = {
 }
 
 /** The line of a landing in bench/RESULTS.md: `| 2026-01-02 | 0123abcd | …`. */
-const LANDING = /^\| \d{4}-\d\d-\d\d \| `?([0-9a-f]{8,40})`? \|/gm
+const LANDING = /^\| \d{4}-\d\d-\d\d +\| +([0-9a-f]{8,40}) \|/gm
 
 /** The commit since which changes are judged: CI_BASE, or that of the last recorded landing. */
 export function baseOfChange(): string {

@@ -14,7 +14,8 @@ export interface RunRecord extends Tree {
   readonly suites: readonly Omit<SuiteReport, 'lines'>[]
 }
 
-const PATH = '.cache/ci/run.json'
+/** Relative to the root. */
+export const RUN_RECORD = '.cache/ci/run.json'
 
 export function makeRecord(
   tree: Tree,
@@ -37,7 +38,7 @@ export function makeRecord(
   }
 }
 
-export function writeRecord(record: RunRecord, path = PATH): void {
+export function writeRecord(record: RunRecord, path = RUN_RECORD): void {
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, `${JSON.stringify(record, undefined, 2)}\n`)
 }
