@@ -23,6 +23,7 @@ describe('tokens of users that expire', () => {
     const found = await tokens.find(fixture.ann)
     assert.ok(found.kind === 'token')
     assert.match(await found.rejected(), /\/connect\?ticket=/)
+    assert.equal(fixture.store.size, 0)
     assert.equal((await tokens.find(fixture.ann)).kind, 'consent')
   })
 

@@ -287,3 +287,28 @@ describe('MCP rules at non-MCP backends', () => {
     })
   }
 })
+
+describe('names of tools', () => {
+  const target = { origin: ORIGIN, transport: 'mcp', options: { host: 'h' }, policies: [] } as const
+  const tools = { kind: 'mcp', name: 'tools', origin: ORIGIN, policies: [] } as const
+
+  for (const [servers, prefixMode, isPrefixed] of [
+    [1, undefined, false],
+    [2, undefined, true],
+    [1, 'Conditional', false],
+    [2, 'Conditional', true],
+    [1, 'Always', true],
+    [2, 'Always', true],
+    [1, 'Never', false],
+    [2, 'Never', false],
+  ] as const) {
+    it(`of ${servers} servers ${isPrefixed ? 'have' : 'have no'} prefix with mode ${prefixMode}`, async () => {
+      const targets = Array.from({ length: servers }, (_, n) => ({ ...target, name: `s${n}` }))
+      const options = prefixMode === undefined ? {} : { prefixMode }
+      const backend = { ...tools, targets, options }
+      const program = programOf({ routes: [{ backends: ['tools'] }], backends: [backend] })
+      const { upstream } = (await decide(program)).backend ?? assert.fail()
+      assert.equal(upstream.kind === 'mcp' && upstream.isPrefixed, isPrefixed)
+    })
+  }
+})

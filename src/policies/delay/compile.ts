@@ -1,6 +1,6 @@
 import type { Value } from '../../cel/index.ts'
 import { Duration } from '../../cel/values/duration.ts'
-import { Double } from '../../cel/values/number.ts'
+import { Double, Uint } from '../../cel/values/number.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import { type Attachments, type CompileContext, type Part, variablesOf } from '../define.ts'
 import type { Delay } from './schema.ts'
@@ -29,6 +29,7 @@ function millisecondsOf(value: Value | undefined): number {
   if (typeof value === 'number') return value
   if (typeof value === 'bigint') return Number(value)
   if (value instanceof Double) return value.value
+  if (value instanceof Uint) return Number(value.value)
   if (value instanceof Duration) return value.seconds * 1000 + value.nanos / 1_000_000
   return 0
 }

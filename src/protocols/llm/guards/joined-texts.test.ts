@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { fuzz } from '../../../../test/fuzz/runs.ts'
+import { runToCompletion } from '../../../model/steps.ts'
 import type { StreamEvent } from '../neutral.ts'
 import { guardMessages, guardMessagesNow } from './guard-messages.ts'
-import { type GuardRule, patternRecognizer } from './guard-rule.ts'
+import { type GuardCheck, type GuardRule, patternRecognizer } from './guard-rule.ts'
 import { guardPartsLater, HeldReader } from './held-response.ts'
+import { maskBorders } from './joined-texts.ts'
 import { maskText } from './masker.ts'
-import { RECOGNIZERS } from './recognizers.ts'
+import { RECOGNIZERS, searchEffort } from './recognizers.ts'
 import { EventGuard } from './response-guard.ts'
 
 /* Matches that begin in one part of a message and end in another. */
@@ -110,6 +113,93 @@ describe('parts of one message', () => {
         for (const { recognizers } of rules) assert.equal(maskText(left, recognizers).text, left)
       }),
     )
+  })
+})
+
+/** A code that cannot overlap another one, nor be taken for a part of one. */
+const CODE = /a[0-9]{2,40}b/g
+const CODES = patternRecognizer('a[0-9]{2,40}b', 'CODE')
+const MASK = '<CODE>'
+
+/** Masks codes across borders as the whole text shows them, character by character. */
+function expectedParts(texts: readonly string[]) {
+  const joined = texts.join('')
+  const borders = texts.map((_, at) => texts.slice(0, at + 1).join('').length)
+  const partOf = [...texts.entries()].flatMap(([part, text]) => [...text].map(() => part))
+  const parts: string[] = texts.map(() => '')
+  const append = (part: number, text: string) => {
+    parts[part] = `${parts[part]}${text}`
+  }
+  let at = 0
+  let isFound = false
+  const copy = (end: number) => {
+    for (; at < end; at++) append(partOf[at] as number, joined[at] as string)
+  }
+  for (const { index, 0: code } of joined.matchAll(CODE)) {
+    const end = index + code.length
+    if (!borders.some((border) => border > index && border < end)) continue
+    isFound = true
+    copy(index)
+    append(partOf[index] as number, MASK)
+    at = end
+  }
+  copy(joined.length)
+  return { texts: parts, isFound }
+}
+
+describe('matches across borders', () => {
+  const long = fc
+    .constantFrom(255, 256, 257, 260, 261, 262, 600)
+    .map((length) => 'x'.repeat(length))
+  const pieces = fc.constantFrom(
+    'a',
+    'b',
+    '1',
+    '12',
+    '345',
+    'a1',
+    '9b',
+    'a12b',
+    'a123',
+    '45b',
+    'x',
+    '',
+  )
+  const parts = fc.array(
+    fc
+      .array(fc.oneof({ weight: 9, arbitrary: pieces }, long), { maxLength: 6 })
+      .map((all) => all.join('')),
+    { maxLength: 12 },
+  )
+
+  it('are masked in the part in which they begin, and no other text changes', () => {
+    for (const rejection of [undefined, REJECTION]) {
+      fc.assert(
+        fc.property(parts, (texts) => {
+          const check = { policy: 'p', phase: 'request', outcome: undefined } as GuardCheck
+          const rule = { recognizers: [CODES], rejection, check }
+          const masked = runToCompletion(maskBorders(texts, rule, searchEffort()))
+          const expected = expectedParts(texts)
+          assert.deepEqual(masked, expected)
+          const found = rejection === undefined ? 'masked' : 'rejected'
+          assert.equal(check.outcome, expected.isFound ? found : undefined)
+        }),
+        fuzz(2),
+      )
+    }
+  })
+
+  it('are found wherever the borders are', () => {
+    const text = 'xa12345bx'
+    for (let border = 0; border <= text.length; border++) {
+      const texts = [text.slice(0, border), text.slice(border)]
+      const rule = { recognizers: [CODES], rejection: undefined }
+      const isAcross = border > 1 && border < text.length - 1
+      assert.deepEqual(runToCompletion(maskBorders(texts, rule, searchEffort())), {
+        texts: isAcross ? ['x<CODE>', 'x'] : texts,
+        isFound: isAcross,
+      })
+    }
   })
 })
 
