@@ -304,6 +304,9 @@ describe('pool limits', () => {
       pool.connect({ opened: () => failed('opened'), failed })
     })
     assert.equal(await rejected, 'connect-refused')
+    // One that is no longer wanted is told nothing.
+    pool.connect({ opened: assert.fail, failed: assert.fail }).cancel()
+    await tick()
     const waits = connection(pool)
     socket.destroy()
     assert.equal(typeof (await waits), 'object')
