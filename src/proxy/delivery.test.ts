@@ -15,7 +15,7 @@ const RETRY: Retry = {
 }
 
 /** A request without a body on its way to an endpoint, and everything that was reported. */
-function deliver(retry: Partial<Retry> | undefined) {
+function deliver(retry: Partial<Retry> | undefined, more: object = {}) {
   const head = new RequestHead()
   const bytes = Buffer.from('POST /x HTTP/1.1\r\nHost: a\r\n\r\n')
   readRequestHead(bytes, 0, bytes.length, HEAD_LIMITS, head)
@@ -36,10 +36,10 @@ function deliver(retry: Partial<Retry> | undefined) {
     ...{ mirrors: [], timeouts: { backendRequest: 0 } },
     retry: retry && { ...RETRY, ...retry },
   }
-  Object.assign(state, { backend: { upstream }, route })
+  Object.assign(state, { backend: { upstream }, route, ...more })
   const delivery = new Delivery(state, undefined as never, {
     undelivered: (_, status, reason) => log.push(`undelivered ${status} ${reason}`),
-    select: () => assert.fail('there are no providers'),
+    select: () => log.push('another provider'),
     attempted: (name, { outcome, purpose }) => log.push(`${name} ${purpose}: ${outcome}`),
     retried: (name, reason) => log.push(`${name} retried: ${reason}`),
     broken: (_, error) => assert.fail(String(error)),
@@ -175,8 +175,12 @@ describe('a request to a backend', () => {
     context.mock.timers.enable({ apis: ['setTimeout'] })
     for (const before of [true, false]) {
       for (const after of [true, false]) {
-        const { endpoint, log } = deliver({ precondition: () => before, condition: () => after })
+        const { endpoint, log, state } = deliver({
+          precondition: () => before,
+          condition: () => after,
+        })
         respond(500)(endpoint)
+        assert.equal(state.exchange.response, undefined)
         const isAgain = before && after
         assert.deepEqual(
           log,
@@ -210,4 +214,50 @@ describe('a request to a backend', () => {
     delivery.start(undefined as never)
     assert.deepEqual(log, ['undelivered 503 unhealthy'])
   })
+})
+
+describe('a request to one of several providers', () => {
+  /** What the selection was told: how the provider did, and how long it asks to be spared. */
+  function selection(hasOther: boolean) {
+    const told: string[] = []
+    const parts = {
+      ...{ hasOther, chosen: { provider: 'first' } },
+      responded: (milliseconds: number) =>
+        void told.push(milliseconds < 0 ? 'failed' : 'responded'),
+      rest: (milliseconds: number) => void told.push(`rest ${milliseconds}`),
+    }
+    return { told, parts }
+  }
+  const call = { response: undefined }
+
+  for (const [sentence, event, ofAny, ofCall, judgement] of [
+    ['refuses connections', refuse('connect-refused'), 'connect', 'connect', ['failed']],
+    ['accepts none in time', refuse('connect-timeout'), 'connect', 'connect', ['failed']],
+    ['has no connection left', refuse('overloaded'), undefined, undefined, []],
+    ['has not responded in time', fail('timeout', false), undefined, 'timeout', ['failed']],
+    ['closes without a word', fail('reset', true), undefined, 'reset', ['failed']],
+    ['responds with 503', respond(503), undefined, 'status', ['failed', 'rest 0']],
+    ['responds with 429', respond(429), undefined, 'status', ['failed', 'rest 0']],
+    ['responds with 400', respond(400), undefined, undefined, ['responded']],
+    ['responds with 200', respond(200), undefined, undefined, ['responded']],
+  ] as const) {
+    it(`that ${sentence} goes to another one if that is safe`, () => {
+      for (const [isCall, reason] of [
+        [false, ofAny],
+        [true, ofCall],
+      ] as const) {
+        for (const hasOther of [true, false]) {
+          const { told, parts } = selection(hasOther)
+          const own = { selection: parts, ...(isCall ? { call } : {}) }
+          const { endpoint, log, state } = deliver(undefined, own)
+          event(endpoint)
+          const isAgain = hasOther && reason !== undefined
+          assert.equal(log.includes('another provider'), isAgain)
+          assert.equal(log.includes(`up retried: ${reason}`), isAgain)
+          assert.equal(state.retries, isAgain ? 1 : 0)
+          assert.deepEqual(told, judgement)
+        }
+      }
+    })
+  }
 })
