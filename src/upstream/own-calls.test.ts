@@ -4,76 +4,15 @@ import { exchangeOf } from '../../test/fuzz/exchanges.ts'
 import type { Fields } from '../wire/http1/fields.ts'
 import { HEAD_LIMITS } from '../wire/http1/message.ts'
 import { ResponseHead, readResponseHead } from '../wire/http1/response-head.ts'
-import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
 import { caller } from './call.ts'
-import type { Attempt, Choice, Cluster, RequestPool } from './cluster.ts'
+import { Endpoint, Scripted } from './fixtures/scripted-endpoint.ts'
 import { streamOpener } from './message-stream.ts'
-import type { Waiting } from './pool.ts'
 import { serviceCaller } from './service-caller.ts'
 
 /*
  * Calls of the gateway itself, each kind on connections whose events happen exactly when the test
  * says so.
  */
-
-/** A connection that records what it is told, and lets the test respond. */
-class Scripted {
-  readonly log: string[] = []
-  events: ResponseEvents | undefined
-  readonly connection = {
-    send: (_: string, head: string, __: boolean, ___: number, events: ResponseEvents) => {
-      this.events = events
-      this.log.push(head.split('\r\n')[0] ?? '')
-      return true
-    },
-    write: (bytes: Buffer) => {
-      this.log.push(bytes.toString('latin1'))
-      return true
-    },
-    end: () => void this.log.push('end'),
-    abort: () => void this.log.push('abort'),
-    release: () => void this.log.push('release'),
-  } as unknown as UpstreamConnection
-
-  respond(lines: string): void {
-    const head = new ResponseHead()
-    const bytes = Buffer.from(`HTTP/1.1 ${lines}\r\n\r\n`)
-    readResponseHead(bytes, 0, bytes.length, HEAD_LIMITS, 'POST', head)
-    this.events?.response(head)
-  }
-}
-
-/** A cluster with one endpoint, which has an idle connection or not. */
-class Endpoint {
-  readonly attempts: Pick<Attempt, 'outcome' | 'status'>[] = []
-  readonly waiting: Waiting[] = []
-  cancelled = 0
-  idle: Scripted | undefined
-  problem: string | undefined
-
-  readonly cluster = {
-    choose: (): Choice | string => {
-      if (this.problem !== undefined) return this.problem
-      const pool = {
-        take: () => {
-          const { idle } = this
-          this.idle = undefined
-          return idle?.connection
-        },
-        request: (waiting: Waiting) => void this.waiting.push(waiting),
-        cancel: () => void this.cancelled++,
-      } as unknown as RequestPool
-      const done = ({ outcome, status }: Attempt) => void this.attempts.push({ outcome, status })
-      return { pool, endpoint: '192.0.2.1:80', host: '', done }
-    },
-  } as unknown as Cluster
-
-  /** The next request that waits for a connection gets this one. */
-  connect(scripted = new Scripted()): Scripted {
-    this.waiting.shift()?.connected(scripted.connection as never)
-    return scripted
-  }
-}
 
 interface Begun {
   /** What was reported, in order. */

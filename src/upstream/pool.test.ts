@@ -136,6 +136,18 @@ describe('connection reuse', () => {
     await server.close()
   })
 
+  it('does not count the time in which a connection is in use as idle', async () => {
+    const server = await serve(responding())
+    const pool = poolOf(server.port, { idleTimeout: 20 })
+    await ask(pool)
+    const taken = pool.take()
+    await sleep(60)
+    assert.equal(pool.open, 1)
+    assert.equal(await send(taken as ClientConnection), 200)
+    pool.close()
+    await server.close()
+  })
+
   for (const [sentence, options] of [
     ['so many requests', { maxRequestsPerConnection: 3 }],
     ['so long', { maxAge: 0 }],
@@ -292,6 +304,9 @@ describe('pool limits', () => {
       pool.connect({ opened: () => failed('opened'), failed })
     })
     assert.equal(await rejected, 'connect-refused')
+    // One that is no longer wanted is told nothing.
+    pool.connect({ opened: assert.fail, failed: assert.fail }).cancel()
+    await tick()
     const waits = connection(pool)
     socket.destroy()
     assert.equal(typeof (await waits), 'object')
