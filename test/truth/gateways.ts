@@ -25,7 +25,7 @@ const COMPLETION = JSON.stringify({
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 })
 
-const LOGIN = { location: 'https://login.test/', cookies: [] }
+export const LOGIN = { location: 'https://login.test/', cookies: [] }
 /** Only clients with a cookie of sessionCookie() are signed in. */
 const SESSIONS: SignIn = {
   begin: async () => LOGIN,

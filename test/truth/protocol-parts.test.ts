@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { createServer, request, type Server } from 'node:http'
+import { createServer, type IncomingMessage, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { fuzz } from '../fuzz/runs.ts'
 import { type Tree, writeYaml } from './document.ts'
 import { withFeatures } from './features.ts'
-import { World } from './gateways.ts'
+import { LOGIN, World } from './gateways.ts'
 import { makeDocument } from './generate.ts'
 import { proxyProtocolOf } from './places.ts'
 import { portsOf } from './probes.ts'
@@ -125,7 +125,7 @@ describe('statements about tools, agents, models and limits', () => {
         (response) => {
           let text = ''
           response.on('data', (bytes: Buffer) => void (text += bytes.toString()))
-          response.on('end', () => resolve(outcomeOf(response.statusCode ?? 0, text)))
+          response.on('end', () => resolve(outcomeOf(response, text)))
         },
       )
       // A closed connection is a denial, too.
@@ -134,13 +134,15 @@ describe('statements about tools, agents, models and limits', () => {
   }
 
   /**
-   * Whether the request is admitted, and which tools a client sees; not the cause or the wording.
+   * Whether the request is admitted, and which tools a client sees; not the cause or the wording. A
+   * redirect to sign-in is a denial for those who are not signed in.
    */
-  function outcomeOf(status: number, text: string): string {
+  function outcomeOf({ statusCode = 0, headers }: IncomingMessage, text: string): string {
     const names = [...text.matchAll(/"name":"(\w+)"/g)].map(([, name]) => name)
     const isError = text.includes('"error":')
     const shown = text.includes('"tools":') ? ` ${names.toSorted().join()}` : ''
-    return `${status < 400 && !isError ? 'admitted' : 'refused'}${shown}`
+    const isSignIn = headers.location === LOGIN.location
+    return `${statusCode < 400 && !isError && !isSignIn ? 'admitted' : 'refused'}${shown}`
   }
 
   async function outcomes(tree: Tree, port: number, requests: readonly ProtocolRequest[]) {
