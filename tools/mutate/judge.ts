@@ -24,6 +24,8 @@ export interface JudgeOptions {
   readonly budgetMs: number
   /** How many test files may run with one mutant. */
   readonly maxFiles: number
+  /** After how many test files that do not reach it the search for others ends. */
+  readonly maxMisses: number
   /** A time of `performance.now()`. */
   readonly deadline: number
 }
@@ -39,16 +41,22 @@ export class Judge {
   }
 
   async judge(mutant: Mutant): Promise<Verdict> {
-    const { candidates, reach, budgetMs, maxFiles } = this.#options
+    if (mutant.isTopLevel) return await this.#judgeFromStart(mutant, [])
+    const { candidates, reach, budgetMs, maxFiles, maxMisses } = this.#options
     const ran: string[] = []
     let left = budgetMs
+    let misses = 0
     let isLoaded = false
     for (const { path } of candidates(mutant.file)) {
       if (this.#isOver) return { outcome: 'unjudged', ran }
-      if (ran.length === maxFiles) break
+      if (ran.length === maxFiles || misses === maxMisses) break
       const usual = await reach.of(path, this.#process)
       isLoaded ||= usual.loaded.has(mutant.id)
-      if (!usual.reached.has(mutant.id) || (usual.ms > left && ran.length > 0)) continue
+      if (!usual.reached.has(mutant.id)) {
+        misses++
+        continue
+      }
+      if (usual.ms > left && ran.length > 0) continue
       left -= usual.ms
       ran.push(path)
       const failure = await this.#fails(path, mutant, usual)

@@ -21,8 +21,8 @@ const ROOT = join(import.meta.dirname, '../..')
 const EQUIVALENTS = join(import.meta.dirname, 'equivalent.txt')
 const DURATIONS = join(ROOT, FOLDER, 'durations.json')
 /** What may run for one mutant. */
-const BUDGET = { budgetMs: 10_000, maxFiles: 40 }
-const CHANGED_BUDGET = { budgetMs: 3000, maxFiles: 8 }
+const BUDGET = { budgetMs: 10_000, maxFiles: 40, maxMisses: 150 }
+const CHANGED_BUDGET = { budgetMs: 1000, maxFiles: 4, maxMisses: 6 }
 
 async function mutate(options: Options): Promise<readonly Result[]> {
   const deadline = performance.now() + options.minutes * 60_000
