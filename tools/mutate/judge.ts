@@ -20,12 +20,20 @@ export interface JudgeOptions {
   readonly tree: string
   readonly reach: Reach
   readonly candidates: (file: string) => readonly Candidate[]
-  /** What the tests of one mutant may take without it. */
-  readonly budgetMs: number
-  /** How many test files may run with one mutant. */
-  readonly maxFiles: number
+  /** What a test file may take in addition to its usual time. */
+  readonly slackMs: number
   /** A time of `performance.now()`. */
   readonly deadline: number
+}
+
+/** How much is tried for one mutant. */
+export interface Effort {
+  /** What its tests may take without it. */
+  readonly budgetMs: number
+  /** How many test files may run. */
+  readonly maxFiles: number
+  /** After how many test files that do not reach it the search for others ends. */
+  readonly maxMisses: number
 }
 
 /** Decides about one mutant after the other, in a process of its own. */
@@ -38,23 +46,30 @@ export class Judge {
     this.#process = new TestProcess(options.tree)
   }
 
-  async judge(mutant: Mutant): Promise<Verdict> {
-    const { candidates, reach, budgetMs, maxFiles } = this.#options
-    const ran: string[] = []
-    let left = budgetMs
+  /** `before` are test files that have run with it already. */
+  async judge(mutant: Mutant, effort: Effort, before: readonly string[] = []): Promise<Verdict> {
+    if (mutant.isTopLevel) return await this.#judgeFromStart(mutant, effort, before)
+    const { candidates, reach } = this.#options
+    const ran = [...before]
+    let left = effort.budgetMs
+    let misses = 0
     let isLoaded = false
     for (const { path } of candidates(mutant.file)) {
       if (this.#isOver) return { outcome: 'unjudged', ran }
-      if (ran.length === maxFiles) break
+      if (ran.length >= effort.maxFiles || misses === effort.maxMisses) break
       const usual = await reach.of(path, this.#process)
       isLoaded ||= usual.loaded.has(mutant.id)
-      if (!usual.reached.has(mutant.id) || (usual.ms > left && ran.length > 0)) continue
+      if (!usual.reached.has(mutant.id)) {
+        misses++
+        continue
+      }
+      if (before.includes(path) || (usual.ms > left && ran.length > 0)) continue
       left -= usual.ms
       ran.push(path)
       const failure = await this.#fails(path, mutant, usual)
       if (failure !== undefined) return killed(path, failure, ran)
     }
-    if (isLoaded) return await this.#judgeFromStart(mutant, ran)
+    if (isLoaded) return await this.#judgeFromStart(mutant, effort, ran)
     return survived(ran)
   }
 
@@ -84,42 +99,49 @@ export class Judge {
   }
 
   async #run(file: string, mutant: number, { ms }: Usual): Promise<string | undefined> {
-    const order = { file, mutant, limitMs: 5000 + 5 * ms, records: false }
-    const reply = await this.#process.run(order, 15_000 + 10 * ms)
+    return await this.#runIn(this.#process, file, mutant, ms)
+  }
+
+  async #runIn(
+    process: TestProcess,
+    file: string,
+    mutant: number,
+    usualMs: number,
+  ): Promise<string | undefined> {
+    const { slackMs } = this.#options
+    const order = { file, mutant, limitMs: slackMs + 5 * usualMs, records: false }
+    const reply = await process.run(order, 3 * slackMs + 10 * usualMs)
     return typeof reply === 'string' ? reply : describe(reply.failure)
   }
 
   /** For code that runs while modules are loaded: a process with the mutant from its start. */
-  async #judgeFromStart(mutant: Mutant, ranBefore: readonly string[]): Promise<Verdict> {
-    const { candidates, reach, budgetMs, maxFiles, tree } = this.#options
-    const first = ranBefore.length
+  async #judgeFromStart(
+    mutant: Mutant,
+    effort: Effort,
+    before: readonly string[],
+  ): Promise<Verdict> {
+    const { candidates, reach, tree } = this.#options
     const process = new TestProcess(tree, mutant.id)
-    const ran = [...ranBefore]
-    let left = budgetMs
+    const ran = new Set(before)
+    let { budgetMs: left, maxFiles: files } = effort
     try {
       for (const { path } of candidates(mutant.file)) {
-        if (this.#isOver) return { outcome: 'unjudged', ran }
-        if (ran.length === first + maxFiles) break
+        if (this.#isOver) return { outcome: 'unjudged', ran: [...ran] }
+        if (files === 0) break
         const usual = await reach.of(path, this.#process)
         if (usual.unusable !== undefined || usual.ms > left) continue
         left -= usual.ms
-        if (!ran.includes(path)) ran.push(path)
-        const order = {
-          file: path,
-          mutant: mutant.id,
-          limitMs: 5000 + 5 * usual.ms,
-          records: false,
-        }
-        const reply = await process.run(order, 15_000 + 10 * usual.ms)
-        const failure = typeof reply === 'string' ? reply : describe(reply.failure)
+        files--
+        ran.add(path)
+        const failure = await this.#runIn(process, path, mutant.id, usual.ms)
         if (failure === undefined) continue
-        if ((await this.#run(path, 0, usual)) === undefined) return killed(path, failure, ran)
+        if ((await this.#run(path, 0, usual)) === undefined) return killed(path, failure, [...ran])
         this.#process.end()
       }
     } finally {
       process.end()
     }
-    return survived(ran)
+    return survived([...ran])
   }
 }
 

@@ -14,6 +14,8 @@ export interface Mutant {
   readonly replacement: string
   /** Its expression is a whole statement. */
   readonly isStatement: boolean
+  /** It is in no function. */
+  readonly isTopLevel: boolean
 }
 
 /** A mutant before it is drawn. */

@@ -15,7 +15,13 @@ export function placesIn({ path, text }: SourceFile): readonly MutantPlace[] {
   const places: MutantPlace[] = []
 
   // `statement` is the expression of the statement that begins around the node.
-  const visit = (node: Node, parent: Node, key: string, statement?: Node): void => {
+  const visit = (
+    node: Node,
+    parent: Node,
+    key: string,
+    isTopLevel: boolean,
+    statement?: Node,
+  ): void => {
     if (isSkipped(node, parent)) return
     for (const { kind, node: target, replacement } of mutationsOf(node, { text, parent, key })) {
       const { start, end } = target
@@ -29,13 +35,18 @@ export function placesIn({ path, text }: SourceFile): readonly MutantPlace[] {
       if (replacement === original) continue
       const lineText = flat(lines[line - 1] ?? '')
       const place = { file: path, room, kind, line, lineText, start, end, original, replacement }
-      places.push({ ...place, isStatement })
+      places.push({ ...place, isStatement, isTopLevel: isTopLevel && !isFunction(node) })
     }
     const next = node.type === 'ExpressionStatement' ? node.expression : statement
-    for (const [name, child] of childrenOf(node)) visit(child, node, name, next)
+    const isOutside = isTopLevel && !isFunction(node)
+    for (const [name, child] of childrenOf(node)) visit(child, node, name, isOutside, next)
   }
-  visit(program, program, '')
+  visit(program, program, '', true)
   return places
+}
+
+function isFunction({ type }: Node): boolean {
+  return /^(?:ArrowFunction|Function|PropertyDefinition)/.test(type)
 }
 
 const TYPES = new Set(['typeAnnotation', 'returnType', 'typeParameters', 'typeArguments'])

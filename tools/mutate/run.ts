@@ -5,8 +5,8 @@ import { importGraph } from '../imports/import-graph.ts'
 import { type Candidate, candidatesFor } from './candidates.ts'
 import { Equivalents, equivalentOf, readEquivalents, renderEquivalent } from './equivalents.ts'
 import { renderIdleTests } from './idle-tests.ts'
-import { Judge, type JudgeOptions } from './judge.ts'
-import { type Mutant, renderMutant } from './mutant.ts'
+import type { Effort } from './judge.ts'
+import { judgeAll } from './judge-all.ts'
 import { FOLDER, type Options, readOptions } from './options.ts'
 import { preparePlan } from './plan.ts'
 import { Reach } from './reach.ts'
@@ -20,9 +20,11 @@ import { appendResult, type Result, readAllResults, readResults } from './result
 const ROOT = join(import.meta.dirname, '../..')
 const EQUIVALENTS = join(import.meta.dirname, 'equivalent.txt')
 const DURATIONS = join(ROOT, FOLDER, 'durations.json')
-/** What may run for one mutant. */
-const BUDGET = { budgetMs: 10_000, maxFiles: 40 }
-const CHANGED_BUDGET = { budgetMs: 3000, maxFiles: 8 }
+/** First the nearest tests of all mutants, then more for those that survive. */
+const EFFORTS: readonly Effort[] = [
+  { budgetMs: 1000, maxFiles: 4, maxMisses: 6 },
+  { budgetMs: 10_000, maxFiles: 40, maxMisses: 150 },
+]
 
 async function mutate(options: Options): Promise<readonly Result[]> {
   const deadline = performance.now() + options.minutes * 60_000
@@ -38,16 +40,18 @@ async function mutate(options: Options): Promise<readonly Result[]> {
     candidatesByFile.set(file, list)
     return list
   }
-  const budget = options.changed === undefined ? BUDGET : CHANGED_BUDGET
   const doneIds = new Set(done.map(({ id }) => id))
-  const rest = mutants.filter(({ id }) => !doneIds.has(id))
-  const judged = await judgeAll(rest, out, options.jobs, {
-    tree,
-    reach,
-    candidates,
-    ...budget,
-    deadline,
-  })
+  const isChanged = options.changed !== undefined
+  const judged = await judgeAll(
+    mutants.filter(({ id }) => !doneIds.has(id)),
+    {
+      jobs: options.jobs,
+      efforts: isChanged ? EFFORTS.slice(0, 1) : EFFORTS,
+      equivalents: new Equivalents(readEquivalents(readFileSync(EQUIVALENTS, 'utf8'))),
+      onResult: (result) => appendResult(out, result),
+      judge: { tree, reach, candidates, slackMs: isChanged ? 2000 : 5000, deadline },
+    },
+  )
   mkdirSync(join(ROOT, FOLDER), { recursive: true })
   writeFileSync(DURATIONS, JSON.stringify(Object.fromEntries(reach.usualMs)))
   for (const [file, reason] of reach.unusable) console.log(`not used: ${file} (${reason})`)
@@ -60,41 +64,6 @@ function readDurations(): Map<string, number> {
   return new Map(Object.entries(durations))
 }
 
-/** Each of `jobs` processes takes the next mutant. */
-async function judgeAll(
-  mutants: readonly Mutant[],
-  out: string,
-  jobs: number,
-  options: JudgeOptions,
-): Promise<readonly Result[]> {
-  const equivalents = new Equivalents(readEquivalents(readFileSync(EQUIVALENTS, 'utf8')))
-  const queue = mutants.values()
-  const results: Result[] = []
-  const work = async () => {
-    const judge = new Judge(options)
-    for (const mutant of queue) {
-      const verdict = equivalents.has(mutant)
-        ? ({ outcome: 'equivalent', ran: [] } as const)
-        : await judge.judge(mutant)
-      const result = { ...mutant, ...verdict }
-      results.push(result)
-      appendResult(out, result)
-      if (process.stderr.isTTY) showProgress(results, mutants.length)
-    }
-    judge.end()
-  }
-  await Promise.all(Array.from({ length: jobs }, work))
-  return results
-}
-
-function showProgress(results: readonly Result[], count: number): void {
-  const last = results.at(-1)
-  if (last === undefined) return
-  const line = `${results.length} of ${count}: ${last.outcome}: ${renderMutant(last)}`
-  process.stderr.write(`\r\u001B[K${line.slice(0, (process.stderr.columns ?? 80) - 1)}`)
-  if (results.length === count) process.stderr.write('\r\u001B[K')
-}
-
 function report(results: readonly Result[], options: Options): void {
   const out = resolve(ROOT, options.out)
   const rooms = countByRoom(results)
@@ -105,6 +74,9 @@ function report(results: readonly Result[], options: Options): void {
   console.log(renderSurvivors(results))
   console.log(`\n${renderTable(rooms)}\n\nseed ${options.seed}; details: ${options.out}`)
 }
+
+// Ends the processes of the tests as well; `--resume` continues.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
 
 const options = readOptions(process.argv.slice(2))
 if (options.listsIdleTests) console.log(renderIdleTests(readAllResults(join(ROOT, FOLDER))))

@@ -38,18 +38,37 @@ export class TestProcess {
   }
 
   end(): void {
-    this.#child?.kill('SIGKILL')
+    if (this.#child !== undefined) killGroup(this.#child)
     this.#child = undefined
   }
 
   #start(): ChildProcess {
     const options = `${process.env['NODE_OPTIONS'] ?? ''} --import=${CHILD_SWITCH}`
-    return fork(ENTRY, {
+    const child = fork(ENTRY, {
       cwd: this.#tree,
+      // A group of its own, so that what tests have started ends with it.
+      detached: true,
       env: { ...process.env, NODE_OPTIONS: options, [MUTANT_VARIABLE]: String(this.#mutant) },
       execArgv: ['--no-warnings', '--max-old-space-size=2000'],
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
+    running.add(child)
+    return child
+  }
+}
+
+const running = new Set<ChildProcess>()
+
+process.once('exit', () => {
+  for (const child of running) killGroup(child)
+})
+
+function killGroup(child: ChildProcess): void {
+  running.delete(child)
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+  } catch {
+    child.kill('SIGKILL')
   }
 }
 

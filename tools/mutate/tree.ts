@@ -27,5 +27,5 @@ function copyWorkingTree(root: string, tree: string): void {
 }
 
 export function git(root: string, args: readonly string[]): Buffer {
-  return execFileSync('git', args, { cwd: root, maxBuffer: 2 ** 30 })
+  return execFileSync('git', args, { cwd: root, maxBuffer: 2 ** 30, stdio: 'pipe' })
 }

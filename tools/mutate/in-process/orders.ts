@@ -13,6 +13,7 @@ export interface Order {
 
 export interface Reply {
   readonly failure: Failure | undefined
+  /** Without the time to load modules for the first time. */
   readonly ms: number
   /** Mutants whose code ran while modules were loaded. */
   readonly loaded: readonly number[]

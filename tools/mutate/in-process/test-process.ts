@@ -51,13 +51,13 @@ async function run(order: Order): Promise<Reply> {
   else delete process.env[REACH_VARIABLE]
   reached = new Set()
   globalThis.__mutant = records ? record : isActive
-  const start = performance.now()
   // Modules are loaded without the mutant, which would stay in them.
   if (!loadedFiles.has(file)) await declaredBy(() => load(file)).catch(() => {})
   loadedFiles.add(file)
   const loaded = [...reached]
   reached.clear()
   uncaught = undefined
+  const start = performance.now()
   activate(order.mutant === 0 ? fixed : order.mutant)
   let failure: Failure | undefined
   try {

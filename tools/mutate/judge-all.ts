@@ -1,0 +1,70 @@
+import type { Equivalents } from './equivalents.ts'
+import { type Effort, Judge, type JudgeOptions, type Verdict } from './judge.ts'
+import { type Mutant, renderMutant } from './mutant.ts'
+import type { Result } from './results.ts'
+
+export interface Trials {
+  /** How many processes run tests. */
+  readonly jobs: number
+  /** What survives one is tried with the next. */
+  readonly efforts: readonly Effort[]
+  readonly equivalents: Equivalents
+  /** Called once a result is final. */
+  readonly onResult: (result: Result) => void
+  readonly judge: JudgeOptions
+}
+
+interface Survivor {
+  readonly mutant: Mutant
+  readonly verdict: Verdict
+}
+
+export async function judgeAll(
+  mutants: readonly Mutant[],
+  { jobs, efforts, equivalents, onResult, judge: options }: Trials,
+): Promise<readonly Result[]> {
+  const results: Result[] = []
+  const record = (mutant: Mutant, verdict: Verdict) => {
+    const result = { ...mutant, ...verdict }
+    results.push(result)
+    onResult(result)
+    showProgress(result, results.length, mutants.length)
+  }
+  const judges = Array.from({ length: jobs }, () => new Judge(options))
+  let open: readonly Survivor[] = mutants.map((mutant) => ({ mutant, verdict: UNJUDGED }))
+  for (const effort of efforts) {
+    const survivors: Survivor[] = []
+    const queue = open.values()
+    const work = async (judge: Judge) => {
+      for (const { mutant, verdict } of queue) {
+        if (equivalents.has(mutant)) {
+          record(mutant, { outcome: 'equivalent', ran: [] })
+          continue
+        }
+        const next = await judge.judge(mutant, effort, verdict.ran)
+        if (next.outcome === 'killed') record(mutant, next)
+        else survivors.push({ mutant, verdict: later(verdict, next) })
+      }
+    }
+    await Promise.all(judges.map(work))
+    open = survivors
+  }
+  for (const judge of judges) judge.end()
+  for (const { mutant, verdict } of open) record(mutant, verdict)
+  return results
+}
+
+const UNJUDGED: Verdict = { outcome: 'unjudged', ran: [] }
+
+/** A verdict that took more effort, unless there was no time for it. */
+function later(verdict: Verdict, next: Verdict): Verdict {
+  if (next.outcome !== 'unjudged' || verdict.outcome === 'unjudged') return next
+  return { ...verdict, ran: next.ran }
+}
+
+function showProgress(last: Result, done: number, count: number): void {
+  const { isTTY, columns } = process.stderr
+  if (!isTTY) return
+  const line = `${done} of ${count}: ${last.outcome}: ${renderMutant(last)}`
+  process.stderr.write(`\r\u001B[K${done === count ? '' : line.slice(0, columns - 1)}`)
+}
