@@ -84,7 +84,7 @@ function readText(text: string) {
 export async function until(
   what: string,
   test: () => boolean | Promise<boolean>,
-  seconds = 20,
+  seconds = 60,
 ): Promise<void> {
   for (let i = 0; i < seconds * 50; i++) {
     if (await test()) return
