@@ -10,6 +10,7 @@ import { Gateway } from '../../src/proxy/gateway.ts'
 import { loadFile } from '../../src/sources/file/load.ts'
 import { renderPrometheus } from '../../src/telemetry/exposition-text.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
+import { hasten } from '../passing-time.ts'
 import { steady } from '../steady-settings.ts'
 
 export type LogLine = Readonly<Record<string, unknown>>
@@ -47,7 +48,7 @@ export async function startWhole(text: string): Promise<WholeGateway> {
     metrics: render,
     metric: (series) => seriesValue(render(), series),
     apply: (next) => apply(modelOf(next)),
-    stop: async () => void (await gateway.drain()),
+    stop: async () => void (await hasten(gateway.drain())),
   }
 }
 
