@@ -23,7 +23,7 @@ export function start(...args: readonly string[]): Running {
 }
 
 /** Milliseconds: the machine may be busy with something else. */
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 600_000
 
 export async function until(what: string, test: () => boolean | Promise<boolean>): Promise<void> {
   for (const end = performance.now() + TIMEOUT_MS; performance.now() < end; ) {

@@ -12,6 +12,7 @@ import type { DecisionQuery } from '../../src/telemetry/decision-ring.ts'
 import { renderPrometheus } from '../../src/telemetry/exposition-text.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { hasten } from '../passing-time.ts'
 import { steady } from '../steady-settings.ts'
 
 export { freePort } from '../free-port.ts'
@@ -67,7 +68,7 @@ export async function startDeciding(
       await apply(modelOf(next))
       gateway.updateCatalog(settingsOf(next))
     },
-    stop: () => gateway.drain(),
+    stop: () => hasten(gateway.drain()),
   }
 }
 

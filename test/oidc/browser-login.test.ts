@@ -5,7 +5,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
+import { WITHOUT_BROWSER } from '../browser/launch.ts'
+import { sharedBrowser } from '../browser/shared-browser.ts'
 import { freePort } from '../cli/running.ts'
 import { type StoredGateway, startGateway } from '../storage/gateways.ts'
 import { CLIENT, startProvider, type TestProvider } from './provider.ts'
@@ -53,11 +54,10 @@ describe('sign-in with a real browser', { skip: WITHOUT_BROWSER }, () => {
       environment: { OIDC_COOKIE_SECRET: randomBytes(32).toString('hex') },
       config: { adminAuth: { oidc, roles: { admin: "jwt.sub == 'alice'" } } },
     })
-    browser = await launchBrowser({ trusted: [], names: [] })
+    browser = await sharedBrowser()
   })
 
   after(async () => {
-    await browser?.close()
     await gateway?.remove()
     await provider?.close()
     await appProvider?.close()

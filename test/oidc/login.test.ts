@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { freePort, until } from '../cli/running.ts'
 import { type StoredGateway, startGateway } from '../storage/gateways.ts'
-import { SKIPPED, startServer, type TestServer } from '../storage/postgres.ts'
+import { SKIPPED, type TestServer } from '../storage/postgres.ts'
+import { sharedServer } from '../storage/shared-server.ts'
 import { FormBrowser } from './browser.ts'
 import { CLIENT, startProvider, type TestProvider } from './provider.ts'
 
@@ -22,7 +23,7 @@ describe('sign-in to the admin API', { skip: SKIPPED }, () => {
   const secret = randomBytes(32).toString('hex')
 
   before(async () => {
-    server = await startServer()
+    server = await sharedServer()
     database = await server.database()
     const ports = await Promise.all([freePort(), freePort()])
     bases = ports.map((port) => `http://127.0.0.1:${port}`)
@@ -56,7 +57,6 @@ describe('sign-in to the admin API', { skip: SKIPPED }, () => {
   after(async () => {
     await Promise.all((gateways ?? []).map((one) => one.remove()))
     await provider?.close()
-    await server?.remove()
   })
 
   const at = (path: string, gateway = 0) => `${bases[gateway]}/api${path}`

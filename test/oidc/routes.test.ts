@@ -6,7 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { freePort, until } from '../cli/running.ts'
 import { type StoredGateway, startGateway } from '../storage/gateways.ts'
-import { SKIPPED, startServer, type TestServer } from '../storage/postgres.ts'
+import { SKIPPED, type TestServer } from '../storage/postgres.ts'
+import { sharedServer } from '../storage/shared-server.ts'
 import { FormBrowser, send } from './browser.ts'
 import { CLIENT, startProvider, type TestProvider } from './provider.ts'
 
@@ -27,7 +28,7 @@ describe('sign-in on routes', { skip: SKIPPED }, () => {
   const secret = randomBytes(32).toString('hex')
 
   before(async () => {
-    server = await startServer()
+    server = await sharedServer()
     const database = await server.database()
     backend = createServer(({ url, headers }, response) => {
       response.end(JSON.stringify({ url, headers }))
@@ -84,7 +85,6 @@ describe('sign-in on routes', { skip: SKIPPED }, () => {
     await provider?.close()
     backend?.closeAllConnections()
     backend?.close()
-    await server?.remove()
   })
 
   const at = (path: string, gateway = 0) => `${bases[gateway]}${path}`

@@ -10,7 +10,8 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { UrlElicitationRequiredError } from '@modelcontextprotocol/sdk/types.js'
 import { freePort, until } from '../cli/running.ts'
 import { type StoredGateway, startGateway } from '../storage/gateways.ts'
-import { SKIPPED, startServer, type TestServer } from '../storage/postgres.ts'
+import { SKIPPED, type TestServer } from '../storage/postgres.ts'
+import { sharedServer } from '../storage/shared-server.ts'
 import { FormBrowser } from './browser.ts'
 import {
   type ConsentDeps,
@@ -272,7 +273,7 @@ describe('tokens of users in a database', { skip: SKIPPED }, () => {
   let bases: readonly string[]
 
   before(async () => {
-    server = await startServer()
+    server = await sharedServer()
     const database = await server.database()
     const ports = await Promise.all([freePort(), freePort()])
     bases = ports.map((port) => `http://127.0.0.1:${port}`)
@@ -292,7 +293,6 @@ describe('tokens of users in a database', { skip: SKIPPED }, () => {
   after(async () => {
     await Promise.all((gateways ?? []).map((one) => one.remove()))
     await provided?.close()
-    await server?.remove()
   })
 
   it('are shared by all replicas, and renewed by one of them', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { hasten } from '../passing-time.ts'
 import { type AuthorizationService, startAuthorizationService } from './authorization-service.ts'
 import { type Governed, govern, startServer } from './governed.ts'
 import { exchange } from './harness.ts'
@@ -13,7 +14,7 @@ describe('external authorization over gRPC', () => {
   let service: AuthorizationService
   let gateway: Governed
   const policies = (more = '') =>
-    `extAuthz:\n  host: 127.0.0.1:${service.port}\n  timeout: 300ms\n${more}authorization:\n  rules: [{ deny: "extauthz.level == 3.0" }]\n`
+    `extAuthz:\n  host: 127.0.0.1:${service.port}\n  timeout: 60s\n${more}authorization:\n  rules: [{ deny: "extauthz.level == 3.0" }]\n`
   before(async () => {
     service = await startAuthorizationService()
     gateway = await govern(
@@ -171,7 +172,9 @@ describe('external authorization over gRPC', () => {
   ] as const) {
     it(`${what}: 403`, async () => {
       service.respondWith = () => response
-      assert.equal((await gateway.get()).status, 403)
+      const asked = gateway.get()
+      const { status } = await (response === null ? hasten(asked, 5_000) : asked)
+      assert.equal(status, 403)
     })
   }
 

@@ -16,6 +16,7 @@ import { renderPrometheus } from '../../src/telemetry/exposition-text.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { freePort } from '../free-port.ts'
+import { hasten } from '../passing-time.ts'
 import { steady } from '../steady-settings.ts'
 
 /** A whole gateway, loaded from its file, with a backend that echoes what it received. */
@@ -134,7 +135,7 @@ export async function governBy(
     metrics: () => [...renderPrometheus(metrics.read())].join(''),
     apply: (text) => apply(modelOf(text).model),
     async close() {
-      await gateway.drain()
+      await hasten(gateway.drain())
       backend.close()
       rmSync(folder, { recursive: true })
     },

@@ -197,7 +197,7 @@ export function startEcho(response: string): Promise<RawUpstream> {
 }
 
 /** Far beyond what any response takes. */
-const HANGS_MS = 10_000
+const HANGS_MS = 60_000
 
 /**
  * Sends bytes and collects the response until it contains `until` or the peer closes. The client

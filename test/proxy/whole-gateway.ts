@@ -10,6 +10,7 @@ import { Gateway } from '../../src/proxy/gateway.ts'
 import { loadFile } from '../../src/sources/file/load.ts'
 import { renderPrometheus } from '../../src/telemetry/exposition-text.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
+import { hasten } from '../passing-time.ts'
 import { steady } from '../steady-settings.ts'
 
 export type LogLine = Readonly<Record<string, unknown>>
@@ -47,7 +48,7 @@ export async function startWhole(text: string): Promise<WholeGateway> {
     metrics: render,
     metric: (series) => seriesValue(render(), series),
     apply: (next) => apply(modelOf(next)),
-    stop: async () => void (await gateway.drain()),
+    stop: async () => void (await hasten(gateway.drain())),
   }
 }
 
@@ -84,7 +85,7 @@ function readText(text: string) {
 export async function until(
   what: string,
   test: () => boolean | Promise<boolean>,
-  seconds = 20,
+  seconds = 60,
 ): Promise<void> {
   for (let i = 0; i < seconds * 50; i++) {
     if (await test()) return

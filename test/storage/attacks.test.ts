@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { type StoredGateway, startGateway } from './gateways.ts'
-import { SKIPPED, startServer, type TestServer } from './postgres.ts'
+import { SKIPPED, type TestServer } from './postgres.ts'
+import { sharedServer } from './shared-server.ts'
 
 const TOKEN = 'a-token-of-the-attack-table-0123'
 
@@ -43,7 +44,7 @@ describe('attacks on the admin API', { skip: SKIPPED }, () => {
   let document: Json = {}
 
   before(async () => {
-    server = await startServer()
+    server = await sharedServer()
     database = await server.database()
     gateway = await startGateway(database, { environment: { PORTCULLIS_ADMIN_TOKEN: TOKEN } })
     const own = { authorization: `Bearer ${TOKEN}` }
@@ -57,7 +58,6 @@ describe('attacks on the admin API', { skip: SKIPPED }, () => {
 
   after(async () => {
     await gateway?.remove()
-    await server?.remove()
   })
 
   /** Uses node:http: fetch sets some headers itself. */

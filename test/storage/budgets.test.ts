@@ -5,7 +5,8 @@ import { freePort } from '../free-port.ts'
 import { type ModelProvider, startModelProvider } from '../proxy/model-provider.ts'
 import { type Running, startRunning } from '../proxy/running.ts'
 import { until } from '../proxy/whole-gateway.ts'
-import { SKIPPED, startServer, type TestServer } from './postgres.ts'
+import { SKIPPED, type TestServer } from './postgres.ts'
+import { sharedServer } from './shared-server.ts'
 
 describe('budgets in PostgreSQL', { skip: SKIPPED }, () => {
   let server: TestServer
@@ -53,7 +54,7 @@ describe('budgets in PostgreSQL', { skip: SKIPPED }, () => {
   }
 
   before(async () => {
-    server = await startServer()
+    server = await sharedServer()
     url = await server.database()
     provider = await startModelProvider('openai')
     ports.push(await freePort(), await freePort())
@@ -64,7 +65,6 @@ describe('budgets in PostgreSQL', { skip: SKIPPED }, () => {
   after(async () => {
     for (const gateway of gateways) await gateway?.stop()
     await provider?.close()
-    await server?.remove()
   })
 
   beforeEach(() => {

@@ -7,7 +7,8 @@ import { parse } from 'yaml'
 import { runWith } from '../../src/cli/fixtures/run.ts'
 import { until } from '../cli/running.ts'
 import { type StoredGateway, startGateway } from './gateways.ts'
-import { SKIPPED, startServer, type TestServer } from './postgres.ts'
+import { SKIPPED, type TestServer } from './postgres.ts'
+import { sharedServer } from './shared-server.ts'
 
 const TOKEN = 'a-token-of-the-command-0123456789'
 
@@ -19,7 +20,7 @@ describe('portcullis config', { skip: SKIPPED }, () => {
   let gateway: StoredGateway
 
   before(async () => {
-    server = await startServer()
+    server = await sharedServer()
     gateway = await startGateway(await server.database(), {
       environment: { PORTCULLIS_ADMIN_TOKEN: TOKEN },
     })
@@ -27,7 +28,6 @@ describe('portcullis config', { skip: SKIPPED }, () => {
 
   after(async () => {
     await gateway?.remove()
-    await server?.remove()
     rmSync(folder, { recursive: true, force: true })
   })
 

@@ -4,8 +4,9 @@ import { DecisionTable } from '../../src/sources/database/decision-table.ts'
 import { until } from '../cli/running.ts'
 import { type StoredGateway, startGateway } from './gateways.ts'
 import { type HeldProxy, startProxy } from './held-proxy.ts'
-import { SKIPPED, startServer, type TestServer } from './postgres.ts'
+import { SKIPPED, type TestServer } from './postgres.ts'
 import { openReplica } from './replica.ts'
+import { sharedServer } from './shared-server.ts'
 
 const ROUTES = `- name: home
   policies:
@@ -20,7 +21,7 @@ describe('decisions in a database', { skip: SKIPPED }, () => {
   let gateways: readonly [StoredGateway, StoredGateway]
 
   before(async () => {
-    server = await startServer()
+    server = await sharedServer()
     url = await server.database()
     proxy = await startProxy(server)
     const at = proxy.urlOf(url)
@@ -34,7 +35,6 @@ describe('decisions in a database', { skip: SKIPPED }, () => {
   after(async () => {
     await Promise.all((gateways ?? []).map((one) => one.remove()))
     await proxy?.close()
-    await server?.remove()
   })
 
   const pathsAt = async (gateway: StoredGateway, query = '') => {

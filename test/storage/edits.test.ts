@@ -5,7 +5,8 @@ import { after, before, describe, it } from 'node:test'
 import { responseSchema } from '../../src/admin/api/fixtures/response-schema.ts'
 import { until } from '../cli/running.ts'
 import { type Reply, type StoredGateway, startGateway } from './gateways.ts'
-import { SKIPPED, startServer, type TestServer } from './postgres.ts'
+import { SKIPPED, type TestServer } from './postgres.ts'
+import { sharedServer } from './shared-server.ts'
 
 const ROUTES = `- name: home
   hostnames: [localhost]
@@ -47,7 +48,7 @@ describe('edits by the admin API', { skip: SKIPPED }, () => {
   const compared = new Set<string>()
 
   before(async () => {
-    server = await startServer()
+    server = await sharedServer()
     url = await server.database()
     gateway = await startGateway(url, {
       environment: { PORTCULLIS_STORAGE_KEY: oldKey },
@@ -58,7 +59,6 @@ describe('edits by the admin API', { skip: SKIPPED }, () => {
 
   after(async () => {
     await gateway?.remove()
-    await server?.remove()
   })
 
   async function api(method: string, path: string, ...more: readonly (object | undefined)[]) {

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import { until } from '../cli/running.ts'
 import { type StoredGateway, startGateway } from './gateways.ts'
-import { SKIPPED, startServer, type TestServer } from './postgres.ts'
+import { SKIPPED, type TestServer } from './postgres.ts'
+import { sharedServer } from './shared-server.ts'
 
 /**
  * Two warnings from the reader only, one that lint reports, too, and one that a comment suppresses
@@ -53,13 +54,12 @@ describe('findings in a file with stored changes', { skip: SKIPPED }, () => {
   let gateway: StoredGateway
 
   before(async () => {
-    server = await startServer()
+    server = await sharedServer()
     gateway = await startGateway(await server.database(), { routes: ROUTES })
   })
 
   after(async () => {
     await gateway?.remove()
-    await server?.remove()
   })
 
   const read = async (path: string, member: string) =>

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { until } from '../cli/running.ts'
 import { type StoredGateway, startGateway } from './gateways.ts'
-import { SKIPPED, startServer, type TestServer } from './postgres.ts'
+import { SKIPPED, type TestServer } from './postgres.ts'
+import { sharedServer } from './shared-server.ts'
 
 const KEY = '0123456789abcdef'.repeat(4)
 const direct = (name: string, status: number) => ({
@@ -20,7 +21,7 @@ describe('gateways with a database', { skip: SKIPPED }, () => {
   let b: StoredGateway
 
   before(async () => {
-    server = await startServer()
+    server = await sharedServer()
     const url = await server.database()
     const environment = { PORTCULLIS_STORAGE_KEY: KEY }
     ;[a, b] = await Promise.all([
@@ -31,7 +32,6 @@ describe('gateways with a database', { skip: SKIPPED }, () => {
 
   after(async () => {
     await Promise.all([a, b].map((one) => one?.remove()))
-    await server?.remove()
   })
 
   it('serve an edit on every replica, together with the rest of the baseline', async () => {

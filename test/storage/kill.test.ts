@@ -3,7 +3,8 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { until } from '../cli/running.ts'
 import { type StoredGateway, startGateway } from './gateways.ts'
-import { SKIPPED, startServer, type TestServer } from './postgres.ts'
+import { SKIPPED, type TestServer } from './postgres.ts'
+import { sharedServer } from './shared-server.ts'
 
 /** The total number of kills; a nightly run has 300. */
 const KILLS = Number(process.env['KILLS'] ?? 4)
@@ -21,14 +22,13 @@ describe(`${KILLS} kills at any point of a write`, { skip: SKIPPED }, () => {
   let gateways: readonly StoredGateway[]
 
   before(async () => {
-    server = await startServer()
+    server = await sharedServer()
     url = await server.database()
     gateways = await Promise.all([startGateway(url), startGateway(url)])
   })
 
   after(async () => {
     await Promise.all((gateways ?? []).map((one) => one.remove()))
-    await server?.remove()
   })
 
   it('lose nothing that was acknowledged, and leave no partial change', async (context) => {

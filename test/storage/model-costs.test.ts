@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { until } from '../cli/running.ts'
 import { type StoredGateway, startGateway } from './gateways.ts'
-import { SKIPPED, startServer, type TestServer } from './postgres.ts'
+import { SKIPPED, type TestServer } from './postgres.ts'
+import { sharedServer } from './shared-server.ts'
 
 describe('the rates of models, with a database', { skip: SKIPPED }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-rates-'))
@@ -26,14 +27,13 @@ describe('the rates of models, with a database', { skip: SKIPPED }, () => {
 
   before(async () => {
     write('0.15')
-    server = await startServer()
+    server = await sharedServer()
     const config = { modelCatalog: [{ file }] }
     gateway = await startGateway(await server.database(), { config })
   })
 
   after(async () => {
     await gateway?.remove()
-    await server?.remove()
     rmSync(folder, { recursive: true, force: true })
   })
 

@@ -3,13 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, afterEach, before, describe, it } from 'node:test'
+import { afterEach, before, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { JsonValue } from '../../src/model/json.ts'
 import { type Change, etagOf } from '../../src/sources/database/configuration.ts'
 import { startProxy } from './held-proxy.ts'
-import { SKIPPED, startServer, type TestServer } from './postgres.ts'
+import { SKIPPED, type TestServer } from './postgres.ts'
 import { openReplica, type Replica } from './replica.ts'
+import { sharedServer } from './shared-server.ts'
 
 const route = (name: string, more: object = {}): JsonValue => ({
   name,
@@ -44,14 +45,12 @@ describe('a store', { skip: SKIPPED }, () => {
   }
 
   before(async () => {
-    server = await startServer()
+    server = await sharedServer()
   })
 
   afterEach(async () => {
     await Promise.all(open.splice(0).map((replica) => replica.close()))
   })
-
-  after(() => server?.remove())
 
   it('is created once by replicas that start together', async () => {
     const url = await server.database()

@@ -4,7 +4,8 @@ import { until } from '../cli/running.ts'
 import { type ModelProvider, startModelProvider } from '../proxy/model-provider.ts'
 import { type StoredGateway, startGateway } from './gateways.ts'
 import { type HeldProxy, startProxy } from './held-proxy.ts'
-import { SKIPPED, startServer, type TestServer } from './postgres.ts'
+import { SKIPPED, type TestServer } from './postgres.ts'
+import { sharedServer } from './shared-server.ts'
 
 interface Point {
   readonly time: string
@@ -33,7 +34,7 @@ describe('usage in a database', { skip: SKIPPED }, () => {
   }
 
   before(async () => {
-    server = await startServer()
+    server = await sharedServer()
     url = await server.database()
     proxy = await startProxy(server)
     provider = await startModelProvider('openai')
@@ -49,7 +50,6 @@ describe('usage in a database', { skip: SKIPPED }, () => {
     await Promise.all((gateways ?? []).map((one) => one.remove()))
     await provider?.close()
     await proxy?.close()
-    await server?.remove()
   })
 
   const call = async ({ port }: StoredGateway, model: string, headers: object = {}) => {

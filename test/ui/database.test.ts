@@ -3,9 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser } from 'playwright-core'
-import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
+import { WITHOUT_BROWSER } from '../browser/launch.ts'
+import { sharedBrowser } from '../browser/shared-browser.ts'
 import { until } from '../cli/running.ts'
-import { SKIPPED, startServer, type TestServer } from '../storage/postgres.ts'
+import { SKIPPED, type TestServer } from '../storage/postgres.ts'
+import { sharedServer } from '../storage/shared-server.ts'
 import { assertAccessible, openPage, takePicture } from './pages.ts'
 import { startUiGateway, type UiGateway } from './ui-gateway.ts'
 
@@ -23,15 +25,13 @@ describe('an operator of a gateway with a database', { skip: WITHOUT_BROWSER || 
   const ops = { 'x-team': 'ops' }
 
   before(async () => {
-    server = await startServer()
+    server = await sharedServer()
     gateway = await startUiGateway({ database: await server.database() })
-    browser = await launchBrowser({ trusted: [], names: [] })
+    browser = await sharedBrowser()
   })
 
   after(async () => {
-    await browser?.close()
     await gateway?.stop()
-    await server?.remove()
   })
 
   it('changes a rule, sees the effect, saves it, and it is enforced', async () => {

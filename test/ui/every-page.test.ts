@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Browser } from 'playwright-core'
-import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
-import { SKIPPED, startServer, type TestServer } from '../storage/postgres.ts'
+import { WITHOUT_BROWSER } from '../browser/launch.ts'
+import { sharedBrowser } from '../browser/shared-browser.ts'
+import { SKIPPED, type TestServer } from '../storage/postgres.ts'
+import { sharedServer } from '../storage/shared-server.ts'
 import { type FullGateway, startFullGateway } from './full-gateway.ts'
 import { assertAccessible, openPage, PAGES, settled, takePicture } from './pages.ts'
 import { startUiGateway } from './ui-gateway.ts'
@@ -22,10 +24,10 @@ describe('every page of the Admin UI', { skip: WITHOUT_BROWSER }, () => {
   let pages: readonly string[] = PAGES
 
   before(async () => {
-    if (SKIPPED === false) server = await startServer()
+    if (SKIPPED === false) server = await sharedServer()
     const database = await server?.database()
     gateway = await startFullGateway(database === undefined ? {} : { database })
-    browser = await launchBrowser({ trusted: [], names: [] })
+    browser = await sharedBrowser()
     await gateway.get('/orders')
     await gateway.get('/admin')
     await gateway.get('/orders', { 'x-team': 'eng' })
@@ -37,9 +39,7 @@ describe('every page of the Admin UI', { skip: WITHOUT_BROWSER }, () => {
   })
 
   after(async () => {
-    await browser?.close()
     await gateway?.stop()
-    await server?.remove()
   })
 
   /** Returns the name of its screenshot. */

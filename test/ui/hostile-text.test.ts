@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
+import { WITHOUT_BROWSER } from '../browser/launch.ts'
+import { sharedBrowser } from '../browser/shared-browser.ts'
 import { openPage, PAGES, settled } from './pages.ts'
 import { startUiGateway, type UiGateway } from './ui-gateway.ts'
 
@@ -120,11 +121,10 @@ describe('hostile text', { skip: WITHOUT_BROWSER }, () => {
 
   before(async () => {
     gateway = await startUiGateway()
-    browser = await launchBrowser({ trusted: [], names: [] })
+    browser = await sharedBrowser()
   })
 
   after(async () => {
-    await browser?.close()
     await gateway?.stop()
   })
 

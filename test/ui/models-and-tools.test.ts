@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Browser } from 'playwright-core'
-import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
+import { WITHOUT_BROWSER } from '../browser/launch.ts'
+import { sharedBrowser } from '../browser/shared-browser.ts'
 import { CLIENT_KEY, type FullGateway, startFullGateway } from './full-gateway.ts'
 import { assertAccessible, openPage, settled } from './pages.ts'
 
@@ -12,11 +13,10 @@ describe('an operator of models and tools', { skip: WITHOUT_BROWSER }, () => {
 
   before(async () => {
     gateway = await startFullGateway()
-    browser = await launchBrowser({ trusted: [], names: [] })
+    browser = await sharedBrowser()
   })
 
   after(async () => {
-    await browser?.close()
     await gateway?.stop()
   })
 

@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import type { Browser } from 'playwright-core'
-import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
+import { WITHOUT_BROWSER } from '../browser/launch.ts'
+import { sharedBrowser } from '../browser/shared-browser.ts'
 import { assertAccessible, openPage, settled, takePicture } from './pages.ts'
 import { startUiGateway, type UiGateway } from './ui-gateway.ts'
 
@@ -33,11 +34,10 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
 
   before(async () => {
     gateway = await startUiGateway({ config: '  decisions: { allowed: 1, show: [request] }\n' })
-    browser = await launchBrowser({ trusted: [], names: [] })
+    browser = await sharedBrowser()
   })
 
   after(async () => {
-    await browser?.close()
     await gateway?.stop()
   })
 
@@ -260,11 +260,10 @@ describe('an operator of a gateway open to other machines', { skip: WITHOUT_BROW
 
   before(async () => {
     gateway = await startUiGateway({ host: '0.0.0.0', config: '  adminAllowRemote: true\n' })
-    browser = await launchBrowser({ trusted: [], names: [] })
+    browser = await sharedBrowser()
   })
 
   after(async () => {
-    await browser?.close()
     await gateway?.stop()
   })
 

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
+import { WITHOUT_BROWSER } from '../browser/launch.ts'
+import { sharedBrowser } from '../browser/shared-browser.ts'
 import { freePort } from '../cli/running.ts'
 import { CLIENT, startProvider, type TestProvider } from '../oidc/provider.ts'
 import { type StoredGateway, startGateway } from '../storage/gateways.ts'
-import { SKIPPED, startServer, type TestServer } from '../storage/postgres.ts'
+import { SKIPPED, type TestServer } from '../storage/postgres.ts'
+import { sharedServer } from '../storage/shared-server.ts'
 import { openPage } from './pages.ts'
 
 const ROUTES = `- name: api
@@ -24,7 +26,7 @@ describe('roles in the UI', { skip: WITHOUT_BROWSER || SKIPPED }, () => {
   let base: string
 
   before(async () => {
-    server = await startServer()
+    server = await sharedServer()
     const adminPort = await freePort()
     base = `http://127.0.0.1:${adminPort}`
     provider = await startProvider({ gateways: [base] })
@@ -41,14 +43,12 @@ describe('roles in the UI', { skip: WITHOUT_BROWSER || SKIPPED }, () => {
       environment: { OIDC_COOKIE_SECRET: randomBytes(32).toString('hex') },
       config: { adminAuth: { oidc, roles } },
     })
-    browser = await launchBrowser({ trusted: [], names: [] })
+    browser = await sharedBrowser()
   })
 
   after(async () => {
-    await browser?.close()
     await gateway?.remove()
     await provider?.close()
-    await server?.remove()
   })
 
   async function signedIn(person: string, path: string) {

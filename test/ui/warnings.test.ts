@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Browser } from 'playwright-core'
-import { launchBrowser, WITHOUT_BROWSER } from '../browser/launch.ts'
+import { WITHOUT_BROWSER } from '../browser/launch.ts'
+import { sharedBrowser } from '../browser/shared-browser.ts'
 import { until } from '../cli/running.ts'
-import { SKIPPED, startServer, type TestServer } from '../storage/postgres.ts'
+import { SKIPPED, type TestServer } from '../storage/postgres.ts'
+import { sharedServer } from '../storage/shared-server.ts'
 import { openPage } from './pages.ts'
 import { startUiGateway, type UiGateway } from './ui-gateway.ts'
 
@@ -36,15 +38,13 @@ describe('warnings of the overview', { skip: WITHOUT_BROWSER || SKIPPED }, () =>
   let browser: Browser
 
   before(async () => {
-    server = await startServer()
+    server = await sharedServer()
     gateway = await startUiGateway({ database: await server.database(), text: TEXT })
-    browser = await launchBrowser({ trusted: [], names: [] })
+    browser = await sharedBrowser()
   })
 
   after(async () => {
-    await browser?.close()
     await gateway?.stop()
-    await server?.remove()
   })
 
   it('are shown once, with the place to edit', async () => {
