@@ -44,6 +44,13 @@ const APART: readonly (readonly [string, string, string])[] = [
     "timestamp(jwt.t) == timestamp('2026-01-01T00:00:00.000000002Z')",
   ],
   ['durations', "duration(jwt.t) == duration('1ns')", "duration(jwt.t) == duration('2ns')"],
+  ['types', 'type(jwt.t) == int', 'type(jwt.t) == uint'],
+  [
+    'a value that is optional and none',
+    "[jwt.?t] == [optional.of('a')]",
+    '[jwt.?t] == [optional.none()]',
+  ],
+  ['minus zero', 'string(jwt.t) == string(-0.0 + jwt.x)', 'string(jwt.t) == string(0.0 + jwt.x)'],
   [
     'ranges',
     "cidr('10.0.0.0/8').containsIP(ip(jwt.a))",

@@ -39,7 +39,10 @@ const DOMAINS = new Map(
   }),
 )
 
-const PATTERNS = ['^a', 'b$', '^(a|ab)$', 'a.b', '^[^a]*$', '^/a(/|$)', 'a{2,3}', '^$']
+const PATTERNS = [
+  ...['^a', 'b$', '^(a|ab)$', 'a.b', '^[^a]*$', '^/a(/|$)', 'a{2,3}', '^$'],
+  ...['^[b/]', '[A-Z]b', '^.[/.]', '[^b]$', '[/-9]', '^[A-Z]+$'],
+]
 const text = fc
   .array(fc.constantFrom('a', 'b', '/', '.', 'A'), { maxLength: 3 })
   .map((all) => all.join(''))
@@ -51,7 +54,7 @@ const questions = fc.record({
   infixes: texts,
   patterns: fc
     .subarray(PATTERNS.filter((pattern) => patternMachine(pattern) !== undefined))
-    .map((all) => new Set(all.slice(0, 2))),
+    .map((all) => new Set(all.slice(0, 3))),
   longest: fc.constantFrom(-1, -1, 0, 1, 3),
   hints: texts,
 })
