@@ -9,12 +9,14 @@ export interface Arrived extends Pick<ServiceRequest, 'method' | 'path' | 'timeo
   readonly origin: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  readonly bytes: Uint8Array
 }
 
 interface Response {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string
+  readonly body?: string | Uint8Array
+  readonly trailers?: Readonly<Record<string, string>>
 }
 
 /** Services that a policy calls, which respond as the test says, and a clock that it advances. */
@@ -41,14 +43,14 @@ export class ScriptedServices {
   serviceAt(origin: string): CallService {
     return async (_, { method, path, timeout, maxBytes, headers, body }) => {
       const question = { method, path, timeout, maxBytes, headers: Object.fromEntries(headers) }
-      const arrived = { ...question, origin, body: Buffer.from(body).toString() }
+      const arrived = { ...question, origin, body: Buffer.from(body).toString(), bytes: body }
       this.arrived.push(arrived)
       const response = await this.respondWith(arrived)
       if ('failure' in response) return response
-      const { status = 200, headers: own = {}, body: text = '' } = response
+      const { status = 200, headers: own = {}, body: text = '', trailers: last = {} } = response
       const fields = Object.entries(own)
       const view: HeaderView = exchangeOf({ headers: own }).request.headers
-      const trailers = new Map<string, string>()
+      const trailers = new Map(Object.entries(last))
       return { status, headers: view, fields, trailers, body: Buffer.from(text) }
     }
   }
