@@ -8,6 +8,7 @@ import { openVerdicts } from '../../src/cli/verdicts.ts'
 import type { Model } from '../../src/model/model.ts'
 import type { HypotheticalRequest } from '../../src/program/explain.ts'
 import { modelOf } from '../program/models.ts'
+import { assertProperty } from './assert-property.ts'
 import { fuzz } from './runs.ts'
 
 /**
@@ -164,7 +165,7 @@ describe('the semantic diff is true', () => {
     const property = fc.property(written, written, requests, (before, after, all) => {
       differing += compare(before, after, all)
     })
-    fc.assert(property, fuzz(0.2))
+    assertProperty('policy-diff', property, fuzz(0.2))
     assert.ok(differing > 0)
   })
 
@@ -180,7 +181,7 @@ describe('the semantic diff is true', () => {
       const [narrow, wider] = routes as [Routes, Routes]
       differing += z ? compare(narrow, wider, all) : compare(wider, narrow, all)
     })
-    fc.assert(property, fuzz(0.4))
+    assertProperty('policy-diff-one-string', property, fuzz(0.4))
     assert.ok(differing > 0)
   })
 
@@ -193,6 +194,6 @@ describe('the semantic diff is true', () => {
         untold: [],
       })
     })
-    fc.assert(property, fuzz(0.1))
+    assertProperty('policy-diff-itself', property, fuzz(0.1))
   })
 })

@@ -10,6 +10,7 @@ import { compile, type Expression, STAGES } from '../../src/cel/index.ts'
 import { parseIp } from '../../src/cel/values/ip.ts'
 import type { JsonObject, Value } from '../../src/cel/values/value.ts'
 import { normalisePath } from '../../src/wire/http1/path.ts'
+import { assertProperty } from './assert-property.ts'
 import { claimValues, nearText } from './claim-values.ts'
 import { fuzz } from './runs.ts'
 
@@ -258,7 +259,7 @@ describe('conclusions of the symbolic engine about conditions', () => {
         }
       },
     )
-    fc.assert(property, fuzz(0.4, 120))
+    assertProperty('symbolic-conditions', property, fuzz(0.4, 120))
     assert.ok(impossible > all / 100 && exact > all / 8, `${impossible}, ${exact} of ${all}`)
   })
 
@@ -292,7 +293,7 @@ describe('conclusions of the symbolic engine about conditions', () => {
         assert.ok(does(world), `${said}: ${fc.stringify(world)}`)
       }
     })
-    fc.assert(property, fuzz(2))
+    assertProperty('symbolic-claims', property, fuzz(2))
     assert.ok(impossible > all / 20 && exact > all / 4, `${impossible}, ${exact} of ${all}`)
   })
 })
