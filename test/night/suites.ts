@@ -99,7 +99,10 @@ export function allSuites(): readonly Suite[] {
     },
     whole('conformance', 100, node('test/conformance/run.ts')),
     {
-      ...whole('cluster', 1000, node(...RUNNER, 'test/cluster/*.test.ts')),
+      ...whole('cluster', 1000, {
+        ...node(...RUNNER, 'test/cluster/*.test.ts'),
+        env: { AWAY_SECONDS: '60' },
+      }),
       missing: onNode,
     },
     { ...whole('release', 300, node(...RUNNER, 'test/release/*.test.ts')), times: 2 },
@@ -108,5 +111,10 @@ export function allSuites(): readonly Suite[] {
       ...whole('gateway-api', 1500, node('test/gateway-conformance/run.ts')),
       missing: onNode,
     },
+    whole('kills', 900, {
+      ...node(...RUNNER, 'test/storage/kill.test.ts'),
+      env: { KILLS: '300' },
+    }),
+    whole('platforms', 900, node('test/release/whole.ts')),
   ]
 }
