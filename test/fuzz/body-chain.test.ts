@@ -4,6 +4,7 @@ import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import fc from 'fast-check'
 import { BodyChain } from '../../src/proxy/body-chain.ts'
 import { fill } from '../faults/patterns.ts'
+import { assertProperty } from './assert-property.ts'
 import { fuzz } from './runs.ts'
 import { inPiecesOf, plainly, readBack, type Twin, twin, twins } from './transformers.ts'
 
@@ -127,7 +128,7 @@ async function check(own: Way): Promise<void> {
 
 describe('a body through transformers', () => {
   it('has the same result as transforming it as a whole', async () => {
-    await fc.assert(fc.asyncProperty(way, check), fuzz(0.1, 60))
+    await assertProperty('body-chain', fc.asyncProperty(way, check), fuzz(0.1, 60))
   })
 
   it('has the same result when split at every byte', async () => {

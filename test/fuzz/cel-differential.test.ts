@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { compile, environment } from '../../src/cel/index.ts'
 import { canonical } from '../conformance/canonical.ts'
 import { inBatches, runAllModes } from './all-modes.ts'
+import { assertProperty } from './assert-property.ts'
 import { anyExpression, anyOwnExpression } from './cel-expressions.ts'
 import { anyBindings, literal, VARIABLES } from './cel-values.ts'
 import { BUFBUILD, knownDifference } from './known-differences.ts'
@@ -47,7 +48,7 @@ describe('well-typed expressions', () => {
         else if (knownDifference(BUFBUILD, text) !== undefined) known++
         else assert.equal(result, peer, context(bindings))
       })
-      fc.assert(property, parameters)
+      assertProperty('cel-differential', property, parameters)
     })
     const share = (count: number) => count / (agreed + known + rejected)
     assert.ok(share(known) < 0.08, `${known} known differences hide too much`)
@@ -71,7 +72,7 @@ describe('well-typed expressions', () => {
         const plain = compile(text, ENVIRONMENT, { backend: 'closures', check: false }).expression
         assert.equal(canonical(plain?.evaluate()(bindings)), result, context(bindings))
       })
-      fc.assert(property, parameters)
+      assertProperty('cel-differential-own', property, parameters)
     })
     assert.ok(evaluated > checked / 4, `only ${evaluated} of ${checked} came to a value`)
   })

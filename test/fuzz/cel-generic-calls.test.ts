@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { compile, environment } from '../../src/cel/index.ts'
 import { canonical } from '../conformance/canonical.ts'
 import { inBatches, runAllModes } from './all-modes.ts'
+import { assertProperty } from './assert-property.ts'
 import { anyGenericCall } from './cel-expressions.ts'
 import { anyBindings, literal, VARIABLES } from './cel-values.ts'
 import { fuzz } from './runs.ts'
@@ -37,7 +38,7 @@ describe('generic calls on values of unknown type', () => {
         if (result !== 'error') evaluated++
         assert.equal(result, wanted, context(text, bindings))
       })
-      fc.assert(property, parameters)
+      assertProperty('cel-generic-calls', property, parameters)
     })
     assert.ok(evaluated > checked / 8, `only ${evaluated} of ${checked} came to a value`)
   })

@@ -6,6 +6,7 @@ import { compile, environment } from '../../src/cel/index.ts'
 import type { Value } from '../../src/cel/values/value.ts'
 import type { Generator } from '../conformance/generator.ts'
 import { inBatches, runAllModes } from './all-modes.ts'
+import { assertProperty } from './assert-property.ts'
 import { quoted } from './cel-values.ts'
 import { readJavaScript } from './javascript-tokens.ts'
 import { SEEDS } from './mutated-text.ts'
@@ -151,7 +152,7 @@ describe('hostile names and strings', () => {
       const property = fc.property(hostile(), fc.constantFrom(...VALUES), (given, value) => {
         inspect(given, generator, value)
       })
-      fc.assert(property, parameters)
+      assertProperty('cel-injection', property, parameters)
     })
   })
 

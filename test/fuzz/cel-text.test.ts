@@ -7,6 +7,7 @@ import { parse } from '../../src/cel/syntax/parse.ts'
 import type { Diagnostic } from '../../src/diagnostics/diagnostic.ts'
 import type { Generator } from '../conformance/generator.ts'
 import { inBatches, runAllModes } from './all-modes.ts'
+import { assertProperty } from './assert-property.ts'
 import { mutatedText, SEEDS } from './mutated-text.ts'
 import { fuzz } from './runs.ts'
 import { startWatchdog } from './watchdog.ts'
@@ -34,7 +35,7 @@ describe('hostile strings', () => {
         const slow = watchdog.watch(text, () => examine(text, generator))
         assert.equal(slow, undefined)
       })
-      fc.assert(property, parameters)
+      assertProperty('cel-text', property, parameters)
     })
   })
 

@@ -17,6 +17,7 @@ import { rulesOf, type Tree, withValue, writeYaml } from '../truth/document.ts'
 import { makeDocument } from '../truth/generate.ts'
 import { changed } from '../truth/mutate.ts'
 import { Random } from '../truth/random.ts'
+import { assertSeeds } from './assert-property.ts'
 import { fuzz } from './runs.ts'
 
 const PLACE = { ports: [4101, 4102, 4103], backends: [5101, 5102, 5103, 5104, 5105] }
@@ -39,12 +40,12 @@ describe('errors that keep a configuration from being served', () => {
   const folder = mkdtempSync(join(tmpdir(), 'certain-'))
   new Credentials().writeFiles(folder)
   after(() => rmSync(folder, { recursive: true }))
-  const { numRuns, seed } = fuzz(0.1)
+  const runs = fuzz(0.1)
 
-  it('are the same for suspect rules only and for the whole configuration', () => {
+  it('are the same for suspect rules only and for the whole configuration', async () => {
     const seen = { withErrors: 0, withoutSuspects: 0, withFewerRoutes: 0 }
-    for (let run = 0; run < numRuns; run++) {
-      const random = new Random(seed + run)
+    await assertSeeds('certain-errors', runs, (seed) => {
+      const random = new Random(seed)
       let tree = makeDocument(random, PLACE)
       let before: Model | undefined
       for (let step = 0; step < 3; step++) {
@@ -56,18 +57,14 @@ describe('errors that keep a configuration from being served', () => {
         const model = runToCompletion(reconcile(before, value))
         const found = runToCompletion(certainErrors(model, before))
         before = model
-        assert.deepEqual(
-          found,
-          runToCompletion(errorsAmong(value)),
-          `seed ${seed + run}, step ${step}`,
-        )
+        assert.deepEqual(found, runToCompletion(errorsAmong(value)), `seed ${seed}, step ${step}`)
         const suspects = runToCompletion(suspectsOf(value))
         if (found.length > 0) seen.withErrors++
         if (suspects === undefined) seen.withoutSuspects++
         else if (suspects.model.routes.length < value.routes.length) seen.withFewerRoutes++
       }
-    }
-    for (const [what, count] of Object.entries(seen)) assert.ok(count > numRuns / 40, what)
+    })
+    for (const [what, count] of Object.entries(seen)) assert.ok(count > runs.numRuns / 40, what)
   })
 })
 

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type HelloOutcome, HelloReader } from '../../src/wire/tls/client-hello.ts'
 import { alpn, helloMessage, inRecords, serverName, vector, versions } from '../tls/hello-bytes.ts'
+import { assertProperty } from './assert-property.ts'
 import { plainHello } from './client-hello.plain.ts'
 import { mutated, portionsOf } from './mutated-bytes.ts'
 import { fuzz } from './runs.ts'
@@ -50,6 +51,6 @@ describe('ClientHellos, compared with the reference implementation', () => {
       }
       assert.deepEqual(outcome, plainHello(bytes))
     })
-    fc.assert(property, runs)
+    assertProperty('client-hello', property, runs)
   })
 })

@@ -9,6 +9,7 @@ import type { Diagnostic } from '../../src/diagnostics/diagnostic.ts'
 import { renderTerminal } from '../../src/diagnostics/render.ts'
 import { canonicalJson } from '../../src/model/json.ts'
 import { loadText } from '../../src/sources/file/load.ts'
+import { assertProperty } from './assert-property.ts'
 import { fuzz } from './runs.ts'
 
 /** All case files, both valid and invalid. */
@@ -95,7 +96,8 @@ function indented(lines: string[], at: number, by: number): string[] {
 
 describe('a mutated configuration', () => {
   it('gives a Model or an error, each with a position in the file, and never throws', () => {
-    fc.assert(
+    assertProperty(
+      'config-mutations',
       fc.property(mutated(), (text) => {
         const { result } = loadText(text, 'gateway.yaml', { environment: { HOME: '/root' } })
         const { value, diagnostics } = result

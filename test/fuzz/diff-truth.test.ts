@@ -8,6 +8,7 @@ import { openVerdicts } from '../../src/cli/verdicts.ts'
 import type { Model } from '../../src/model/model.ts'
 import type { HypotheticalRequest } from '../../src/program/explain.ts'
 import { loadText } from '../../src/sources/file/load.ts'
+import { assertProperty } from './assert-property.ts'
 import { claimValues } from './claim-values.ts'
 import { anyChanges, changed, textOf, usualChanges, writtenFile } from './configurations.ts'
 import { fuzz } from './runs.ts'
@@ -105,7 +106,7 @@ describe('two configurations', () => {
         is.close()
       },
     )
-    fc.assert(property, fuzz(0.02, 20))
+    assertProperty('diff-truth', property, fuzz(0.02, 20))
     assert.ok(seen.differing > 0 && seen.silent > 0)
   })
 
@@ -121,7 +122,7 @@ describe('two configurations', () => {
       was.close()
       is.close()
     })
-    fc.assert(property, fuzz(0.02))
+    assertProperty('diff-truth-usual', property, fuzz(0.02))
     if (process.env['FUZZ_SHOW'] !== undefined) console.log(seen)
     // A few pairs only show that it runs.
     if (seen.pairs > 100) assert.ok(seen.doubted < seen.pairs / 4, JSON.stringify(seen))

@@ -9,6 +9,7 @@ import fc from 'fast-check'
 import { runWith } from '../../src/cli/fixtures/run.ts'
 import { free } from '../proxy/accepting.ts'
 import { startWhole, type WholeGateway } from '../proxy/whole-gateway.ts'
+import { assertProperty } from './assert-property.ts'
 import { fuzz } from './runs.ts'
 
 /** A request as written on the wire. */
@@ -201,7 +202,8 @@ describe('explain and a gateway on a socket', () => {
 
   it('report the same status for any request line, host and headers', async () => {
     const seen = new Map<number | string, number>()
-    await fc.assert(
+    await assertProperty(
+      'explain-truth',
       fc.asyncProperty(written, async (request) => {
         const [reported, came] = [await explained(request), await observed(request)]
         // The gateway rejects a request with 400 if explain reports a usage error for it.

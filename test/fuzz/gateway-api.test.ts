@@ -15,6 +15,7 @@ import { compileProgram } from '../../src/program/compile.ts'
 import { closeKept, retiredKept } from '../../src/program/kept.ts'
 import { HttpListeners } from '../../src/proxy/http-listeners.ts'
 import { defaultSettings } from '../../src/sources/file/sections/config.ts'
+import { assertProperty } from './assert-property.ts'
 import {
   type PlainListener,
   type PlainMatch,
@@ -89,7 +90,8 @@ const request: fc.Arbitrary<PlainRequest> = fc.record({
 
 describe('HTTPRoutes', () => {
   it('receive the requests that the Gateway API assigns to them', () => {
-    fc.assert(
+    assertProperty(
+      'gateway-api',
       fc.property(
         listeners,
         routes,

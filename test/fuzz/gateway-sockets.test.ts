@@ -2,12 +2,15 @@ import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
+import { corpusOf, recordFind } from '../corpus/corpus.ts'
 import { free } from '../proxy/accepting.ts'
 import { type RawUpstream, startUpstream } from '../proxy/harness.ts'
 import { startWhole, until, type WholeGateway } from '../proxy/whole-gateway.ts'
 import { type PlainSeen, plainExchanges, plainReceived } from './exchange.plain.ts'
 import { mutated, mutatedRequest, portions } from './http1-messages.ts'
 import { fuzz } from './runs.ts'
+
+const NAME = 'gateway-sockets'
 
 /** Number of concurrent cases, each with its own port and upstream. */
 const LANES = 16
@@ -74,6 +77,10 @@ describe('mutated requests on real sockets', () => {
   })
 
   it(`${numRuns} streams: each gets the responses that the plain twin says, and nothing else passes`, async () => {
+    for (const { input = [] } of corpusOf(NAME)) {
+      const [text, ends] = input as unknown as [string, number[]]
+      await check(lanes[0] as Lane, text, ends, seed)
+    }
     for (let from = 0; from < numRuns; from += ROUND) {
       const count = Math.min(ROUND, numRuns - from)
       const all = fc.sample(cases, { numRuns: count, seed: seed + from })
@@ -83,7 +90,7 @@ describe('mutated requests on real sockets', () => {
           const found = all[next++]
           if (found === undefined) return
           const [text, cut] = found
-          await check(lane, text, cut(text.length), seed + from)
+          await checked(lane, text, cut(text.length), seed + from)
         }
       }
       await Promise.all(lanes.map(run))
@@ -110,6 +117,18 @@ async function openLane(): Promise<Lane> {
   })
   const lane: Lane = { port: await free(), upstream, seen: [], wrong: [] }
   return lane
+}
+
+/** Records the input if the check fails. */
+async function checked(lane: Lane, text: string, ends: readonly number[], seed: number) {
+  try {
+    await check(lane, text, ends, seed)
+  } catch (thrown) {
+    const error = String((thrown as Error).message)
+    const note = `found: ${error.slice(0, 200)}`
+    recordFind({ name: NAME, entry: { note, input: [text, [...ends]] }, error })
+    throw thrown
+  }
 }
 
 async function check(lane: Lane, text: string, ends: readonly number[], seed: number) {

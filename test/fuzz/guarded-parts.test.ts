@@ -20,6 +20,7 @@ import { startServer } from '../proxy/governed.ts'
 import { steady } from '../steady-settings.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
 import { Random } from '../truth/random.ts'
+import { assertSeeds } from './assert-property.ts'
 import { guardedConfiguration, type Json, type Ports, PROBES, SERVED } from './guarded-parts.ts'
 import { fuzz } from './runs.ts'
 
@@ -91,7 +92,7 @@ class Side {
 
 describe('one error in a configuration', { skip: WITHOUT_OPENSSL }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'guarded-'))
-  const { numRuns, seed } = fuzz(0.03, 10)
+  const runs = fuzz(0.03, 10)
   const edited = new Side(join(folder, 'edited.yaml'))
   let backend: { readonly port: number; readonly close: () => void }
   let ports: readonly [Ports, Ports]
@@ -124,7 +125,7 @@ describe('one error in a configuration', { skip: WITHOUT_OPENSSL }, () => {
     const [mine, others] = ports
     const paths = [...pathsIn(configOf(mine))].filter(([section]) => section !== 'config')
     let applied = 0
-    for (let run = 0; run < numRuns; run++) {
+    await assertSeeds('guarded-parts', runs, async (seed, run) => {
       const good = await edited.apply(JSON.stringify(configOf(mine), undefined, 1))
       assert.deepEqual(good, [])
       if (run === 0) {
@@ -134,16 +135,16 @@ describe('one error in a configuration', { skip: WITHOUT_OPENSSL }, () => {
           [],
         )
       }
-      const path = new Random(seed + run).pick(paths)
+      const path = new Random(seed).pick(paths)
       const [text, twin] = [mine, others].map((own) => {
         const config = configOf(own)
-        spoil(config, path, new Random(seed + run))
+        spoil(config, path, new Random(seed))
         return JSON.stringify(config, undefined, 1)
       }) as [string, string]
-      const what = `seed ${seed + run}, ${path.join('.')}`
+      const what = `seed ${seed}, ${path.join('.')}`
       const errors = await edited.apply(text)
       // A configuration without errors may admit more clients.
-      if (errors === undefined || errors.length === 0) continue
+      if (errors === undefined || errors.length === 0) return
       applied++
       for (const { origin } of errors) assert.equal(origin.kind, 'file', what)
       const now = await probe(mine)
@@ -160,8 +161,8 @@ describe('one error in a configuration', { skip: WITHOUT_OPENSSL }, () => {
       assert.equal((await fresh.apply(twin))?.length, errors.length, what)
       assert.deepEqual(await probe(others), now, what)
       await fresh.stop()
-    }
-    assert.ok(applied > numRuns * 0.3, `${applied} of ${numRuns} were applied`)
+    })
+    assert.ok(applied > runs.numRuns * 0.3, `${applied} of ${runs.numRuns} were applied`)
   })
 })
 

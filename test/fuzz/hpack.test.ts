@@ -10,6 +10,7 @@ import {
 } from '../../src/wire/http2/field-block.ts'
 import { HpackDecoder } from '../../src/wire/http2/hpack-decoder.ts'
 import { HpackEncoder } from '../../src/wire/http2/hpack-encoder.ts'
+import { assertProperty } from './assert-property.ts'
 import { type Field, PlainDecoder } from './hpack.plain.ts'
 import { fuzz } from './runs.ts'
 
@@ -57,7 +58,8 @@ function encoded(list: readonly (readonly [number | null, readonly Field[]])[]):
 
 describe('header blocks', () => {
   it('the reference decoder reads what the encoder writes, unchanged', () => {
-    fc.assert(
+    assertProperty(
+      'hpack',
       fc.property(messages, (list) => {
         const plain = new PlainDecoder()
         for (const [i, bytes] of encoded(list).entries())
@@ -69,7 +71,8 @@ describe('header blocks', () => {
 
   it('mutated blocks are read or rejected as by the reference decoder', () => {
     const change = fc.tuple(fc.nat(11), fc.nat(2_000), fc.nat(255))
-    fc.assert(
+    assertProperty(
+      'hpack-mutated',
       fc.property(messages, fc.array(change, { maxLength: 4 }), (list, changes) => {
         const blocks = encoded(list)
         for (const [which, at, byte] of changes) {
@@ -83,7 +86,8 @@ describe('header blocks', () => {
   })
 
   it('arbitrary bytes are read or rejected as by the reference decoder', () => {
-    fc.assert(
+    assertProperty(
+      'hpack-bytes',
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 6 }), (blocks) =>
         compare(blocks.map((bytes) => Buffer.from(bytes))),
       ),

@@ -7,6 +7,7 @@ import { HIDDEN } from '../../src/wire/http1/field-names.ts'
 import { fieldName, fieldValue } from '../../src/wire/http1/fields.ts'
 import type { Framing } from '../../src/wire/http1/message.ts'
 import { rejectionOf } from '../../src/wire/http1/rejections.ts'
+import { assertProperty } from './assert-property.ts'
 import { type PlainBody, plainChunks, plainLength } from './http1-body.plain.ts'
 import { mutated, portions } from './http1-messages.ts'
 import { fuzz } from './runs.ts'
@@ -48,7 +49,7 @@ describe('bodies, compared with the reference implementation', () => {
       const { ranges, ...ours } = feed(body, 'chunked', -1, false, text, cut, limit)
       assert.deepEqual({ ...ours, data: ranges }, comparable(plain))
     })
-    fc.assert(property, runs)
+    assertProperty('http1-chunked', property, runs)
   })
 
   it(`${runs.numRuns} chunked bodies that are sent on: the same bytes but what is dropped`, () => {
@@ -67,7 +68,7 @@ describe('bodies, compared with the reference implementation', () => {
       assert.equal(again.consumed, sent.length)
       assert.equal(again.data, plainChunks(text, limit).data)
     })
-    fc.assert(property, runs)
+    assertProperty('http1-chunked-copied', property, runs)
   })
 
   it('bodies with a known length', () => {
@@ -78,7 +79,7 @@ describe('bodies, compared with the reference implementation', () => {
       assert.deepEqual({ ...ours, data: ranges }, plain)
       assert.equal(endBody(body) > 0, plain.verdict === 'done')
     })
-    fc.assert(property, fuzz(0.1))
+    assertProperty('http1-length', property, fuzz(0.1))
   })
 
   it('bodies that end when the connection closes', () => {
@@ -88,7 +89,7 @@ describe('bodies, compared with the reference implementation', () => {
       assert.equal(verdict, 'more')
       assert.equal(endBody(body), 1)
     })
-    fc.assert(property, fuzz(0.1))
+    assertProperty('http1-until-close', property, fuzz(0.1))
   })
 })
 

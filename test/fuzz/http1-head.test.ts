@@ -7,6 +7,7 @@ import { RequestHead, readRequestHead } from '../../src/wire/http1/head.ts'
 import type { HeadLimits } from '../../src/wire/http1/message.ts'
 import { rejectionOf } from '../../src/wire/http1/rejections.ts'
 import { ResponseHead, readResponseHead } from '../../src/wire/http1/response-head.ts'
+import { assertProperty } from './assert-property.ts'
 import type { PlainField } from './http1-head.plain.ts'
 import { mutatedRequest, mutatedResponse, portions } from './http1-messages.ts'
 import { plainRequest } from './http1-request.plain.ts'
@@ -34,7 +35,7 @@ describe('heads, compared with the reference implementation', () => {
         plainRequest(text, limit),
       )
     })
-    fc.assert(property, runs)
+    assertProperty('http1-requests', property, runs)
   })
 
   const response = new ResponseHead()
@@ -52,7 +53,7 @@ describe('heads, compared with the reference implementation', () => {
         )
       },
     )
-    fc.assert(property, fewer)
+    assertProperty('http1-responses', property, fewer)
   })
 })
 

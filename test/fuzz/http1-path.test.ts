@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { normalisePath } from '../../src/wire/http1/path.ts'
 import { rejectionOf } from '../../src/wire/http1/rejections.ts'
 import { anyText } from './any-text.ts'
+import { assertProperty } from './assert-property.ts'
 import { plainPath } from './http1-path.plain.ts'
 import { fuzz } from './runs.ts'
 
@@ -33,6 +34,6 @@ describe('paths, compared with the reference implementation', () => {
         assert.doesNotMatch(ours, /\/\.\.?(\/|$)|\\|%(2f|5c|00)|^[^/]/i)
       }
     })
-    fc.assert(property, runs)
+    assertProperty('http1-path', property, runs)
   })
 })

@@ -7,6 +7,7 @@ import { RequestHead, readRequestHead } from '../../src/wire/http1/head.ts'
 import { type Framing, HEAD_LIMITS } from '../../src/wire/http1/message.ts'
 import { ResponseHead, readResponseHead } from '../../src/wire/http1/response-head.ts'
 import { dateLine, renderRequestHead, renderResponseHead } from '../../src/wire/http1/write.ts'
+import { assertProperty } from './assert-property.ts'
 import { mutatedRequest, mutatedResponse } from './http1-messages.ts'
 import { plainRequestHead, plainResponseHead } from './http1-write.plain.ts'
 import { fuzz } from './runs.ts'
@@ -60,7 +61,7 @@ describe('written heads, compared with the reference implementation', () => {
           assert.equal(findField(again.fields, name), -1)
       },
     )
-    fc.assert(property, runs)
+    assertProperty('http1-write-requests', property, runs)
   })
 
   const response = new ResponseHead()
@@ -85,7 +86,7 @@ describe('written heads, compared with the reference implementation', () => {
         assert.equal(second.framing, isEmpty ? 'none' : expected)
       },
     )
-    fc.assert(property, runs)
+    assertProperty('http1-write-responses', property, runs)
   })
 })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { assertProperty } from './assert-property.ts'
 import { asked, connectionOf, seenByNode, seenByUs } from './http2-connections.ts'
 import { fuzz } from './runs.ts'
 
@@ -8,7 +9,8 @@ const requests = fc.array(asked, { maxLength: 6 })
 
 describe('HTTP/2 connections', () => {
   it('complete connections are seen as node:http2 sees them', async () => {
-    await fc.assert(
+    await assertProperty(
+      'http2-connections',
       fc.asyncProperty(requests, async (list) => {
         const pieces = [Buffer.concat(connectionOf(list))]
         const theirs = await seenByNode(pieces, list.length)
@@ -22,7 +24,8 @@ describe('HTTP/2 connections', () => {
   })
 
   it('they are the same wherever they are split', async () => {
-    await fc.assert(
+    await assertProperty(
+      'http2-connections-split',
       fc.asyncProperty(requests, fc.integer({ min: 1, max: 40 }), async (list, length) => {
         const whole = Buffer.concat(connectionOf(list))
         const parts: Buffer[] = []
@@ -44,7 +47,8 @@ describe('HTTP/2 connections', () => {
       byte: fc.integer({ min: 0, max: 255 }),
       how: fc.constantFrom('set', 'insert', 'remove', 'repeat', 'swap'),
     })
-    await fc.assert(
+    await assertProperty(
+      'http2-connections-mutated',
       fc.asyncProperty(
         requests,
         fc.array(change, { minLength: 1, maxLength: 6 }),

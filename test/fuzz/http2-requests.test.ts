@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import { Deadlines } from '../../src/wire/deadlines.ts'
 import { ClientSession } from '../../src/wire/http2/client.ts'
 import { SESSION_OPTIONS } from '../../src/wire/http2/client-limits.ts'
+import { assertProperty } from './assert-property.ts'
 import { fuzz } from './runs.ts'
 
 const field = fc.tuple(
@@ -123,7 +124,8 @@ function headOf(own: Asked): string {
 
 describe('requests to HTTP/2 upstreams', () => {
   it('reach node:http2 unchanged, whatever its settings', async () => {
-    await fc.assert(
+    await assertProperty(
+      'http2-requests',
       fc.asyncProperty(fc.array(asked, { maxLength: 8 }), wishes, async (list, settings) => {
         // With a window of one byte, each byte takes a turn.
         const isSlow = settings.initialWindowSize < 2_000

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { assertProperty } from './assert-property.ts'
 import type { Fault, Reaction } from './http2-client-faults.ts'
 import { NODE_CLIENT, reactionsOfNode } from './http2-differences.ts'
 import {
@@ -45,7 +46,8 @@ const withoutPongs = (own: ResponseScript): ResponseScript => ({
 
 describe('complete connections to HTTP/2 upstreams, by script', () => {
   it('without a fault: every response is reported, by node:http2 too', async () => {
-    await fc.assert(
+    await assertProperty(
+      'http2-response-scripts',
       fc.asyncProperty(
         responseScript,
         fc.constantFrom(1, 2, 9, 100, 100_000),
@@ -67,7 +69,8 @@ describe('complete connections to HTTP/2 upstreams, by script', () => {
   const scripts = fc.tuple(responseScript, fc.constantFrom(1, 7, 100_000))
   for (const fault of SERVER_FAULTS)
     it(`${fault.name} (${fault.section})`, async () => {
-      await fc.assert(
+      await assertProperty(
+        'http2-response-scripts-faults',
         fc.asyncProperty(scripts, async ([own, length]) => {
           await compare(fault, renderResponses(withoutPongs(own), fault.frames), length)
         }),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { assertProperty } from './assert-property.ts'
 import { framesOf, scriptedResponse, toldByNode, toldByUs } from './http2-responses.ts'
 import { fuzz } from './runs.ts'
 
@@ -8,7 +9,8 @@ const responses = fc.array(scriptedResponse, { maxLength: 6 })
 
 describe('connections to HTTP/2 upstreams', () => {
   it('complete responses are reported as by node:http2', async () => {
-    await fc.assert(
+    await assertProperty(
+      'http2-responses',
       fc.asyncProperty(responses, async (list) => {
         const bytes = Buffer.concat(framesOf(list))
         const ours = await toldByUs(bytes, list.length)
@@ -19,7 +21,8 @@ describe('connections to HTTP/2 upstreams', () => {
   })
 
   it('they are the same wherever they are split', async () => {
-    await fc.assert(
+    await assertProperty(
+      'http2-responses-split',
       fc.asyncProperty(responses, fc.integer({ min: 1, max: 40 }), async (list, length) => {
         const bytes = Buffer.concat(framesOf(list))
         // Every second connection is sent byte by byte.
@@ -37,7 +40,8 @@ describe('connections to HTTP/2 upstreams', () => {
       byte: fc.integer({ min: 0, max: 255 }),
       how: fc.constantFrom('set', 'insert', 'remove', 'repeat', 'swap'),
     })
-    await fc.assert(
+    await assertProperty(
+      'http2-responses-mutated',
       fc.asyncProperty(
         responses,
         fc.array(change, { minLength: 1, maxLength: 6 }),

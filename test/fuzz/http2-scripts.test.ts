@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { assertProperty } from './assert-property.ts'
 import { CLIENT_FAULTS, type Fault, type Reaction } from './http2-client-faults.ts'
 import { seenByUs, servedByNode } from './http2-connections.ts'
 import { NODE_SERVER, reactionsOfNode } from './http2-differences.ts'
@@ -58,7 +59,8 @@ const scripts = fc.tuple(script, fc.constantFrom(1, 7, 100_000))
 
 describe('complete HTTP/2 connections, by script', () => {
   it('without a fault: every request is seen, by node:http2 too', async () => {
-    await fc.assert(
+    await assertProperty(
+      'http2-scripts',
       fc.asyncProperty(script, fc.constantFrom(1, 2, 9, 100, 100_000), async (own, length) => {
         const rendered = render(own)
         const ours = await seenByUs(cut(rendered.frames, length))
@@ -80,7 +82,8 @@ describe('complete HTTP/2 connections, by script', () => {
 
   for (const fault of CLIENT_FAULTS)
     it(`${fault.name} (${fault.section})`, async () => {
-      await fc.assert(
+      await assertProperty(
+        'http2-scripts-faults',
         fc.asyncProperty(scripts, async ([own, length]) => {
           await compare(fault, render(withoutPongs(own), fault.frames), length)
         }),

@@ -12,6 +12,7 @@ import { Translator } from '../../src/controller/translate/translator.ts'
 import type { Diagnostic } from '../../src/diagnostics/diagnostic.ts'
 import { canonicalJson } from '../../src/model/json.ts'
 import { defaultSettings } from '../../src/sources/file/sections/config.ts'
+import { assertProperty } from './assert-property.ts'
 import { fuzz } from './runs.ts'
 
 const CASES = join(import.meta.dirname, '../../src/controller/translate/cases')
@@ -108,7 +109,8 @@ describe('translation of successive Snapshots', () => {
           ? { discoverySelectors: [{ matchLabels: { team: 'blue' }, matchExpressions: [] }] }
           : {}),
       }
-      fc.assert(
+      assertProperty(
+        'incremental-translation',
         fc.property(fc.boolean(), steps, (isFull, all) => {
           const store = new SnapshotStore()
           const live = new Map<string, KubeObject>()
@@ -153,7 +155,7 @@ describe('translation of successive Snapshots', () => {
             models = made.models
           }
         }),
-        fuzz(0.05, 40),
+        fuzz(0.05, 20),
       )
     })
   }

@@ -10,6 +10,7 @@ import { openVerdicts } from '../../src/cli/verdicts.ts'
 import type { Model } from '../../src/model/model.ts'
 import type { HypotheticalRequest } from '../../src/program/explain.ts'
 import { modelOf } from '../program/models.ts'
+import { assertProperty } from './assert-property.ts'
 import { claimValues } from './claim-values.ts'
 import { fuzz } from './runs.ts'
 
@@ -187,7 +188,7 @@ describe('invariants', () => {
         }
       },
     )
-    fc.assert(property, fuzz(0.05, 80))
+    assertProperty('invariants', property, fuzz(0.05, 40))
     const all = counts.proven + counts.refuted + counts['not known']
     assert.ok(counts['not known'] <= Math.max(4, all * 0.2), fc.stringify(counts))
     if (process.env['FUZZ_RUNS'] !== undefined) console.log(`invariants: ${fc.stringify(counts)}`)

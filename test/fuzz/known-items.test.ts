@@ -11,6 +11,7 @@ import { runToCompletion } from '../../src/model/steps.ts'
 import { KnownItems } from '../../src/sources/file/known-items.ts'
 import { loadText } from '../../src/sources/file/load.ts'
 import { Random } from '../truth/random.ts'
+import { assertSeeds } from './assert-property.ts'
 import { fuzz } from './runs.ts'
 
 /** Each is the lines of one item, with names, errors, files, variables and comments. */
@@ -114,7 +115,7 @@ function textOf({ head, routes, backends, tail }: Written): string {
 }
 
 describe('a file that is reloaded', () => {
-  const { numRuns, seed } = fuzz(0.15)
+  const runs = fuzz(0.15)
   const folder = mkdtempSync(join(tmpdir(), 'known-items-'))
   after(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'gateway.yaml')
@@ -122,10 +123,10 @@ describe('a file that is reloaded', () => {
   const load = (text: string, known?: KnownItems) =>
     loadText(text, file, { environment: { WORD: word }, known })
 
-  it('has the same result as when read from scratch, and reuses the unchanged items', () => {
+  it('has the same result as when read from scratch, and reuses the unchanged items', async () => {
     const seen = { kept: 0, routes: 0, errors: 0, moved: 0 }
-    for (let run = 0; run < numRuns; run++) {
-      const random = new Random(seed + run)
+    await assertSeeds('known-items', runs, (seed) => {
+      const random = new Random(seed)
       const known = new KnownItems()
       let written: Written = {
         head: HEAD,
@@ -138,7 +139,7 @@ describe('a file that is reloaded', () => {
         writeFileSync(join(folder, 'users'), `ann:{SHA}${'x'.repeat(27 + random.int(2))}=\n`)
         word = random.pick(['one', 'two'])
         const text = textOf(written)
-        const what = `seed ${seed + run}, step ${step}:\n${text}`
+        const what = `seed ${seed}, step ${step}:\n${text}`
         const anew = load(text)
         const again = load(text, known)
         assert.deepEqual(again, anew, what)
@@ -156,10 +157,10 @@ describe('a file that is reloaded', () => {
         }
         written = edited(random, written, step)
       }
-    }
+    })
     // Otherwise the test proves nothing.
     assert.ok(seen.kept > seen.routes * 0.6, JSON.stringify(seen))
     assert.ok(seen.moved > seen.routes / 2, JSON.stringify(seen))
-    assert.ok(seen.errors > numRuns, JSON.stringify(seen))
+    assert.ok(seen.errors > runs.numRuns, JSON.stringify(seen))
   })
 })

@@ -8,6 +8,7 @@ import { Deadlines } from '../../src/wire/deadlines.ts'
 import { ClientConnection } from '../../src/wire/http1/client-connection.ts'
 import { connectLending, LentReads } from '../../src/wire/lent-reads.ts'
 import { fill } from '../faults/patterns.ts'
+import { assertProperty } from './assert-property.ts'
 import { type Expected, Receiver } from './lent-receiver.ts'
 import { fuzz } from './runs.ts'
 
@@ -111,6 +112,6 @@ describe('reused buffers', () => {
         assert.equal(LentReads.resting, 0, 'a closed connection rests no more')
       },
     )
-    await fc.assert(property, fuzz(0.05, 40))
+    await assertProperty('lent-reads', property, fuzz(0.05, 40))
   })
 })

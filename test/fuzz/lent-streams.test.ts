@@ -10,6 +10,7 @@ import { ClientSession } from '../../src/wire/http2/client.ts'
 import { SESSION_OPTIONS } from '../../src/wire/http2/client-limits.ts'
 import { connectLending, LentReads } from '../../src/wire/lent-reads.ts'
 import { fill } from '../faults/patterns.ts'
+import { assertProperty } from './assert-property.ts'
 import { type Expected, Receiver } from './lent-receiver.ts'
 import { fuzz } from './runs.ts'
 
@@ -90,6 +91,6 @@ describe('buffers shared by many streams', () => {
         assert.equal(LentReads.resting, 0, 'a closed connection rests no more')
       },
     )
-    await fc.assert(property, fuzz(0.05, 40))
+    await assertProperty('lent-streams', property, fuzz(0.05, 40))
   })
 })

@@ -12,6 +12,7 @@ import { HTTP2_LIMITS } from '../../src/wire/http2/limits.ts'
 import { ServerSession } from '../../src/wire/http2/server.ts'
 import { fill } from '../faults/patterns.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
+import { assertProperty } from './assert-property.ts'
 import { fuzz } from './runs.ts'
 import { Keeper, type KeptUpload } from './upload-keeper.ts'
 
@@ -99,7 +100,7 @@ for (const isTls of [false, true]) {
           }
         },
       )
-      await fc.assert(property, fuzz(0.01, 40))
+      await assertProperty('lent-uploads-http2', property, fuzz(0.01, 40))
     })
   })
 }

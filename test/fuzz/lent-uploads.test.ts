@@ -10,6 +10,7 @@ import { HEAD_LIMITS } from '../../src/wire/http1/message.ts'
 import { ServerConnection } from '../../src/wire/http1/server-connection.ts'
 import { lendReads } from '../../src/wire/lent-reads.ts'
 import { fill } from '../faults/patterns.ts'
+import { assertProperty } from './assert-property.ts'
 import { fuzz } from './runs.ts'
 import { Keeper, type KeptUpload } from './upload-keeper.ts'
 
@@ -163,7 +164,7 @@ describe('upload buffers', () => {
         for (const socket of sockets) socket.destroy()
       },
     )
-    await fc.assert(property, { ...fuzz(0.02, 40), examples: NEEDED_LONG })
+    await assertProperty('lent-uploads', property, { ...fuzz(0.02, 40), examples: NEEDED_LONG })
   })
 })
 

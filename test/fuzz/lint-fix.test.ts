@@ -8,6 +8,7 @@ import { fixFile } from '../../src/cli/lint-fix.ts'
 import { openVerdicts } from '../../src/cli/verdicts.ts'
 import type { HypotheticalRequest } from '../../src/program/explain.ts'
 import { loadText } from '../../src/sources/file/load.ts'
+import { assertProperty } from './assert-property.ts'
 import { fuzz } from './runs.ts'
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'lint-fix-'))
@@ -88,7 +89,7 @@ describe('configurations fixed by lint', () => {
       old.close()
       now.close()
     })
-    fc.assert(property, fuzz(0.04))
+    assertProperty('lint-fix', property, fuzz(0.04))
     assert.ok(fixed > 0)
   })
 })

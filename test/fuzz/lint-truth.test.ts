@@ -9,6 +9,7 @@ import { RequestHead, readRequestHead } from '../../src/wire/http1/head.ts'
 import { HEAD_LIMITS } from '../../src/wire/http1/message.ts'
 import { normalisePath } from '../../src/wire/http1/path.ts'
 import { modelOf, outcome, programOf, TestServices } from '../program/models.ts'
+import { assertProperty } from './assert-property.ts'
 import type { Asked } from './exchanges.ts'
 import { fuzz } from './runs.ts'
 
@@ -108,13 +109,16 @@ describe('lint errors are true', () => {
       ['require', "request.method == 'POST'"],
     ]
     const examples: [Written[], Asked[]][] = [[contradiction, []]]
-    await fc.assert(fc.asyncProperty(rules, some, check), { ...fuzz(0.3), examples })
+    await assertProperty('lint-truth', fc.asyncProperty(rules, some, check), {
+      ...fuzz(0.3),
+      examples,
+    })
     // A rule that alone decides whether any request is admitted.
     const only = fc
       .tuple(fc.constantFrom('allow', 'require'), ofOneString)
       .map((one): Written[] => [one])
     const many = fc.array(request, { minLength: 40, maxLength: 40 })
-    await fc.assert(fc.asyncProperty(only, many, check), fuzz(0.5))
+    await assertProperty('lint-truth-one-string', fc.asyncProperty(only, many, check), fuzz(0.5))
     const all = ['AZ001', 'AZ002', 'AZ004', 'AZ010', 'AZ010 warning', 'AZ022']
     assert.deepEqual([...seen].sort(), all)
   })
@@ -157,7 +161,7 @@ describe('lint errors are true', () => {
         }
       }
     })
-    fc.assert(property, fuzz(1))
+    assertProperty('lint-possible', property, fuzz(1))
   })
 })
 

@@ -11,6 +11,7 @@ import { translate } from '../../src/controller/translate/translate.ts'
 import { compileProgram } from '../../src/program/compile.ts'
 import { closeKept, retiredKept } from '../../src/program/kept.ts'
 import { defaultSettings } from '../../src/sources/file/sections/config.ts'
+import { assertProperty } from './assert-property.ts'
 import { fuzz } from './runs.ts'
 
 const CONTROLLER = 'portcullis.dev/controller'
@@ -38,7 +39,8 @@ const edit = fc.record({
 
 describe('manifests with errors', () => {
   it('are still translated, into a Model that compiles', () => {
-    fc.assert(
+    assertProperty(
+      'manifests',
       fc.property(
         fc.nat({ max: CASES.length - 1 }),
         fc.array(edit, { minLength: 1, maxLength: 3 }),

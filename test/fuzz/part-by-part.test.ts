@@ -18,6 +18,7 @@ import { free } from '../proxy/accepting.ts'
 import { startServer } from '../proxy/governed.ts'
 import { steady } from '../steady-settings.ts'
 import { Random } from '../truth/random.ts'
+import { assertSeeds } from './assert-property.ts'
 import { fuzz } from './runs.ts'
 
 type Fields = Record<string, unknown>
@@ -149,7 +150,7 @@ function send(port: number, path: string, headers: Record<string, string>): Prom
 
 describe('a configuration with broken parts', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
-  const { numRuns, seed } = fuzz(0.06)
+  const runs = fuzz(0.06)
   let backend: { readonly port: number; readonly close: () => void }
   let sides: { readonly gateway: Gateway; readonly ports: Ports }[]
 
@@ -180,11 +181,11 @@ describe('a configuration with broken parts', () => {
     const [broken, whole] = sides as [(typeof sides)[number], (typeof sides)[number]]
     let denied = 0
     let compared = 0
-    for (let run = 0; run < numRuns; run++) {
-      const what = `seed ${seed + run}`
-      const random = new Random(seed + run)
-      const config = configuration(new Random(seed + run), broken.ports, backend.port)
-      const good = configuration(new Random(seed + run), whole.ports, backend.port)
+    await assertSeeds('part-by-part', runs, async (seed) => {
+      const what = `seed ${seed}`
+      const random = new Random(seed)
+      const config = configuration(new Random(seed), broken.ports, backend.port)
+      const good = configuration(new Random(seed), whole.ports, backend.port)
       const guarded: Guarded = { routes: new Set(), gateways: new Set() }
       for (let left = random.int(5); left > 0; left--) random.pick(BREAKS)(random, config, guarded)
       const model: Model = read(config).value ?? assert.fail(`${what}: rejected as a whole`)
@@ -211,8 +212,9 @@ describe('a configuration with broken parts', () => {
           }
         }
       }
-    }
-    assert.ok(denied > numRuns && compared > numRuns, `${denied} denied, ${compared} compared`)
+    })
+    const enough = runs.numRuns
+    assert.ok(denied > enough && compared > enough, `${denied} denied, ${compared} compared`)
   })
 })
 

@@ -9,6 +9,7 @@ import type { Model } from '../../src/model/model.ts'
 import type { HypotheticalRequest } from '../../src/program/explain.ts'
 import { modelOf } from '../program/models.ts'
 import { areSizesUsual } from '../thresholds/sizes.ts'
+import { assertProperty } from './assert-property.ts'
 import { fuzz } from './runs.ts'
 
 /**
@@ -165,7 +166,7 @@ describe('the semantic diff is true', () => {
     const property = fc.property(written, written, requests, (before, after, all) => {
       differing += compare(before, after, all)
     })
-    fc.assert(property, fuzz(0.2))
+    assertProperty('policy-diff', property, fuzz(0.2))
     assert.ok(differing > 0)
   })
 
@@ -181,7 +182,7 @@ describe('the semantic diff is true', () => {
       const [narrow, wider] = routes as [Routes, Routes]
       differing += z ? compare(narrow, wider, all) : compare(wider, narrow, all)
     })
-    fc.assert(property, fuzz(0.4))
+    assertProperty('policy-diff-one-string', property, fuzz(0.4))
     assert.ok(differing > 0)
   })
 
@@ -194,6 +195,6 @@ describe('the semantic diff is true', () => {
         untold: [],
       })
     })
-    fc.assert(property, fuzz(0.1))
+    assertProperty('policy-diff-itself', property, fuzz(0.1))
   })
 })

@@ -13,6 +13,7 @@ import {
   ExportTraceServiceResponseSchema,
 } from '../../src/protobuf/generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.ts'
 import { decodeByPeer, encodeByPeer } from '../proxy/protobuf-peer.ts'
+import { assertProperty } from './assert-property.ts'
 import { mutated } from './mutated-bytes.ts'
 import { fuzz } from './runs.ts'
 
@@ -37,7 +38,7 @@ describe('protobuf', () => {
       const property = fc.property(written, (bytes) => {
         assert.deepEqual(readBack(schema, bytes), readByPeer(schema, bytes))
       })
-      fc.assert(property, fuzz(1))
+      assertProperty('protobuf', property, fuzz(1))
     })
 
     // Values that are missing from an enum are unknown fields in proto2, which protobufjs does not
@@ -54,7 +55,7 @@ describe('protobuf', () => {
           if (!(error instanceof TypeError)) throw error
         }
       })
-      fc.assert(property, fuzz(2))
+      assertProperty('protobuf-mutated', property, fuzz(2))
     })
   }
 })

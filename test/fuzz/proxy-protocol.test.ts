@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type ProxyOutcome, readProxyHeader } from '../../src/wire/proxy-protocol/read.ts'
 import { proxyV2, summed, tlv, V4, V6 } from '../tls/proxy-header.ts'
+import { assertProperty } from './assert-property.ts'
 import { mutated, portionsOf } from './mutated-bytes.ts'
 import { plainProxyHeader } from './proxy-protocol.plain.ts'
 import { fuzz } from './runs.ts'
@@ -55,6 +56,6 @@ describe('PROXY headers, compared with the reference implementation', () => {
       }
       assert.deepEqual(outcome, plainProxyHeader(bytes, version))
     })
-    fc.assert(property, runs)
+    assertProperty('proxy-protocol', property, runs)
   })
 })

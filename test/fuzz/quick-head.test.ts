@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { readQuickHead } from '../../src/sources/file/sections/quick-head.ts'
 import { attachedHead } from '../../src/sources/file/sections/routes.ts'
 import { areSizesUsual } from '../thresholds/sizes.ts'
+import { assertProperty } from './assert-property.ts'
 import { fuzz } from './runs.ts'
 
 /** Parts of names, hosts and paths, and sometimes parts that are not allowed in them. */
@@ -45,7 +46,8 @@ const head = fc.oneof(
 describe('the quick reader of route heads', () => {
   it('returns what the schema returns', () => {
     let quick = 0
-    fc.assert(
+    assertProperty(
+      'quick-head',
       fc.property(head, (value) => {
         const own = readQuickHead(value)
         if (own === undefined) return

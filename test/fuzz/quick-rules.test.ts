@@ -5,6 +5,7 @@ import { authorization } from '../../src/policies/authorization/schema.ts'
 import { readQuickRules } from '../../src/policies/quick-rules.ts'
 import { findAnnotated } from '../../src/policies/schema.ts'
 import { areSizesUsual } from '../thresholds/sizes.ts'
+import { assertProperty } from './assert-property.ts'
 import { fuzz } from './runs.ts'
 
 const text = fc.oneof(
@@ -37,7 +38,8 @@ const policy = fc.oneof(
 describe('the quick reader of policy rules', () => {
   it('returns what the schema returns', () => {
     let quick = 0
-    fc.assert(
+    assertProperty(
+      'quick-rules',
       fc.property(policy, (value) => {
         const own = readQuickRules(value)
         if (own === undefined) return

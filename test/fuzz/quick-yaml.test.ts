@@ -9,6 +9,7 @@ import { readListItem, readOutline, readQuickly } from '../../src/sources/file/q
 import { RepeatedBlocks } from '../../src/sources/file/repeated-blocks.ts'
 import { readYaml } from '../../src/sources/file/yaml-tree.ts'
 import { areSizesUsual } from '../thresholds/sizes.ts'
+import { assertProperty } from './assert-property.ts'
 import { fuzz } from './runs.ts'
 
 /**
@@ -114,7 +115,8 @@ describe('the quick YAML reader', () => {
   })
 
   it('agrees with the full reader on any tokens', () => {
-    fc.assert(
+    assertProperty(
+      'quick-yaml-tokens',
       fc.property(fc.array(fc.constantFrom(...TOKENS), { maxLength: 16 }), (tokens) => {
         compare(tokens.join(''))
       }),
@@ -125,7 +127,8 @@ describe('the quick YAML reader', () => {
   it('agrees with the full reader on any value in any style', () => {
     const style = fc.constantFrom('PLAIN', 'QUOTE_SINGLE', 'QUOTE_DOUBLE', 'BLOCK_LITERAL')
     const value = fc.jsonValue({ maxDepth: 4, stringUnit: 'grapheme-ascii' })
-    fc.assert(
+    assertProperty(
+      'quick-yaml-values',
       fc.property(value, style, fc.boolean(), (value, defaultStringType, indentSeq) => {
         compare(stringify({ value }, { defaultStringType, indentSeq }))
         compare(JSON.stringify(value, undefined, indentSeq ? 2 : 0))
@@ -150,7 +153,8 @@ describe('the quick YAML reader', () => {
       maxLength: 3,
     })
     let taken = 0
-    fc.assert(
+    assertProperty(
+      'quick-yaml-items',
       fc.property(blocks, fc.array(item, { minLength: 2, maxLength: 6 }), (pool, items) => {
         const written = items.map((keys, index) => {
           const lines = keys.map(([key, at]) => `    ${key}:${pool[at % pool.length]}`)
@@ -167,7 +171,8 @@ describe('the quick YAML reader', () => {
     const place = fc.double({ min: 0, max: 1, noNaN: true })
     const edits = fc.array(fc.tuple(place, fc.nat(6), fc.constantFrom(...TOKENS)), { maxLength: 3 })
     let taken = 0
-    fc.assert(
+    assertProperty(
+      'quick-yaml-mutated',
       fc.property(fc.constantFrom(...SEEDS), edits, (seed, changes) => {
         const text = changes.reduce((text, [at, length, by]) => {
           const start = Math.floor(at * text.length)

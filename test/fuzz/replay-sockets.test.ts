@@ -13,6 +13,7 @@ import type { DecisionRecord } from '../../src/telemetry/decision-record.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { freePort, modelOf, settingsOf, startBackend } from '../decisions/gateway.ts'
+import { assertProperty } from './assert-property.ts'
 import {
   configText,
   type Drawn,
@@ -144,7 +145,7 @@ describe('replay of recorded requests predicts how a gateway decides them', () =
         for (const router of routers) router.close()
       },
     )
-    await fc.assert(property, { ...fuzz(0.02, 40), endOnFailure: true })
+    await assertProperty('replay-sockets', property, { ...fuzz(0.02, 25), endOnFailure: true })
     const { same, changed, unknown } = tally
     // Proves nothing if no request was judged.
     assert.ok(changed > 10, `only ${changed} changes were told`)

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { Match, PathMatch, ValueMatch } from '../../src/model/route.ts'
 import { compileMatcher, type MatchEntry } from '../../src/program/match.ts'
+import { assertProperty } from './assert-property.ts'
 import { type Asked, exchangeOf } from './exchanges.ts'
 import { plainMatch } from './route-match.plain.ts'
 import { fuzz } from './runs.ts'
@@ -109,6 +110,6 @@ describe('the route matcher, compared with the reference implementation', () => 
         }
       },
     )
-    fc.assert(property, runs)
+    assertProperty('route-match', property, runs)
   })
 })

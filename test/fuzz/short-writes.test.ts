@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { ShortWrites } from '../../src/wire/short-writes.ts'
+import { assertProperty } from './assert-property.ts'
 import { fuzz } from './runs.ts'
 
 /*
@@ -159,6 +160,6 @@ describe('short writes', () => {
       }
       await Promise.all(own.map((peers) => peers.finish()))
     })
-    await fc.assert(property, fuzz(0.05, 120))
+    await assertProperty('short-writes', property, fuzz(0.05, 120))
   })
 })

@@ -11,6 +11,7 @@ import { parseIp } from '../../src/cel/values/ip.ts'
 import type { JsonObject, Value } from '../../src/cel/values/value.ts'
 import { normalisePath } from '../../src/wire/http1/path.ts'
 import { areSizesUsual } from '../thresholds/sizes.ts'
+import { assertProperty } from './assert-property.ts'
 import { claimValues, nearText } from './claim-values.ts'
 import { fuzz } from './runs.ts'
 
@@ -259,7 +260,7 @@ describe('conclusions of the symbolic engine about conditions', () => {
         }
       },
     )
-    fc.assert(property, fuzz(0.4, 120))
+    assertProperty('symbolic-conditions', property, fuzz(0.4, 120))
     assert.ok(impossible > all / 100 && exact > all / 8, `${impossible}, ${exact} of ${all}`)
   })
 
@@ -293,7 +294,7 @@ describe('conclusions of the symbolic engine about conditions', () => {
         assert.ok(does(world), `${said}: ${fc.stringify(world)}`)
       }
     })
-    fc.assert(property, fuzz(2))
+    assertProperty('symbolic-claims', property, fuzz(2))
     const isTelling = impossible > all / 20 && exact > all / 4
     assert.ok(isTelling || !areSizesUsual, `${impossible}, ${exact} of ${all}`)
   })

@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import { free } from '../proxy/accepting.ts'
 import { type RawUpstream, startUpstream } from '../proxy/harness.ts'
 import { startWhole, type WholeGateway } from '../proxy/whole-gateway.ts'
+import { assertProperty } from './assert-property.ts'
 import { type BodyProcessors, processorPolicy, startBodyProcessors } from './body-processors.ts'
 import { fuzz } from './runs.ts'
 import { decoded, mayHaveBody, type Read, readResponse } from './strict-responses.ts'
@@ -278,7 +279,8 @@ describe('response policies', () => {
   }
 
   it('produce the expected response, and the next response after it', async () => {
-    await fc.assert(
+    await assertProperty(
+      'way-back-policies',
       fc.asyncProperty(scripts, async (script) => {
         const { bytes, isEnded } = await ask(script)
         const isRemoved = POLICIES[script.route].includes('x-gone')
@@ -304,7 +306,8 @@ describe('response policies', () => {
   it('produce the same over HTTP/2', async () => {
     const session = connectHttp2(`http://127.0.0.1:${port}`)
     try {
-      await fc.assert(
+      await assertProperty(
+        'way-back-policies-faults',
         fc.asyncProperty(scripts, async (script) => {
           const { own, early } = await askHttp2(session, script)
           for (const fields of early)

@@ -8,6 +8,7 @@ import type { PlacedPart } from '../../src/program/way-back.ts'
 import { fill } from '../faults/patterns.ts'
 import { type Http2Gateway, startHttp2Gateway, type Version } from '../proxy/http2-gateway.ts'
 import { type Client, clientOf, type Peer, startPeer } from '../proxy/http2-peers.ts'
+import { assertProperty } from './assert-property.ts'
 import { fuzz } from './runs.ts'
 import { inPiecesOf, plainly, readBack, type Twin, twin, twins } from './transformers.ts'
 
@@ -173,7 +174,8 @@ for (const [front, back] of VERSIONS) {
     }
 
     it('have the same result as for the whole bodies', async () => {
-      await fc.assert(
+      await assertProperty(
+        'way-back-sockets',
         fc.asyncProperty(cases, async (own) => {
           current = own
           route.requestBodies = partsOf(own.up, own.holds)

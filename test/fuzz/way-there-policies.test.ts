@@ -8,6 +8,7 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { free } from '../proxy/accepting.ts'
 import { startWhole, type WholeGateway } from '../proxy/whole-gateway.ts'
+import { assertProperty } from './assert-property.ts'
 import { type BodyProcessors, processorPolicy, startBodyProcessors } from './body-processors.ts'
 import { fuzz } from './runs.ts'
 
@@ -298,7 +299,8 @@ describe('request body policies', () => {
     })
 
   it('forward the expected body, complete or not at all', async () => {
-    await fc.assert(
+    await assertProperty(
+      'way-there-policies',
       fc.asyncProperty(scripts, async (script) => {
         const id = ++ids
         const asking = script.version === '2' ? askHttp2(script, id) : ask(script, id)

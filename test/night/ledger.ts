@@ -38,7 +38,7 @@ export interface Ended {
   readonly cases?: number
   readonly seeds?: readonly [from: number, to: number]
   readonly found: readonly Found[]
-  /** Failed, and passed when repeated with the same seed. */
+  /** Failed once or while disturbed, and ran again with the same seed. */
   readonly unsteady: readonly Found[]
 }
 

@@ -3,9 +3,10 @@ import { after, before, describe, it } from 'node:test'
 import { fuzz } from '../fuzz/runs.ts'
 import { writeYaml } from './document.ts'
 import { World } from './gateways.ts'
-import { judgeSeed } from './judge.ts'
+import { judgeSeed, judgeTrees } from './judge.ts'
 import { RunningGateway } from './process.ts'
 import { reduce } from './reduce.ts'
+import { recordPair, storedPairs } from './stored-pairs.ts'
 import { runTools } from './tools.ts'
 
 /**
@@ -19,6 +20,8 @@ const MAX_UNKNOWN = 10
 /** One in this many pairs also runs through `portcullis run`. */
 const EACH_RUN = 20
 const MAX_SHOWN = 3
+/** Seeds of probes for each pair of the corpus: the one that found it, and others. */
+const EACH_STORED = 3
 
 describe('statements about all requests', () => {
   let world: World
@@ -37,6 +40,18 @@ describe('statements about all requests', () => {
   const count = (what: string) => void counts.set(what, (counts.get(what) ?? 0) + 1)
   const counted = (what: string) => counts.get(what) ?? 0
 
+  it('holds for the pairs of the corpus', async () => {
+    for (const { seed, trees, check, note } of storedPairs(world.place)) {
+      for (let more = 0; more < EACH_STORED; more++) {
+        const options = { world, tools: runTools, count: () => {} }
+        const only = check === undefined ? {} : { only: [check] }
+        const { claims, unserved } = await judgeTrees(seed + more, trees, { ...options, ...only })
+        assert.equal(unserved, undefined, note)
+        assert.deepEqual(claims, [], note)
+      }
+    }
+  })
+
   it(`holds for ${numRuns} pairs of files on real sockets`, async () => {
     const failures: string[] = []
     for (let index = 0; index < numRuns && failures.length < MAX_SHOWN; index++) {
@@ -51,6 +66,7 @@ describe('statements about all requests', () => {
       const { claim, trees } = isReducible
         ? await reduce(judged, worst.kind, options)
         : { claim: worst, trees: judged.trees }
+      recordPair(seed, trees, claim, world.place)
       failures.push(
         [
           `seed ${seed}: ${claim.claim}`,

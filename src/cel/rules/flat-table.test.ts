@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { anyText } from '../../../test/fuzz/any-text.ts'
+import { assertProperty } from '../../../test/fuzz/assert-property.ts'
 import { fuzz } from '../../../test/fuzz/runs.ts'
 import { BOOL } from '../check/types.ts'
 import { compile } from '../compile.ts'
@@ -35,7 +36,7 @@ describe('FlatTable', () => {
           assert.equal(place < 0 ? undefined : table.enter(place, {}), expected)
         }
       })
-      fc.assert(property, fuzz(0.5))
+      assertProperty('flat-table', property, fuzz(0.5))
     })
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { assertProperty } from '../../../test/fuzz/assert-property.ts'
 import { fuzz } from '../../../test/fuzz/runs.ts'
 import { BOOL } from '../check/types.ts'
 import { compile, type Expression } from '../compile.ts'
@@ -265,7 +266,8 @@ const requests: fc.Arbitrary<Request> = fc.record({
 
 describe('on random rule sets and requests', () => {
   it('the index, flat or not, the linear scan, closures and explain decide alike', () => {
-    fc.assert(
+    assertProperty(
+      'rule-set',
       fc.property(ruleSets, fc.array(requests, { minLength: 1, maxLength: 6 }), (written, all) => {
         const rules = rulesOf(written)
         const indexed = compileRules(rules)
@@ -309,7 +311,8 @@ describe('a set of few rules', () => {
       path: fc.constantFrom('/a', '/b'),
       claims: fc.constantFrom({ sub: 'alice' }, { sub: 'bob' }, undefined),
     })
-    fc.assert(
+    assertProperty(
+      'rule-set-decisions',
       fc.property(fc.array(rule, { maxLength: 8 }), request, (written, own) => {
         const variables = variablesOf({ ...REQUEST, ...own })
         const [few, all] = [compileFewRules(rulesOf(written)), compileRules(rulesOf(written))]
@@ -319,6 +322,7 @@ describe('a set of few rules', () => {
         assert.equal(few.denying(variables), all.denying(variables))
         assert.deepEqual(few.counts, all.counts)
       }),
+      fuzz(1),
     )
   })
 })
