@@ -19,6 +19,8 @@ export function suitesOf({ seed, base }: Draw): readonly Suite[] {
     },
     // The tasks that ARCHITECTURE.md describes, done in a copy of the tree.
     files('tasks', 30, 1, 'test/architecture/tasks/*.test.ts'),
+    // Properties with every switch of size at 0, 1 and infinity.
+    { ...files('thresholds', 150, 1, 'test/thresholds/*.test.ts'), nice: true },
     { ...files('truth', 110, 1, 'test/truth/*.test.ts'), environment: draws, nice: true },
     { ...files('oracle', 60, 1, 'test/oracle/*.test.ts'), nice: true },
     { ...tests('soak', 90, 0.6, 'node', 'test/soak/soak.ts'), environment: { SOAK_SECONDS: '60' } },

@@ -4,7 +4,7 @@ import { globSync } from 'node:fs'
 const UNIT = [
   '{src,tools}/**/*.test.ts',
   'test/*.test.ts',
-  'test/{architecture,conformance,fuzz,night,soak}/*.test.ts',
+  'test/{architecture,conformance,corpus,fuzz,night,soak}/*.test.ts',
 ]
 
 export function unitFiles(): readonly string[] {
