@@ -107,7 +107,8 @@ unpack() {
 
 # The mirror that this machine installs from; another release of Debian is on the same.
 configured_mirror() {
-  apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -v security | head -n 1
+  apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' |
+    grep -v security | sed 's|/*$||;q'
 }
 
 with_libraries() {
