@@ -2,7 +2,7 @@ import { fstatSync, ftruncateSync, writeSync } from 'node:fs'
 
 /**
  * Appends all of the text, or nothing if it throws: a disk that becomes full stores the beginning
- * of a write. Nobody else writes to the file.
+ * of a write. Nothing else writes to the file.
  */
 export function appendWhole(file: number, text: string): void {
   const bytes = Buffer.from(text)

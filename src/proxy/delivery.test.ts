@@ -217,16 +217,16 @@ describe('a request to a backend', () => {
 })
 
 describe('a request to one of several providers', () => {
-  /** What the selection was told: how the provider did, and how long it asks to be spared. */
+  /** Records what is reported to the selection of providers. */
   function selection(hasOther: boolean) {
-    const told: string[] = []
+    const reports: string[] = []
     const parts = {
       ...{ hasOther, chosen: { provider: 'first' } },
       responded: (milliseconds: number) =>
-        void told.push(milliseconds < 0 ? 'failed' : 'responded'),
-      rest: (milliseconds: number) => void told.push(`rest ${milliseconds}`),
+        void reports.push(milliseconds < 0 ? 'failed' : 'responded'),
+      rest: (milliseconds: number) => void reports.push(`rest ${milliseconds}`),
     }
-    return { told, parts }
+    return { reports, parts }
   }
   const call = { response: undefined }
 
@@ -247,7 +247,7 @@ describe('a request to one of several providers', () => {
         [true, ofCall],
       ] as const) {
         for (const hasOther of [true, false]) {
-          const { told, parts } = selection(hasOther)
+          const { reports, parts } = selection(hasOther)
           const own = { selection: parts, ...(isCall ? { call } : {}) }
           const { endpoint, log, state } = deliver(undefined, own)
           event(endpoint)
@@ -255,7 +255,7 @@ describe('a request to one of several providers', () => {
           assert.equal(log.includes('another provider'), isAgain)
           assert.equal(log.includes(`up retried: ${reason}`), isAgain)
           assert.equal(state.retries, isAgain ? 1 : 0)
-          assert.deepEqual(told, judgement)
+          assert.deepEqual(reports, judgement)
         }
       }
     })

@@ -80,7 +80,10 @@ describe('a copy of a request', () => {
 
   for (const [sentence, end] of [
     ['fails', (connection: Scripted) => connection.events?.failed('reset', false)],
-    ['cannot be sent', (_: Scripted, { waiting }: Endpoint) => waiting[0]?.unconnected('pending-timeout')],
+    [
+      'cannot be sent',
+      (_: Scripted, { waiting }: Endpoint) => waiting[0]?.unconnected('pending-timeout'),
+    ],
   ] as const) {
     it(`that ${sentence} is reported as one without a response`, () => {
       const { copy, endpoint, reported } = copyOf(FIVE)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { fuzz } from '../../test/fuzz/runs.ts'
+import { CHAIN_FORMAT, chainLine, FIRST_LINK } from './decision-chain.ts'
 import { verifyChain } from './decision-chain-check.ts'
 import { DecisionFile } from './decision-file.ts'
 import { recordOf } from './fixtures/decision-records.ts'
@@ -95,6 +96,21 @@ describe('the check of a chain, for invalid and damaged logs', () => {
     const open = lines(log).slice(0, -1)
     const { state, intactUpTo, lines: count } = await check(joined(open))
     assert.deepEqual([state, intactUpTo, count], ['open', `${copy}:${open.length}`, open.length])
+  })
+
+  it('does not accept another format, even if its digests are right', async () => {
+    for (const [format, kinds] of [
+      [CHAIN_FORMAT, []],
+      [CHAIN_FORMAT + 1, ['unreadable']],
+      [undefined, ['unreadable']],
+    ] as const) {
+      const { line } = chainLine(FIRST_LINK, 'begin', { time: '2026-01-02T03:04:05Z', format })
+      const { faults } = await check(`${String(line).trimEnd()}\n`)
+      assert.deepEqual(
+        faults.map(({ kind }) => kind),
+        kinds,
+      )
+    }
   })
 
   it('counts lines and decisions, however many of them are missing', async () => {

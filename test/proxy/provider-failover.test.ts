@@ -5,6 +5,7 @@ import { createServer as createSecureServer } from 'node:https'
 import { type AddressInfo, createServer } from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { certify } from '../../src/upstream/fixtures/certificates.ts'
+import { GOAWAY, SETTINGS } from '../../src/wire/http2/protocol.ts'
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 import { frame } from './http2-gateway.ts'
 import {
@@ -17,8 +18,6 @@ import {
   type WrittenProvider,
 } from './providers.ts'
 import { until } from './whole-gateway.ts'
-
-const [SETTINGS, GOAWAY] = [4, 7]
 
 let one: Provider
 let two: Provider
@@ -333,19 +332,16 @@ describe('failover of AI providers', () => {
       const server = createServer((socket) => {
         socket.write(frame(SETTINGS, 0, 0, Buffer.alloc(0)))
         // It processes no stream, and cannot be reached again.
-        socket
-          .on('error', () => {})
-          .once('data', () => {
-            server.close()
-            socket.end(frame(GOAWAY, 0, 0, Buffer.alloc(8)))
-          })
+        socket.once('data', () => {
+          server.close()
+          socket.end(frame(GOAWAY, 0, 0, Buffer.alloc(8)))
+        })
       })
       await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
       const own = { port: (server.address() as AddressInfo).port }
-      const http = { http: { version: '2' } }
-      await serve(aiConfig(port, [[provider('a', own, http)], [provider('b', two)]]))
-      const headers = { 'content-length': 10 }
-      const options = { host: '127.0.0.1', port, method: 'POST', path: '/v1/files', headers }
+      const a = provider('a', own, { http: { version: '2' } })
+      await serve(aiConfig(port, [[a], [provider('b', two)]]))
+      const options = { host: '127.0.0.1', port, method: 'POST', headers: { 'content-length': 10 } }
       const status = await new Promise((resolve, reject) => {
         const sent = request(options, (response) => {
           resolve(response.resume().statusCode)

@@ -57,7 +57,7 @@ const title = ({ namespace, name, thing }: Edit) =>
   `${namespace}/${name} ${JSON.stringify({ spec: { size: thing?.size } })}`
 const isReadable = ({ thing }: Edit) => typeof thing?.size === 'number'
 
-/** Each question to a view, and its answer from a plain list in the order of age. */
+/** What a view returns for each query, and what a plain list in the order of age does. */
 const QUERIES: Readonly<Record<string, Query>> = {
   all: (view, list) => [titles(view.all(KIND, schema)), list.filter(isReadable).map(title)],
   ...Object.fromEntries(
@@ -104,7 +104,7 @@ const QUERIES: Readonly<Record<string, Query>> = {
 
 describe('a view of a cluster', () => {
   for (const visible of [undefined, new Set(['b'])]) {
-    it(`answers each question anew if it changed, and only then: ${visible ? 'one namespace' : 'all'}`, () => {
+    it(`computes each query again if its result may have changed, and only then: ${visible ? 'one namespace' : 'all'}`, () => {
       const batches = fc.array(
         fc.oneof(fc.array(edit, { minLength: 1, maxLength: 4 }), fc.constant(MANY)),
         { maxLength: 6 },
@@ -135,7 +135,7 @@ describe('a view of a cluster', () => {
             cells.set(name, cell)
             assert.equal(cell.get(), JSON.stringify(query(view, plain())[1]), name)
           }
-          // Some are asked from the beginning, the others only at the end.
+          // Some queries are made from the beginning, the others only at the end.
           for (const name of early) ask(name)
           for (const batch of all) {
             for (const one of batch) {

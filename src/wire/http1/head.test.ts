@@ -214,6 +214,23 @@ describe('a head in pieces', () => {
     assert.equal(findField(head.fields, 'x-a'), -1)
   })
 
+  it('may be as long as the limit, wherever it is in the buffer', () => {
+    const limits = { ...HEAD_LIMITS, head: 100 }
+    const whole = `GET / HTTP/1.1\r\nHost: a\r\nx: ${'y'.repeat(68)}\r\n\r\n`
+    assert.equal(whole.length, 100)
+    for (const start of [0, 1, 99, 5_000]) {
+      const bytes = Buffer.from(' '.repeat(start) + whole.replace('\r\n\r\n', 'yy\r\n\r\n'))
+      const read = (length: number) =>
+        readRequestHead(bytes, start, start + length, limits, new RequestHead())
+      assert.equal(read(99), 0)
+      for (const length of [100, 102])
+        assert.equal(rejectionOf(read(length)).word, 'head-too-large')
+      const fit = Buffer.from(' '.repeat(start) + whole)
+      const end = start + whole.length
+      assert.equal(readRequestHead(fit, start, end, limits, new RequestHead()), end)
+    }
+  })
+
   it('can be reused after a rejection', () => {
     const head = new RequestHead()
     const bad = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\nbad line\r\n', 'latin1')
