@@ -305,7 +305,7 @@ describe('pool limits', () => {
     })
     assert.equal(await rejected, 'connect-refused')
     // One that is no longer wanted is told nothing.
-    pool.connect({ opened: assert.fail, failed: assert.fail }).cancel()
+    pool.connect({ opened: () => assert.fail(), failed: () => assert.fail() }).cancel()
     await tick()
     const waits = connection(pool)
     socket.destroy()
