@@ -172,7 +172,7 @@ describe('the semantic diff is true', () => {
 
   it('for rules about parts of one string', () => {
     let differing = 0
-    const wide = { path: '/', isExact: false, method: undefined, token: 'Strict' }
+    const wide = { path: '/', isExact: false, method: undefined, token: 'Strict' } as const
     const requests = fc.array(request, { minLength: 40, maxLength: 40 })
     const signs = fc.array(fc.boolean(), { minLength: 3, maxLength: 3 })
     const property = fc.property(parts, signs, requests, ([a, b, c], [x, y, z], all) => {
