@@ -10,8 +10,16 @@ import type { HypotheticalRequest } from '../../src/program/explain.ts'
 import { loadText } from '../../src/sources/file/load.ts'
 import { assertProperty } from './assert-property.ts'
 import { claimValues } from './claim-values.ts'
-import { anyChanges, changed, textOf, usualChanges, writtenFile } from './configurations.ts'
+import {
+  anyChanges,
+  changed,
+  textOf,
+  usualChanges,
+  type WrittenFile,
+  writtenFile,
+} from './configurations.ts'
 import { fuzz } from './runs.ts'
+import { narrowedTests, nearTested } from './string-tests.ts'
 
 /**
  * If the semantic diff reports no difference and no doubt, no request is decided differently.
@@ -28,10 +36,6 @@ function requestsFor(texts: readonly string[]): fc.Arbitrary<HypotheticalRequest
   const value = claimValues(["'a' 'ab' 'b' 'x' 1 2 2.5 0.5 0.9 10"])
   const hosts = ['a.test', 'b.test', 'c.b.test', 'd.test', 'other', '', '.test']
   const paths = ['/', '/a', '/ab', '/a/', '/a/b', '/a/bc', '/b', '/admin', '/admin/x', '*', '//a']
-  // Made of the parts of strings that the rules test.
-  const near = fc
-    .array(fc.constantFrom('a', 'b', 'ab', 'c', 'x'), { maxLength: 4 })
-    .map((all) => all.join(''))
   const claims = fc.record(
     {
       sub: value,
@@ -48,11 +52,11 @@ function requestsFor(texts: readonly string[]): fc.Arbitrary<HypotheticalRequest
       method: fc.constantFrom('GET', 'PUT', 'POST', 'get'),
       path: fc.oneof(
         fc.constantFrom(...paths),
-        near.map((text) => `/${text}`),
+        nearTested.map((text) => `/${text}`),
       ),
       host: fc.constantFrom(...hosts),
       search: fc.constantFrom('', '?q=a', '?q=b&r=a', '?%71=a', '?r=a&q=a'),
-      x: fc.oneof(fc.constantFrom(undefined, 'a', 'b', '', 'ab'), near),
+      x: fc.oneof(fc.constantFrom(undefined, 'a', 'b', '', 'ab'), nearTested),
       y: fc.constantFrom(undefined, 'a'),
       source: fc.constantFrom('10.0.0.7', '10.1.0.7', '192.0.2.1', '2001:db8::1'),
       jwt: fc.option(claims, { nil: undefined, freq: 4 }),
@@ -71,6 +75,13 @@ function requestsFor(texts: readonly string[]): fc.Arbitrary<HypotheticalRequest
     })) as fc.Arbitrary<HypotheticalRequest>
 }
 
+const fileWith = (allow: string): WrittenFile => ({
+  listeners: undefined,
+  gateway: {},
+  frontend: {},
+  routes: [{ name: 'r', policies: { authorization: { rules: [{ allow }] } } }],
+})
+
 function compare(old: Model, now: Model) {
   const [was, is] = [openVerdicts(old), openVerdicts(now)]
   const found: SemanticDiff = compareModels(old, now, {
@@ -83,30 +94,36 @@ function compare(old: Model, now: Model) {
 describe('two configurations', () => {
   it('no request is decided differently if no difference and no doubt is reported', () => {
     const seen = { differing: 0, silent: 0 }
+    const check = (texts: readonly [string, string], requests: readonly HypotheticalRequest[]) => {
+      const [old, now] = texts.map(modelFrom)
+      if (old === undefined || now === undefined) return
+      const { was, is, found } = compare(old, now)
+      const said = new Set([...found.differences, ...found.untold].map(({ kind }) => kind))
+      if (said.size === 0) seen.silent++
+      for (const one of requests) {
+        const [before, after] = [was.decide(one), is.decide(one)]
+        if (before.isAdmitted === after.isAdmitted) continue
+        seen.differing++
+        const kind = after.isAdmitted ? 'admitted' : 'refused'
+        assert.ok(said.has(kind), fc.stringify([...texts, one, before, after]))
+      }
+      was.close()
+      is.close()
+    }
     const property = fc.property(
       writtenFile,
       anyChanges,
       fc.array(requestsFor([]), { minLength: 80, maxLength: 80 }),
-      (file, changes, requests) => {
-        const texts = [textOf(file), textOf(changed(file, changes))] as const
-        const [old, now] = texts.map(modelFrom)
-        if (old === undefined || now === undefined) return
-        const { was, is, found } = compare(old, now)
-        const said = new Set([...found.differences, ...found.untold].map(({ kind }) => kind))
-        if (said.size === 0) seen.silent++
-        for (const one of requests) {
-          const [before, after] = [was.decide(one), is.decide(one)]
-          if (before.isAdmitted === after.isAdmitted) continue
-          seen.differing++
-          const kind = after.isAdmitted ? 'admitted' : 'refused'
-          const shown = fc.stringify([...texts, one, before, after])
-          assert.ok(said.has(kind), shown)
-        }
-        was.close()
-        is.close()
-      },
+      (file, changes, requests) => check([textOf(file), textOf(changed(file, changes))], requests),
     )
     assertProperty('diff-truth', property, fuzz(0.02, 20))
+    // A single rule with several tests of one string.
+    const few = fc.array(requestsFor([]), { minLength: 40, maxLength: 40 })
+    const ofOne = fc.property(narrowedTests, fc.boolean(), few, (conditions, isWider, requests) => {
+      const [wide, narrow] = conditions.map((one) => textOf(fileWith(one))) as [string, string]
+      check(isWider ? [narrow, wide] : [wide, narrow], requests)
+    })
+    assertProperty('diff-truth-strings', ofOne, fuzz(0.3))
     assert.ok(seen.differing > 0 && seen.silent > 0)
   })
 

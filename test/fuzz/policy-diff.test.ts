@@ -6,11 +6,13 @@ import type { SemanticDiff } from '../../src/analysis/diff/difference.ts'
 import { hypotheticalOf } from '../../src/cli/diff.ts'
 import { openVerdicts } from '../../src/cli/verdicts.ts'
 import type { Model } from '../../src/model/model.ts'
+import type { ValueMatch } from '../../src/model/route.ts'
 import type { HypotheticalRequest } from '../../src/program/explain.ts'
 import { modelOf } from '../program/models.ts'
 import { areSizesUsual } from '../thresholds/sizes.ts'
 import { assertProperty } from './assert-property.ts'
 import { fuzz } from './runs.ts'
+import { narrowedTests, nearTested, testsOfOneString } from './string-tests.ts'
 
 /**
  * Conclusions of the semantic diff about all requests hold for random requests, which both programs
@@ -36,30 +38,17 @@ const ATOMS = [
   'size(request.path) > 3',
 ]
 /** Conditions that the analysis does not cover. */
-const OPAQUE = /size|jwt\.sub\.contains/
-const subject = fc.constantFrom('request.path', "request.headers['x']", 'jwt.sub')
-/** Parts that overlap, so that it takes care to find a string that has two of them. */
-const test = fc
-  .tuple(
-    fc.constantFrom('startsWith', 'endsWith', 'contains'),
-    fc.constantFrom('a', 'b', 'bb', 'ab', 'ba', 'c'),
-  )
-  .map(([name, text]) => `.${name}('${text}')`)
-const part = fc.tuple(subject, test).map((all) => all.join(''))
-const parts = fc
-  .tuple(subject, test, test, test)
-  .map(([of, ...tests]) => tests.map((one) => `${of}${one}`))
+const OPAQUE = /size|"regex"/
 const atom = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...ATOMS) },
-  { weight: 2, arbitrary: part },
+  { weight: 2, arbitrary: testsOfOneString.map(([one]) => one) },
 )
 const expression = fc.oneof(
   atom,
   atom.map((one) => `!(${one})`),
   fc.tuple(atom, atom).map(([a, b]) => `${a} && ${b}`),
   fc.tuple(atom, atom).map(([a, b]) => `${a} || ${b}`),
-  parts.map(([a, b]) => `${a} && ${b}`),
-  parts.map(([a, b, c]) => `${a} && ${b} && !${c}`),
+  narrowedTests.map(([, narrow]) => narrow),
 )
 const rules = fc.array(fc.tuple(fc.constantFrom('allow', 'require', 'deny'), expression), {
   maxLength: 3,
@@ -69,6 +58,14 @@ const route = fc.record({
   path: fc.constantFrom('/', '/a', '/a/b', '/b'),
   isExact: fc.boolean(),
   method: fc.constantFrom(undefined, 'GET'),
+  header: fc.option(
+    fc.constantFrom(
+      { name: 'x', kind: 'exact', value: '1' },
+      { name: 'X', kind: 'exact', value: 'ab' },
+      { name: 'x', kind: 'regex', value: '[ab]+' },
+    ),
+    { nil: undefined, freq: 3 },
+  ),
   token: fc.constantFrom('Strict', 'Optional', undefined),
 })
 const written = fc.array(route, { minLength: 1, maxLength: 3 })
@@ -77,11 +74,12 @@ const TOKEN = { issuer: 'https://issuer.example', jwks: { inline: '{"keys":[]}' 
 
 function modelFrom(routes: Routes): Model {
   return modelOf({
-    routes: routes.map(({ rules, path, isExact, method, token }) => ({
+    routes: routes.map(({ rules, path, isExact, method, header, token }) => ({
       matches: [
         {
           path: { kind: isExact ? 'exact' : 'prefix', value: path },
           ...(method === undefined ? {} : { method }),
+          ...(header === undefined ? {} : { headers: [header as ValueMatch] }),
         },
       ],
       policies: {
@@ -94,13 +92,9 @@ function modelFrom(routes: Routes): Model {
   })
 }
 
-/** Strings made of the parts of the rules. */
-const near = fc
-  .array(fc.constantFrom('a', 'b', '/b', 'ab', 'c', 'x'), { maxLength: 4 })
-  .map((all) => all.join('').replaceAll('//', '/'))
 const claims = fc.record(
   {
-    sub: fc.oneof(fc.constantFrom('alice', 'bob', 'eve'), near),
+    sub: fc.oneof(fc.constantFrom('alice', 'bob', 'eve'), nearTested),
     groups: fc.subarray(['eng', 'ops']),
   },
   { requiredKeys: [] },
@@ -110,11 +104,11 @@ const request: fc.Arbitrary<HypotheticalRequest> = fc
     method: fc.constantFrom('GET', 'PUT', 'POST'),
     path: fc.oneof(
       fc.constantFrom('/', '/a', '/ab', '/a/b', '/a/bc', '/a/b/c', '/b', '/b/a'),
-      near.map((text) => `/${text}`),
+      nearTested.map((text) => `/${text}`),
     ),
     headers: fc.oneof(
       fc.constantFrom<[string, string][]>([], [['x', '1']], [['x', '2']]),
-      near.map((text): [string, string][] => [['x', text]]),
+      nearTested.map((text): [string, string][] => [['x', text]]),
     ),
     source: fc.constantFrom('10.0.0.7', '10.1.0.7', '192.0.2.1'),
     jwt: fc.option(claims, { nil: undefined }),
@@ -172,15 +166,18 @@ describe('the semantic diff is true', () => {
 
   it('for rules about parts of one string', () => {
     let differing = 0
-    const wide = { path: '/', isExact: false, method: undefined, token: 'Strict' } as const
+    const anywhere = {
+      path: '/',
+      isExact: false,
+      method: undefined,
+      header: undefined,
+      token: 'Strict',
+    } as const
     const requests = fc.array(request, { minLength: 40, maxLength: 40 })
-    const signs = fc.array(fc.boolean(), { minLength: 3, maxLength: 3 })
-    const property = fc.property(parts, signs, requests, ([a, b, c], [x, y, z], all) => {
-      const before = `${a} && ${x ? '' : '!'}${b}`
-      const after = `${before} && ${y ? '' : '!'}${c}`
-      const routes = [before, after].map((text): Routes => [{ ...wide, rules: [['allow', text]] }])
-      const [narrow, wider] = routes as [Routes, Routes]
-      differing += z ? compare(narrow, wider, all) : compare(wider, narrow, all)
+    const property = fc.property(narrowedTests, fc.boolean(), requests, (texts, isWider, all) => {
+      const routes = texts.map((text): Routes => [{ ...anywhere, rules: [['allow', text]] }])
+      const [wide, narrow] = routes as [Routes, Routes]
+      differing += isWider ? compare(narrow, wide, all) : compare(wide, narrow, all)
     })
     assertProperty('policy-diff-one-string', property, fuzz(0.4))
     assert.ok(differing > 0)
