@@ -5,7 +5,7 @@ import {
   type EndpointPlan,
   ScriptedServers,
   type ServerReply,
-} from './testdata/scripted-servers.ts'
+} from '../../../test/program/scripted-servers.ts'
 
 /** Two servers, `a` and `b`: `b` does as the test says. */
 function two(

@@ -1,10 +1,10 @@
-import { exchangeOf } from '../../../../test/fuzz/exchanges.ts'
-import { type HeaderEdit, NO_EDIT } from '../../../exchange/header-edit.ts'
-import { MessageStreams } from '../../../exchange/message-streams.ts'
-import type { Reply } from '../../../exchange/reply.ts'
-import type { JsonObject } from '../../../model/json.ts'
-import { createMcpEndpoint, type ServerOptions } from '../index.ts'
-import type { McpResponder, McpRules } from '../serving.ts'
+import { type HeaderEdit, NO_EDIT } from '../../src/exchange/header-edit.ts'
+import { MessageStreams } from '../../src/exchange/message-streams.ts'
+import type { Reply } from '../../src/exchange/reply.ts'
+import type { JsonObject } from '../../src/model/json.ts'
+import { createMcpEndpoint, type ServerOptions } from '../../src/protocols/mcp/index.ts'
+import type { McpResponder, McpRules } from '../../src/protocols/mcp/serving.ts'
+import { exchangeOf } from '../fuzz/exchanges.ts'
 
 /** A message that a server received. */
 export interface ArrivedMessage {
@@ -39,7 +39,7 @@ export interface Answer {
   readonly how: string
 }
 
-export const ALLOWED: McpRules<'permit'> = {
+const ALLOWED: McpRules<'permit'> = {
   isGuarded: false,
   decide: () => 'permit',
   admit: () => 'permit',
@@ -196,7 +196,7 @@ function read(text: string): unknown {
   }
 }
 
-export const INITIALIZE = {
+const INITIALIZE = {
   protocolVersion: '2025-06-18',
   capabilities: {},
   clientInfo: { name: 'test', version: '1' },
