@@ -26,10 +26,10 @@ async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string>
       yield `${event.data.message}\n`
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue
     const { data } = event
-    const now = usage()
+    const end = usage()
     if (data.nesting === 0) {
-      recordTime(data.file, now.wall - fileStart.wall)
-      fileStart = now
+      recordTime(data.file, end.wall - fileStart.wall)
+      fileStart = end
     }
     if (isGroup(event)) continue
     const name = [...path.slice(0, data.nesting), data.name].join(' › ')
@@ -42,7 +42,7 @@ async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string>
       counts = addCounts(counts, { ...NO_TESTS, failed: 1 })
       yield renderFailure(name, event.data)
     }
-    const idle = idleBetween(starts[data.nesting] ?? now, now)
+    const idle = idleBetween(starts[data.nesting] ?? end, end)
     if (idle > MAX_IDLE) yield `idle: ${(idle / 1000).toFixed(1)} s in ${name} (${placeOf(data)})\n`
   }
   yield renderTotal(counts)
@@ -53,6 +53,9 @@ const RESULT = 'result: '
 /** A test that waits for longer, in milliseconds, is named. */
 const MAX_IDLE = 1000
 
+/** As it is before a test sets the clock forward. */
+const now = performance.now.bind(performance)
+
 /** Milliseconds since the start of the process. */
 interface Usage {
   readonly wall: number
@@ -62,7 +65,7 @@ interface Usage {
 
 function usage(): Usage {
   const { idle } = performance.eventLoopUtilization()
-  return { wall: performance.now(), idle, children: childrenCpu() }
+  return { wall: now(), idle, children: childrenCpu() }
 }
 
 /** The time in which neither this process nor its children had anything to do. */
@@ -100,7 +103,7 @@ function placeOf({ file, line, column }: EventData.TestPass | EventData.TestFail
 function renderTotal(counts: Counts): string {
   const { user, system } = process.cpuUsage()
   // Since the start of the process, so that loading the files counts as part of the run.
-  const time = `${(performance.now() / 1000).toFixed(1)} s, ${((user + system) / 1e6).toFixed(1)} s of CPU`
+  const time = `${(now() / 1000).toFixed(1)} s, ${((user + system) / 1e6).toFixed(1)} s of CPU`
   return `${renderCounts(counts)} (${time})\n`
 }
 

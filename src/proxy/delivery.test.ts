@@ -104,7 +104,7 @@ describe('a request to a backend', () => {
       undefined,
     ],
   ] as const) {
-    it(`${sentence} is answered with ${response}, or sent again if that may help`, (context) => {
+    it(`${sentence} gets the response ${response}, or sent again if that may help`, (context) => {
       context.mock.timers.enable({ apis: ['setTimeout'] })
       for (const retry of [
         undefined,

@@ -187,8 +187,9 @@ describe('invariants', () => {
     // A single rule with several tests of one string.
     const ofOne = fc.tuple(narrowedTests, testsOfOneString, fc.boolean())
     const property = fc.property(ofOne, requests, ([[rule], [test], isTrue], all) => {
-      const one = { path: undefined, hostnames: [], token: undefined, isDirect: false } as const
-      const config = { gateway: [], routes: [{ ...one, rules: [['allow', rule]] }] } as Written
+      const rules: Written['gateway'] = [['allow', rule]]
+      const route = { path: undefined, hostnames: [], token: undefined, isDirect: false, rules }
+      const config: Written = { gateway: [], routes: [route] }
       check(config, undefined, isTrue ? test : `!${test}`, all)
     })
     assertProperty('invariants-of-strings', property, fuzz(0.3))

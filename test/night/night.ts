@@ -124,16 +124,16 @@ class RunningNight {
 
   async #explore(all: readonly ExploringSuite[]): Promise<void> {
     const { seconds, signal, maxRuns = Number.POSITIVE_INFINITY } = this.#options
-    const isDue = (suite: ExploringSuite, file: string) => {
+    const mayContinue = (suite: ExploringSuite, file: string) => {
       const { inAll, failed } = fileIn(suiteIn(this.#state, suite.name), file)
       return inAll < maxRuns && failed < MAX_FAILED
     }
     for (;;) {
-      const due = all.filter((suite) => suite.files.some((file) => isDue(suite, file)))
+      const due = all.filter((suite) => suite.files.some((file) => mayContinue(suite, file)))
       const next = nextSuite(due, (name) => suiteIn(this.#state, name).seconds)
       if (next === undefined || this.#state.seconds >= seconds) break
       const suite = suiteIn(this.#state, next.name)
-      const files = next.files.filter((file) => isDue(next, file))
+      const files = next.files.filter((file) => mayContinue(next, file))
       const file = nextFile(files, (own) => fileIn(suite, own)) as string
       await this.#exploreFile(next, suite, file)
       if (signal.aborted) return

@@ -28,7 +28,7 @@ export interface ServerReply {
   readonly failure?: string
 }
 
-export interface Answer {
+export interface McpResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
@@ -107,7 +107,7 @@ export class ScriptedServers {
     body: unknown,
     headers: Readonly<Record<string, string>> = {},
     method = 'POST',
-  ): Promise<Answer> {
+  ): Promise<McpResponse> {
     const all = {
       accept: 'application/json, text/event-stream',
       'content-type': 'application/json',
