@@ -172,7 +172,7 @@ describe('the semantic diff is true', () => {
       method: undefined,
       header: undefined,
       token: 'Strict',
-    }
+    } as const
     const requests = fc.array(request, { minLength: 40, maxLength: 40 })
     const property = fc.property(narrowedTests, fc.boolean(), requests, (texts, isWider, all) => {
       const routes = texts.map((text): Routes => [{ ...anywhere, rules: [['allow', text]] }])
