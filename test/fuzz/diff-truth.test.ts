@@ -123,7 +123,7 @@ describe('two configurations', () => {
       const [wide, narrow] = conditions.map((one) => textOf(fileWith(one))) as [string, string]
       check(isWider ? [narrow, wide] : [wide, narrow], requests)
     })
-    assertProperty('diff-truth-strings', ofOne, fuzz(0.3))
+    assertProperty('diff-truth-one-string', ofOne, fuzz(0.3))
     assert.ok(seen.differing > 0 && seen.silent > 0)
   })
 

@@ -192,7 +192,7 @@ describe('invariants', () => {
       const config: Written = { gateway: [], routes: [route] }
       check(config, undefined, isTrue ? test : `!${test}`, all)
     })
-    assertProperty('invariants-of-strings', property, fuzz(0.3))
+    assertProperty('invariants-one-string', property, fuzz(0.3))
     // The conditions are of forms that are analyzed, so that few results are not known.
     const all = counts.proven + counts.refuted + counts['not known']
     assert.ok(counts['not known'] <= Math.max(2, all * 0.05), fc.stringify(counts))
