@@ -226,7 +226,7 @@ describe('a head in pieces', () => {
       for (const length of [100, 102])
         assert.equal(rejectionOf(read(length)).word, 'head-too-large')
       const fit = Buffer.from(' '.repeat(start) + whole)
-      const end = start + whole.length
+      const end: number = start + whole.length
       assert.equal(readRequestHead(fit, start, end, limits, new RequestHead()), end)
     }
   })
