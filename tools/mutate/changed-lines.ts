@@ -49,7 +49,7 @@ function allLines(path: string): ReadonlySet<number> {
   )
 }
 
-export function readDiff(diff: string): Lines {
+function readDiff(diff: string): Lines {
   const lines = new Map<string, Set<number>>()
   let current = new Set<number>()
   for (const line of diff.split('\n')) {

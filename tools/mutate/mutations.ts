@@ -1,4 +1,5 @@
 import type { ESTree } from 'vite'
+import { DROPPED } from './mutant.ts'
 
 type Node = ESTree.Node
 
@@ -69,7 +70,7 @@ export function mutationsOf(node: Node, context: Context): readonly Mutation[] {
       return node.body.type === 'BlockStatement' ? [] : result(node.body)
     case 'ExpressionStatement':
       return isEffect(node.expression)
-        ? [{ kind: 'statement', node: node.expression, replacement: 'undefined' }]
+        ? [{ kind: 'statement', node: node.expression, replacement: DROPPED }]
         : []
     case 'Literal':
       return literal(node, context)
