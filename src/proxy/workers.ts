@@ -51,7 +51,7 @@ interface Worker {
 /** How a worker ended: on request, by itself, or because it could not apply the configuration. */
 export type WorkerEnd = 'stopped' | 'crashed' | 'not-applied'
 
-/** What the owner of the workers is told, and what it keeps for them. */
+/** What is reported to the owner of the workers, and what it stores for them. */
 export interface WorkersOptions {
   readonly decided?: (decided: Decided) => void
   readonly ended?: (outcome: WorkerEnd) => void

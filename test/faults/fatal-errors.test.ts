@@ -37,7 +37,7 @@ describe('a worker that aborts', {
     const text = `gateways: { default: { port: ${port} } }
 routes: [{ name: all, backends: [{ host: 127.0.0.1:${backendPort} }] }]
 `
-    running = await startRunning(text, { workers: 2 })
+    running = await startRunning(text, { workers: 2, config: '  limits: { delay: 0s }\n' })
     if (NODE_OPTIONS === undefined) delete process.env['NODE_OPTIONS']
     else process.env['NODE_OPTIONS'] = NODE_OPTIONS
   })
@@ -49,11 +49,16 @@ routes: [{ name: all, backends: [{ host: 127.0.0.1:${backendPort} }] }]
   })
 
   const get = 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
-  const isServed = async () => (await exchange(port, get, 'served')).includes('200 OK')
+  /** Requests one after the other, each on a connection of its own. */
+  async function serveAll(): Promise<void> {
+    for (let sent = 0; sent < 20; sent++) {
+      assert.match(await exchange(port, get, 'served'), /200 OK/, `request ${sent}`)
+    }
+  }
 
   const exits = () => recordsIn(running.out()).filter(({ error }) => error === 'the worker exited')
 
-  /** Ends one worker while requests, each on its own connection, go to the other one. */
+  /** Ends one worker; from then on, requests go to the other one and to its replacement. */
   async function end(way: string): Promise<Readonly<Record<string, unknown>>> {
     const [restarts, count] = [await running.metric(RESTARTS), exits().length]
     const pids = workersOf(running.pid)
@@ -64,11 +69,11 @@ routes: [{ name: all, backends: [{ host: 127.0.0.1:${backendPort} }] }]
       writeFileSync(flag, way)
       process.kill(victim, 'SIGUSR2')
     }
-    await until('the exit', () => !workersOf(running.pid).includes(victim))
-    for (let sent = 0; sent < 20; sent++) assert.ok(await isServed(), `request ${sent}`)
+    // From then on, its listening sockets are closed and accept no connection.
+    await until('the record', () => exits().length > count, RESTART)
+    await serveAll()
     await until('both', async () => (await running.metric('portcullis_workers')) === 2, RESTART)
     assert.equal(await running.metric(RESTARTS), restarts + 1)
-    await until('the record', () => exits().length > count)
     return exits().at(-1) ?? {}
   }
 
@@ -100,7 +105,7 @@ routes: [{ name: all, backends: [{ host: 127.0.0.1:${backendPort} }] }]
     const restarts = await running.metric(RESTARTS)
     process.kill(victim as number, 'SIGKILL')
     await wait(7_000)
-    for (let sent = 0; sent < 20; sent++) assert.ok(await isServed(), `request ${sent}`)
+    await serveAll()
     rmSync(flag)
     const times = exits()
       .slice(count)

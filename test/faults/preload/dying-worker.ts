@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeSync } from 'node:fs'
 
-// Loaded before the program: a worker ends itself in the way that a file names, when it is asked to
-// by SIGUSR2; in the way `at once`, each worker that starts aborts.
+// Loaded before the program: on SIGUSR2, a worker ends itself in the way that a file names; in the
+// way `at once`, each worker that starts aborts.
 
 const flag = process.env['DYING_WORKER'] ?? ''
 const wayOf = () => (existsSync(flag) ? readFileSync(flag, 'utf8') : '')
