@@ -3,7 +3,6 @@ import own from '../package.json' with { type: 'json' }
 import { metricsResponses } from '../src/admin/responses.ts'
 import type { RequestHandler } from '../src/admin/servers.ts'
 import { isListening, serve, text } from '../src/admin/servers.ts'
-import { resumeOptimization } from '../src/cli/startup-memory.ts'
 import { HttpsKubeClient } from '../src/controller/cluster/client.ts'
 import { findCredentials } from '../src/controller/cluster/credentials.ts'
 import { Controller } from '../src/controller/controller.ts'
@@ -98,8 +97,6 @@ async function serveUntilStopped(options: ControllerOptions, log: Logger): Promi
     ),
   ])
   for (const server of servers) if (!isListening(server)) throw new Error(server?.message)
-  // A release starts with optimization deferred, for a faster start.
-  resumeOptimization()
   running.start()
   log.info('start', { identity: options.podName, controller: options.controllerName })
   const stop = () => {

@@ -1,6 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Report } from '../report.ts'
 import { ownConfiguration } from './configurations.ts'
 import { type Field, reachable, SOURCE, settled } from './contenders.ts'
@@ -8,7 +7,6 @@ import { fullLoad, type Load } from './load.ts'
 import { freePorts, pause, residentOf, start, stop } from './processes.ts'
 import { hasNginx, uploadScript } from './traffic.ts'
 
-const TRACED = fileURLToPath(import.meta.resolve('./traced-gateway.ts'))
 const SECONDS = 3
 /**
  * Warm-up as for the other loads: while code is compiled, V8's threads take slices of 4 ms on the
@@ -108,7 +106,7 @@ async function collect(
   const place = { folder, port, tlsPort, backend, grpcBackend, certificate, key }
   const file = join(folder, 'gateway.yaml')
   writeFileSync(file, ownConfiguration(place))
-  const started = start('proxy', process.execPath, [TRACED, program, 'run', '-f', file])
+  const started = start('proxy', process.execPath, ['--trace-gc', program, 'run', '-f', file])
   await reachable(port, started)
   await settled(started.pid)
   const asked = { ...load, url: `http://127.0.0.1:${port}${load.url}` }

@@ -9,7 +9,11 @@ import { type WorkerEnd, Workers } from '../proxy/workers.ts'
 import type { Environment } from '../sources/file/expand.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
 import type { DecisionQuery } from '../telemetry/decision-ring.ts'
-import { workerExits, workers as workersGauge } from '../telemetry/definitions/process.ts'
+import {
+  workerExits,
+  workerRestarts,
+  workers as workersGauge,
+} from '../telemetry/definitions/process.ts'
 import type { MetricView } from '../telemetry/exposition.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
@@ -103,7 +107,10 @@ export function openFleet(
   }
   const exits = metrics.counter(workerExits)
   const ended = (outcome: WorkerEnd) => exits.at({ outcome }).inc()
-  const workers = new Workers(entry, settings, size, log, decided, ended, budgets, userTokens)
+  const restarts = metrics.counter(workerRestarts).at({})
+  const restarted = () => restarts.inc()
+  const kept = { budgets, userTokens }
+  const workers = new Workers(entry, settings, size, log, { decided, ended, restarted, ...kept })
   const alive = metrics.gauge(workersGauge).at({})
   metrics.beforeRead(() => alive.set(workers.serving))
   return {

@@ -6,7 +6,6 @@ import type { Model } from '../model/model.ts'
 import { rejectedParts } from '../model/rejected-parts.ts'
 import type { Source, Update } from '../sources/source.ts'
 import type { Fleet } from './fleet.ts'
-import { withoutOptimization } from './startup-memory.ts'
 
 export interface ReloadOptions {
   readonly apply: Fleet['apply']
@@ -60,12 +59,10 @@ async function followOnce(
   signal: AbortSignal,
 ): Promise<void> {
   for await (const update of source.watch(signal)) {
-    await withoutOptimization(() => take(update, source.isStrict, options)).catch(
-      (error: unknown) => {
-        options.broke(error, update.digest)
-        update.settled?.({ isApplied: false, diagnostics: [], rejected: [] })
-      },
-    )
+    await take(update, source.isStrict, options).catch((error: unknown) => {
+      options.broke(error, update.digest)
+      update.settled?.({ isApplied: false, diagnostics: [], rejected: [] })
+    })
   }
 }
 

@@ -17,7 +17,6 @@ import { secretsOf } from '../model/redact.ts'
 import type { Settings } from '../model/settings.ts'
 import { runCooperatively, runToCompletion } from '../model/steps.ts'
 import { versionOfModel } from '../model/version.ts'
-import { awaitedRequests } from '../proxy/awaited-requests.ts'
 import { errorReporter } from '../proxy/internal-errors.ts'
 import { Reach } from '../reach/reach.ts'
 import { withExcerpts } from '../sources/file/excerpts.ts'
@@ -41,7 +40,6 @@ import { openAdmin } from './admin-token.ts'
 import { banner, startRecord } from './banner.ts'
 import { useOfBudgets } from './budgets.ts'
 import { loadServable, servable } from './check-model.ts'
-import { collectBetweenRequests } from './collect-between-requests.ts'
 import { type ControllerOptions, onlySettings, openController } from './controller-source.ts'
 import { cookieSecretProblems } from './cookie-secret.ts'
 import { openDecisionFile } from './decision-file.ts'
@@ -60,7 +58,6 @@ import { shareRevoked } from './route-sign-in.ts'
 import { RUN_HELP, runOptionsOf } from './run-options.ts'
 import { countRejected, logErrors, logFindings, logRejection, withWorkers } from './run-report.ts'
 import { sessionKeyProblems, withSessionKey } from './session-key.ts'
-import { optimizeForTraffic, withoutOptimization } from './startup-memory.ts'
 import { stopRequested } from './stop-requested.ts'
 import { loadStored, openStorage, storedForLint, withStorage } from './storage.ts'
 import { openStores } from './stores.ts'
@@ -326,16 +323,13 @@ async function serveUntilStopped(
       main,
       files: named,
       load: () =>
-        withoutOptimization(() =>
-          store === undefined
-            ? loadServable(file, environment, { before: status.model, isStrict, known })
-            : loadStored(storage, file, environment, status.model),
-        ),
+        store === undefined
+          ? loadServable(file, environment, { before: status.model, isStrict, known })
+          : loadStored(storage, file, environment, status.model),
       isStrict: isStrict && store === undefined,
     })
   const source: Source =
     controller === undefined ? followed() : await openController(controller, log)
-  const firstStored = Promise.withResolvers<void>()
   const following: ReloadOptions = {
     apply,
     applied: async (model, diagnostics, { digest, settings: written = settings }) => {
@@ -348,7 +342,6 @@ async function serveUntilStopped(
       log.info('config', { file, outcome: 'applied' })
       for (const { message } of late) log.warn('config', { file, message })
       await logHash(model)
-      firstStored.resolve()
     },
     rejected: (diagnostics, digest) => {
       Object.assign(digests, { rejected: digest })
@@ -365,9 +358,7 @@ async function serveUntilStopped(
   store?.start()
   const stopping = new AbortController()
   void followSource(source, following, stopping.signal).catch(broke)
-  // With a database, nothing is served before the edits are known, so startup lasts until then.
-  void (store === undefined ? logHash(first) : firstStored.promise).then(optimizeForTraffic)
-  collectBetweenRequests(awaitedRequests)
+  if (store === undefined) void logHash(first)
   // Loads the API early if edits can be stored, so that the first edit does not wait for it.
   void store?.known.then(() => setTimeout(loadApi, API_PAUSE).unref())
 

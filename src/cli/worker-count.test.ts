@@ -10,20 +10,20 @@ import { workerCount } from './worker-count.ts'
 const MI = 1024 * 1024
 const GI = 1024 * MI
 /** The measured memory of an idle gateway: one process, or a parent with its workers. */
-const idle = (count: number) => (count === 1 ? 34 : 30 + 32 * count) * MI
+const idle = (count: number) => (count === 1 ? 60 : 42 + 46 * count) * MI
 
 describe('workers: auto', () => {
   for (const [what, machine, requests, expected] of [
     ['a machine of its own', { cores: 16, limit: 0 }, {}, 16],
     ['one core', { cores: 1, limit: 0 }, {}, 1],
     ["the chart's default pod", { cores: 16, limit: 0 }, { cpu: '100', memory: `${128 * MI}` }, 1],
-    ['memory alone', { cores: 16, limit: 0 }, { memory: `${128 * MI}` }, 2],
+    ['memory alone', { cores: 16, limit: 0 }, { memory: `${192 * MI}` }, 2],
     ['more memory', { cores: 16, limit: 0 }, { memory: `${GI}` }, 16],
-    ['half a gigabyte', { cores: 16, limit: 0 }, { memory: `${512 * MI}` }, 11],
+    ['half a gigabyte', { cores: 16, limit: 0 }, { memory: `${512 * MI}` }, 7],
     ['a CPU request', { cores: 16, limit: 0 }, { cpu: '2500' }, 3],
     ['fewer cores than were asked for', { cores: 2, limit: 0 }, { cpu: '8000' }, 2],
-    ['a memory limit', { cores: 16, limit: 256 * MI }, {}, 5],
-    ['a limit below the request', { cores: 16, limit: 128 * MI }, { memory: `${GI}` }, 2],
+    ['a memory limit', { cores: 16, limit: 256 * MI }, {}, 3],
+    ['a limit below the request', { cores: 16, limit: 192 * MI }, { memory: `${GI}` }, 2],
     ['a limit that fits nothing', { cores: 16, limit: 16 * MI }, {}, 1],
     ['a limit that is none', { cores: 4, limit: Number.MAX_SAFE_INTEGER }, {}, 4],
     ['requests of nothing', { cores: 4, limit: 0 }, { cpu: '0', memory: '0' }, 4],
@@ -37,7 +37,7 @@ describe('workers: auto', () => {
   }
 
   it('keeps an idle pod below 80% of any request that fits one process', () => {
-    for (let memory = 64 * MI; memory < 4 * GI; memory += 7 * MI) {
+    for (let memory = 80 * MI; memory < 4 * GI; memory += 7 * MI) {
       const environment = { PORTCULLIS_MEMORY_REQUEST: String(memory) }
       const count = workerCount('auto', { cores: 128, limit: 0, environment })
       assert.ok(idle(count) <= 0.8 * memory, `${count} workers in ${memory / MI} MiB`)

@@ -6,7 +6,6 @@ import { Moves } from '../model/moves.ts'
 import { resolveSecrets } from '../model/secret.ts'
 import type { Settings } from '../model/settings.ts'
 import { runCooperatively } from '../model/steps.ts'
-import { awaitedRequests } from '../proxy/awaited-requests.ts'
 import { type Batch, DecisionBatch } from '../proxy/decision-batch.ts'
 import { Gateway, type GatewayOptions } from '../proxy/gateway.ts'
 import { QuotaLeases } from '../proxy/quota-leases.ts'
@@ -19,12 +18,10 @@ import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { openLog } from '../telemetry/open-log.ts'
 import { watchProcess } from '../telemetry/process-metrics.ts'
-import { collectBetweenRequests } from './collect-between-requests.ts'
 import { keepsDecisions } from './decision-sinks.ts'
 import { openMetrics } from './fleet.ts'
 import { outliveErrors } from './outlive-errors.ts'
 import { routeSignIn } from './route-sign-in.ts'
-import { optimizeForTraffic } from './startup-memory.ts'
 import { openUserTokens } from './user-tokens.ts'
 
 const now = () => performance.now()
@@ -95,8 +92,6 @@ export function runWorker(number: string): Promise<number> {
         return
       }
       if (order.kind === 'apply') {
-        optimizeForTraffic()
-        collectBetweenRequests(awaitedRequests)
         const { revoked } = order
         signIn.receive({ kind: 'sign-in-revoked', id: undefined, revoked }, () => {})
         const opened = routeSignIn(signIn, process.env)

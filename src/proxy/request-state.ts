@@ -10,7 +10,6 @@ import type {
 import type { Timed } from '../wire/deadlines.ts'
 import type { Downstream } from '../wire/downstream.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
-import { awaitedRequests } from './awaited-requests.ts'
 import type { CallOutName } from './call-outs.ts'
 import type { KeptBody } from './kept-body.ts'
 import type { PolicyDownstream } from './policy-downstream.ts'
@@ -121,17 +120,14 @@ export class RequestState implements Timed {
     this.exchange = exchange
     this.listener = listener
     this.startedAt = startedAt
-    awaitedRequests.began()
   }
 
   /** The response to the client begins. */
   responded(at: number): void {
-    if (this.respondedAt === 0) awaitedRequests.responded()
     this.respondedAt = at
   }
 
   end(): void {
-    if (this.respondedAt === 0) awaitedRequests.responded()
     this.isOver = true
   }
 

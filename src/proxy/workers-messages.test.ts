@@ -63,17 +63,9 @@ async function begin(userTokens = new MemoryUserTokens()) {
   })
   // A worker is an ordinary process, not one of the test runner.
   const options = process.execArgv.splice(0)
-  const onDecided = (decided: unknown) => void passed.push(decided as Passed)
-  const workers = new Workers(
-    [ENTRY],
-    SETTINGS,
-    2,
-    log,
-    onDecided as never,
-    (end) => ends.push(end),
-    undefined,
-    userTokens,
-  )
+  const decided = (batch: unknown) => void passed.push(batch as Passed)
+  const ended = (end: WorkerEnd) => void ends.push(end)
+  const workers = new Workers([ENTRY], SETTINGS, 2, log, { decided, ended, userTokens })
   await workers.apply(EMPTY)
   const end = async () => {
     await workers.drain()
@@ -173,6 +165,8 @@ describe('Workers', () => {
         assert.equal((await workers.apply(withRoute(more))).isApplied, true)
         for (let turns = 0; ends.length === 0 && turns < 1_000; turns++) await wait(5)
         assert.deepEqual([workers.serving, ends[0]], [1, expected])
+        // The record of an exit waits for the end of stderr.
+        for (let turns = 0; logged.length === 0 && turns < 1_000; turns++) await wait(5)
         assert.match(logged.join(), message)
       } finally {
         await end()

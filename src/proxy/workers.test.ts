@@ -113,8 +113,6 @@ describe('Workers', () => {
       await workers.apply(withRoute('old'))
       await until(() => existsSync(join(folder, '1')))
       const { pid } = second()
-      // Longer than a worker must live to be replaced at once.
-      await wait(1_100)
       const applied = workers.apply(withRoute('slow'))
       process.kill(pid, 'SIGKILL')
       await until(() => second().pid !== pid)

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import type { Readable } from 'node:stream'
 import type { BudgetStore } from '../exchange/budget-store.ts'
 import { MemoryUserTokens, type UserTokenStore } from '../exchange/user-token-store.ts'
 import type { Model } from '../model/model.ts'
@@ -14,14 +15,19 @@ import type { Snapshot } from '../telemetry/snapshot.ts'
 import type { Applied } from './gateway.ts'
 import type { QuotaReport } from './quota-messages.ts'
 import { QuotaOwner } from './quota-owner.ts'
+import { RestartDelays } from './restart-delays.ts'
 import type { SignInReport } from './sign-in-messages.ts'
 import { SignInOwner } from './sign-in-owner.ts'
+import { StderrTail } from './stderr-tail.ts'
 import type { UserTokenReport } from './user-token-messages.ts'
 import { serveUserTokens } from './user-token-share.ts'
 import type { Decided, LogLevel, Order, Report, Streamed } from './worker-messages.ts'
 
-/** A worker that keeps crashing is not started more often than this. */
-const MIN_LIFE = 1_000
+/**
+ * Limits V8's space for the objects of requests, which otherwise grows to 16 MB and is never
+ * needed. The same flag on the command line of the parent overrides it.
+ */
+const YOUNG_SPACE = '--max-semi-space-size=4'
 /** If this many workers exit on a change, one after another, the change is the cause. */
 const MAX_EXITS = 3
 /** Milliseconds that a scrape waits for a busy worker. */
@@ -32,6 +38,7 @@ interface Worker {
   /** Never that of another worker, unlike its number. */
   readonly serial: number
   readonly child: ChildProcess
+  readonly stderr: StderrTail
   readonly startedAt: number
   /** It serves the running configuration. */
   isServing: boolean
@@ -44,6 +51,16 @@ interface Worker {
 /** How a worker ended: on request, by itself, or because it could not apply the configuration. */
 export type WorkerEnd = 'stopped' | 'crashed' | 'not-applied'
 
+/** What is reported to the owner of the workers, and what it stores for them. */
+export interface WorkersOptions {
+  readonly decided?: (decided: Decided) => void
+  readonly ended?: (outcome: WorkerEnd) => void
+  /** A worker was started in place of one that exited. */
+  readonly restarted?: () => void
+  readonly budgets?: BudgetStore | undefined
+  readonly userTokens?: UserTokenStore | undefined
+}
+
 /**
  * Processes that share the ports. The parent reads the configuration and sends it to them; a crash
  * affects only the worker's own connections, and the worker is replaced.
@@ -55,6 +72,7 @@ export class Workers {
   readonly #log: Logger
   readonly #onDecided: (decided: Decided) => void
   readonly #onEnded: (outcome: WorkerEnd) => void
+  readonly #onRestarted: () => void
   readonly #workers = new Map<number, Worker>()
   readonly #waiting = new Map<number, (report: Report | undefined) => void>()
   readonly #ticketSecret = randomBytes(32)
@@ -69,6 +87,10 @@ export class Workers {
   })
   /** Workers that are killed because they could not apply the configuration. */
   readonly #rejected = new Set<number>()
+  readonly #delays = new RestartDelays()
+  readonly #restarts = new Set<NodeJS.Timeout>()
+  /** The numbers of workers that were started at least once. */
+  readonly #started = new Set<number>()
   #serials = 0
   #model: Model | undefined
   #isStrict = true
@@ -82,12 +104,9 @@ export class Workers {
     settings: Settings,
     count: number,
     log: Logger,
-    onDecided: (decided: Decided) => void = () => {},
-    onEnded: (outcome: WorkerEnd) => void = () => {},
-    budgets?: BudgetStore,
-    userTokens: UserTokenStore = new MemoryUserTokens(),
+    { decided, ended, restarted, budgets, userTokens }: WorkersOptions = {},
   ) {
-    this.#userTokens = userTokens
+    this.#userTokens = userTokens ?? new MemoryUserTokens()
     this.#quotas = new QuotaOwner({
       workers: () => this.#count,
       send: (serial, order) => {
@@ -96,12 +115,13 @@ export class Workers {
       },
       budgets,
     })
-    this.#onEnded = onEnded
+    this.#onDecided = decided ?? (() => {})
+    this.#onEnded = ended ?? (() => {})
+    this.#onRestarted = restarted ?? (() => {})
     this.#entry = entry
     this.#settings = settings
     this.#count = count
     this.#log = log
-    this.#onDecided = onDecided
   }
 
   /** How many of them serve the running configuration. */
@@ -185,6 +205,7 @@ export class Workers {
   /** Lets every worker finish its requests; resolves when all have exited. */
   async drain(): Promise<void> {
     this.#isDraining = true
+    for (const restart of this.#restarts) clearTimeout(restart)
     const gone = [...this.#workers.values()].map(
       ({ child }) => new Promise<void>((resolve) => child.once('exit', () => resolve())),
     )
@@ -206,12 +227,17 @@ export class Workers {
         PORTCULLIS_WORKER: String(number),
         PORTCULLIS_WORKERS: String(this.#count),
       },
+      execArgv: [YOUNG_SPACE, ...process.execArgv],
       serialization: 'advanced',
+      stdio: ['inherit', 'inherit', 'pipe', 'ipc'],
     })
+    if (this.#started.has(number)) this.#onRestarted()
+    this.#started.add(number)
+    const stderr = new StderrTail(child.stderr as Readable)
     const serial = ++this.#serials
     const startedAt = performance.now()
     const fresh = { delivered: undefined, moves: 0 }
-    const worker: Worker = { number, serial, child, startedAt, isServing: false, ...fresh }
+    const worker: Worker = { number, serial, child, stderr, startedAt, isServing: false, ...fresh }
     this.#workers.set(number, worker)
     child.on('message', (report: FromWorker) => {
       if (report.kind === 'streamed') {
@@ -254,18 +280,23 @@ export class Workers {
     this.signIn.ended(worker.serial)
     const isRejected = this.#rejected.delete(worker.serial)
     this.#onEnded(this.#isDraining ? 'stopped' : isRejected ? 'not-applied' : 'crashed')
-    if (this.#isDraining || this.#model === undefined) return
-    if (!isRejected)
-      this.#log.error('worker', { worker: worker.number, error: 'the worker exited', reason })
-    const lived = performance.now() - worker.startedAt
-    setTimeout(
-      () => {
-        const isTaken = this.#workers.has(worker.number)
-        if (this.#isDraining || isTaken || this.#model === undefined) return
-        void this.#applyOrEnd(this.#start(worker.number), this.#model)
-      },
-      lived < MIN_LIFE ? MIN_LIFE : 0,
-    )
+    if (this.#isDraining) return
+    if (!isRejected) void this.#logExit(worker, reason)
+    if (this.#model === undefined) return
+    const delay = this.#delays.after(worker.number, performance.now() - worker.startedAt)
+    const restart = setTimeout(() => {
+      this.#restarts.delete(restart)
+      const isTaken = this.#workers.has(worker.number)
+      if (isTaken || this.#model === undefined) return
+      void this.#applyOrEnd(this.#start(worker.number), this.#model)
+    }, delay)
+    this.#restarts.add(restart)
+  }
+
+  /** With what it wrote last, such as the reason why V8 aborted it. */
+  async #logExit({ number, stderr }: Worker, reason: string): Promise<void> {
+    const error = 'the worker exited'
+    this.#log.error('worker', { worker: number, error, reason, stderr: await stderr.read() })
   }
 
   /** A worker that cannot apply what the others serve is of no use: it is reported and replaced. */

@@ -65,6 +65,35 @@ export const generatesCodeInOnePlace: Rule = (files) =>
     )
 
 /**
+ * V8 reads its flags when it starts: a flag that a running process changes contradicts V8's own
+ * state sooner or later, and V8 then aborts the process. All text counts, strings too, and the
+ * module is imported by name alone, so that no other name leads to the function.
+ */
+export const changesNoV8Flags: Rule = (files) =>
+  files
+    .filter(({ path }) => /^(src|bin|ui|tools|bench)\//.test(path))
+    .flatMap(({ path, text }) => [
+      ...[...text.matchAll(/set_?flags\w*|flags_?from_?string/gi)].map(({ index, 0: found }) => ({
+        path,
+        line: lineAt(text, index),
+        message: `${found} changes V8's flags while it runs: pass them to the process that starts`,
+      })),
+      ...[...withoutNamedImports(text).matchAll(/['"`](?:node:)?v8['"`]/g)].map(({ index }) => ({
+        path,
+        line: lineAt(text, index),
+        message: 'reaches all of node:v8: import what it needs by name',
+      })),
+    ])
+
+/** `import { a, b } from 'node:v8'` blanked, every line at its place. */
+function withoutNamedImports(text: string): string {
+  return text.replace(
+    /^import (?:type )?\{(?![^}]*\bdefault\b)[^}]*\} from '(?:node:)?v8'$/gm,
+    (found) => found.replace(/[^\n]/g, ' '),
+  )
+}
+
+/**
  * HTTP/2 for requests is our own implementation, as strict as the rest; tests use Node's as the
  * reference.
  */

@@ -17,7 +17,7 @@ const BETTER: readonly (readonly [before: RegExp, now: string])[] = [
   [/\btoEnd\b|\b\w*[iI]nSlices\b|\b\w+Stepwise\b/g, 'runToCompletion, …Cooperatively'],
   [/\bpatienceBetween\b|\bPARTING\b|\blinger\w*/g, 'idleTimeout, CLOSE_GRACE_MS'],
   [/\b(?:\w+_)?PATIENCE\b/g, 'TIMEOUT_MS'],
-  [/\bbeginFrugally\b|\bwithoutCompiler\b|\b\w*[sS]upposed/g, 'deferOptimization, Hypothetical…'],
+  [/\bbeginFrugally\b|\bwithoutCompiler\b|\b\w*[sS]upposed/g, 'Hypothetical…'],
   [
     /\bwhen(?:Ready|Expired|Ended|Decided|Done|Dropped|Empty|Exported|Failed|Lost|Over|Stopped)\b/g,
     'on…',

@@ -10,6 +10,8 @@ import { type Running, recordsIn, startRunning } from '../proxy/running.ts'
 import { until } from '../proxy/whole-gateway.ts'
 import { workersOf } from '../proxy/worker-processes.ts'
 
+/** Seconds: workers that keep exiting are restarted at growing intervals, of up to 30 s. */
+const RESTART = 60
 const PRELOAD = join(import.meta.dirname, 'preload/unable-worker.ts')
 
 describe('readiness reflects the workers', {
@@ -62,7 +64,7 @@ routes: [{ name: all, backends: [{ host: 127.0.0.1:${behind} }] }]
     await until('503', async () => (await readiness()) === '503 no worker is serving')
     assert.equal(await running.metric('portcullis_workers'), 0)
     rmSync(flag)
-    await until('both', async () => (await readiness()) === '200 ready')
+    await until('both', async () => (await readiness()) === '200 ready', RESTART)
     assert.ok(await served())
   })
 
@@ -72,12 +74,12 @@ routes: [{ name: all, backends: [{ host: 127.0.0.1:${behind} }] }]
     await until('fewer', async () => /^200 ready, 1 of 2/.test(await readiness()))
     const isIt = ({ error }: Record<string, unknown>) =>
       error === 'the worker could not apply the configuration'
-    await until('the record', () => recordsIn(running.out()).some(isIt))
+    await until('the record', () => recordsIn(running.out()).some(isIt), RESTART)
     const record = recordsIn(running.out()).find(isIt)
     assert.equal(record?.['detail'], 'port 1 may not be used')
     const series = 'portcullis_worker_exits_total{outcome="not-applied"}'
-    await until('the count', async () => (await running.metric(series)) > 0)
+    await until('the count', async () => (await running.metric(series)) > 0, RESTART)
     rmSync(flag)
-    await until('both', async () => (await readiness()) === '200 ready')
+    await until('both', async () => (await readiness()) === '200 ready', RESTART)
   })
 })

@@ -9,6 +9,8 @@ import { until } from '../proxy/whole-gateway.ts'
 import { workersOf } from '../proxy/worker-processes.ts'
 
 const STREAMS = 100
+/** Seconds: a worker that exited before is restarted after a delay. */
+const RESTART = 60
 
 describe('kill -9 of a worker', {
   skip: process.platform === 'linux' ? false : 'needs /proc',
@@ -87,8 +89,9 @@ routes:
     for (let turn = 0; turn < 3; turn++) {
       const before = pids()
       process.kill(before[turn % 2] as number, 'SIGKILL')
-      await until('a new worker', () => pids().length === 2 && pids().join() !== before.join())
-      await until('service', served)
+      const isReplaced = () => pids().length === 2 && pids().join() !== before.join()
+      await until('a new worker', isReplaced, RESTART)
+      await until('service', served, RESTART)
     }
     for (let i = 0; i < 40; i++) assert.ok(await served())
     assert.equal(await running.status('/healthz/ready'), 200)

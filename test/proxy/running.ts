@@ -41,15 +41,13 @@ export interface RunningOptions {
   readonly descriptors?: number
   /** Node flags. */
   readonly flags?: readonly string[]
-  /** A script that runs the program, which is its first argument. */
-  readonly through?: string
 }
 
 const APPLIED = 'portcullis_config_reloads_total{outcome="applied"}'
 
 /** Starts the program with `text` after the generated `config`, and waits until it is ready. */
 export async function startRunning(text: string, options: RunningOptions = {}): Promise<Running> {
-  const { workers = 1, config = '', args = [], descriptors, flags = [], through } = options
+  const { workers = 1, config = '', args = [], descriptors, flags = [] } = options
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
   const file = join(folder, 'gateway.yaml')
   const [admin, stats, ready] = await Promise.all([free(), free(), free()])
@@ -62,8 +60,7 @@ export async function startRunning(text: string, options: RunningOptions = {}): 
 ${config}`
   const write = (own: string) => writeFileSync(file, `${head}${own}`)
   write(text)
-  const program = through === undefined ? [ENTRY] : [through, ENTRY]
-  const command = [process.execPath, ...flags, ...program, 'run', '-f', file, ...args]
+  const command = [process.execPath, ...flags, ENTRY, 'run', '-f', file, ...args]
   const child =
     descriptors === undefined
       ? spawn(command[0] as string, command.slice(1), { stdio: ['ignore', 'pipe', 'pipe'] })

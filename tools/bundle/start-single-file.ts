@@ -1,6 +1,4 @@
 import { getAsset, getRawAsset } from 'node:sea'
-import { isMainThread } from 'node:worker_threads'
-import { deferOptimization } from '../../src/cli/startup-memory.ts'
 import { compileText, runBundle } from './script.ts'
 
 /* Entry point of a single-file release; the program and the files it reads are its assets. */
@@ -12,10 +10,7 @@ process.argv = [execPath, execPath, ...args]
 
 const text = Buffer.from(getRawAsset('portcullis.cjs'))
 const code = codeAsset()
-const bundle = compileText(execPath, text, code)
-// Not earlier: V8 rejects code that was compiled with other flags. Flags are per process.
-if (isMainThread) deferOptimization()
-runBundle(bundle)
+runBundle(compileText(execPath, text, code))
 
 function codeAsset(): Buffer | undefined {
   try {

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { setFlagsFromString } from 'node:v8'
 import { compileBundle, runBundle, writeCode } from './script.ts'
 
 /*
@@ -60,8 +59,6 @@ process.once('exit', () => {
   rmSync(folder, { recursive: true })
   const isTaken = said.join('').includes('PC0401')
   process.exitCode = isTaken ? 0 : 1
-  // V8 rejects code compiled with flags other than those of a start (cli/startup-memory.ts).
-  setFlagsFromString('--semi-space-growth-factor=2')
   if (isTaken) writeCode(bundle)
   else process.stderr.write(said.join(''))
 })

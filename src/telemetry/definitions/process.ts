@@ -26,6 +26,12 @@ export const workerExits = defineCounter({
   labels: [label('outcome', 'how it exited', ['stopped', 'crashed', 'not-applied'])],
 })
 
+export const workerRestarts = defineCounter({
+  name: 'portcullis_worker_restarts_total',
+  help: 'Worker processes started in place of one that exited, at growing intervals if it keeps exiting.',
+  labels: [],
+})
+
 export const internalErrors = defineCounter({
   name: 'portcullis_internal_errors_total',
   help: 'Internal errors of the gateway, each with a log line that shows where; should be 0.',
@@ -133,6 +139,7 @@ export const PROCESS: MetricGroup = {
     buildInfo,
     workers,
     workerExits,
+    workerRestarts,
     internalErrors,
     processStartTime,
     processCpu,
