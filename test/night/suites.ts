@@ -107,6 +107,10 @@ export function allSuites(): readonly Suite[] {
     },
     { ...whole('release', 300, node(...RUNNER, 'test/release/*.test.ts')), times: 2 },
     { ...whole('soak', 650, node('test/soak/soak.ts')), missing: () => without('openssl') },
+    whole('quiet', 620, {
+      ...node('test/soak/quiet.ts'),
+      env: { QUIET_SECONDS: '600', QUIET_GATEWAYS: '20' },
+    }),
     {
       ...whole('gateway-api', 1500, node('test/gateway-conformance/run.ts')),
       missing: onNode,

@@ -81,7 +81,7 @@ async function watch(running: Running, port: number, number: number, until: numb
     }
     await silence()
   }
-  check(`${name} answered each request`, error === '', error || `${responses} in ${pulses} pulses`)
+  check(`${name} responded each request`, error === '', error || `${responses} in ${pulses} pulses`)
   const { exitCode, signalCode } = running.child
   const isRunning = exitCode === null && signalCode === null
   const now = isRunning ? processes() : `ended: ${signalCode ?? exitCode}`

@@ -24,6 +24,8 @@ export function suitesOf({ seed, base }: Draw): readonly Suite[] {
     { ...files('truth', 110, 1, 'test/truth/*.test.ts'), environment: draws, nice: true },
     { ...files('oracle', 60, 1, 'test/oracle/*.test.ts'), nice: true },
     { ...tests('soak', 90, 0.6, 'node', 'test/soak/soak.ts'), environment: { SOAK_SECONDS: '60' } },
+    // Traffic that comes and goes.
+    tests('quiet', 45, 0.2, 'node', 'test/soak/quiet.ts'),
     // Whole connections, and the gateway as a process.
     {
       ...files('sockets', 400, 0.8, 'test/{proxy,cli,delivery,scenarios}/*.test.ts'),
