@@ -14,6 +14,7 @@ import { thisMachine } from './machine.ts'
 import { makeRecord, renderRecord, writeRecord } from './run-record.ts'
 import { endSuites } from './run-suite.ts'
 import { runSuites } from './run-suites.ts'
+import { limitFor } from './schedule.ts'
 import { suitesOf } from './suites.ts'
 
 const { values } = parseArgs({
@@ -43,7 +44,9 @@ mkdirSync(logs, { recursive: true })
 const reports = await runSuites(suites, {
   // A little more than there is: suites also wait.
   cores: availableParallelism() * 1.3,
-  limit: Number(values.limit ?? process.env['CI_LIMIT'] ?? limitFor(suites)),
+  limit: Number(
+    values.limit ?? process.env['CI_LIMIT'] ?? limitFor(suites, availableParallelism()),
+  ),
   logs: mkdtempSync(join(logs, 'run-')),
   whyLeftOut: (name) => whyLeftOut(name, facts),
   print: (line) => console.log(line),
@@ -65,12 +68,3 @@ console.log(
   `${sum('passed')} passed, ${sum('failed')} failed${skipped === 0 ? '' : `, ${skipped} skipped`}`,
 )
 process.exitCode = record.hasPassed && sum('failed') === 0 && sum('passed') > 0 && !names ? 0 : 1
-
-/** A busy machine takes that many times as long. */
-const LATEST = 2
-
-function limitFor(all: typeof suites): number {
-  const coreSeconds = all.reduce((total, { seconds, cores }) => total + seconds * cores, 0)
-  const longest = Math.max(...all.map(({ seconds }) => seconds))
-  return Math.max(coreSeconds / availableParallelism(), longest) * LATEST
-}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { nextSuite } from './schedule.ts'
+import { limitFor, nextSuite } from './schedule.ts'
 import type { Suite } from './suite.ts'
 
 function suite(name: string, seconds: number, more: Partial<Suite> = {}): Suite {
@@ -38,5 +38,14 @@ describe('the schedule of suites', () => {
   it('never runs two suites with the same resource at a time', () => {
     const node = { exclusive: 'node', cores: 0.1 }
     assert.equal(next([suite('b', 9, node), suite('c', 1)], [suite('a', 1, node)]), 'c')
+  })
+
+  it('gives a run twice the time that its suites take on so many cores', () => {
+    const tools = suite('tools', 30)
+    const all = [tools, suite('a', 50, { after: ['tools'] }), suite('b', 100, { cores: 0.5 })]
+    assert.equal(limitFor(all, 1), 260)
+    assert.equal(limitFor(all, 2), 200)
+    assert.equal(limitFor(all.slice(0, 2), 2), 160)
+    assert.equal(limitFor([], 2), 0)
   })
 })

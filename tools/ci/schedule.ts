@@ -36,3 +36,13 @@ function secondsToEnd(suite: Suite, waiting: readonly Suite[]): number {
   const followers = waiting.filter(({ after = [] }) => after.includes(suite.name))
   return suite.seconds + Math.max(0, ...followers.map((other) => secondsToEnd(other, waiting)))
 }
+
+/** A busy machine takes that many times as long. */
+const SLOWNESS = 2
+
+/** Seconds after which a run of all these suites is stopped. */
+export function limitFor(suites: readonly Suite[], cores: number): number {
+  const coreSeconds = suites.reduce((sum, suite) => sum + suite.seconds * suite.cores, 0)
+  const longest = Math.max(0, ...suites.map((suite) => secondsToEnd(suite, suites)))
+  return Math.max(coreSeconds / cores, longest) * SLOWNESS
+}
