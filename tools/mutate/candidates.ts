@@ -3,14 +3,16 @@ import { type ImportGraph, testsOf } from '../imports/import-graph.ts'
 /** A test file that may notice a mutant. */
 export interface Candidate {
   readonly path: string
-  /** How near it is; an import that it has to wait for counts as well. */
+  /** The lower, the nearer and the shorter. */
   readonly rank: number
-  readonly isSibling: boolean
 }
 
 /** Tests that need a cluster, a browser or minutes, and those that read sources as text. */
 const ELSEWHERE =
   /^test\/(?:architecture|browser|charts|cluster|faults|gateway-conformance|h2spec|oracle|release|site|soak|storage|ui)\/|^test\/(?:architecture|glossary|secrets)\.test\.ts$/
+
+/** The test beside a file knows it best. */
+const SIBLING_BONUS = 10
 
 /** Tests of the whole take longer. */
 const WHOLE = /^test\//
@@ -27,9 +29,9 @@ export function candidatesFor(
     .map(({ path, distance }) => {
       const ms = usualMs.get(path) ?? (WHOLE.test(path) ? 4 * USUAL_MS : USUAL_MS)
       const rank = distance + Math.log2(1 + ms / USUAL_MS) - commonFolders(path, file)
-      return { path, rank, isSibling: path === siblingOf(file) }
+      return { path, rank: path === siblingOf(file) ? rank - SIBLING_BONUS : rank }
     })
-    .toSorted((a, b) => Number(b.isSibling) - Number(a.isSibling) || a.rank - b.rank)
+    .toSorted((a, b) => a.rank - b.rank)
 }
 
 export function siblingOf(file: string): string {

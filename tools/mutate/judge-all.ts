@@ -58,8 +58,9 @@ const UNJUDGED: Verdict = { outcome: 'unjudged', ran: [] }
 
 /** A verdict that took more effort, unless there was no time for it. */
 function later(verdict: Verdict, next: Verdict): Verdict {
-  if (next.outcome !== 'unjudged' || verdict.outcome === 'unjudged') return next
-  return { ...verdict, ran: next.ran }
+  return next.outcome === 'unjudged' && verdict.outcome === 'survived'
+    ? { ...verdict, ran: next.ran }
+    : next
 }
 
 function showProgress(last: Result, done: number, count: number): void {

@@ -36,6 +36,8 @@ export interface Effort {
   readonly maxMisses: number
 }
 
+const KNOWN_BONUS = 2
+
 /** Decides about one mutant after the other, in a process of its own. */
 export class Judge {
   readonly #options: JudgeOptions
@@ -49,18 +51,19 @@ export class Judge {
   /** `before` are test files that have run with it already. */
   async judge(mutant: Mutant, effort: Effort, before: readonly string[] = []): Promise<Verdict> {
     if (mutant.isTopLevel) return await this.#judgeFromStart(mutant, effort, before)
-    const { candidates, reach } = this.#options
+    const { reach } = this.#options
     const ran = [...before]
     let left = effort.budgetMs
     let misses = 0
     let isLoaded = false
-    for (const { path } of candidates(mutant.file)) {
+    for (const { path } of this.#mostPromising(mutant)) {
       if (this.#isOver) return { outcome: 'unjudged', ran }
       if (ran.length >= effort.maxFiles || misses === effort.maxMisses) break
+      const isKnown = reach.recorded(path) !== undefined
       const usual = await reach.of(path, this.#process)
       isLoaded ||= usual.loaded.has(mutant.id)
       if (!usual.reached.has(mutant.id)) {
-        misses++
+        if (!isKnown) misses++
         continue
       }
       if (before.includes(path) || (usual.ms > left && ran.length > 0)) continue
@@ -71,6 +74,17 @@ export class Judge {
     }
     if (isLoaded) return await this.#judgeFromStart(mutant, effort, ran)
     return survived(ran)
+  }
+
+  /** The nearest first, but those that are known to reach it before those that only might. */
+  #mostPromising({ id, file }: Mutant): readonly Candidate[] {
+    const { candidates, reach } = this.#options
+    return candidates(file)
+      .map((candidate) => {
+        const reaches = reach.recorded(candidate.path)?.reached.has(id) === true
+        return reaches ? { ...candidate, rank: candidate.rank - KNOWN_BONUS } : candidate
+      })
+      .toSorted((a, b) => a.rank - b.rank)
   }
 
   end(): void {

@@ -15,6 +15,7 @@ const MAX_MS = 45_000
 /** Runs each test file once without a mutant, when it is first needed. */
 export class Reach {
   readonly #usual = new Map<string, Promise<Usual>>()
+  readonly #recorded = new Map<string, Usual>()
   readonly #ms: Map<string, number>
   readonly #unusable = new Map<string, string>()
 
@@ -32,6 +33,11 @@ export class Reach {
     return this.#unusable
   }
 
+  /** What is known about a test file without running it. */
+  recorded(file: string): Usual | undefined {
+    return this.#recorded.get(file)
+  }
+
   of(file: string, process: TestProcess): Promise<Usual> {
     const usual = this.#usual.get(file) ?? this.#record(file, process)
     this.#usual.set(file, usual)
@@ -40,10 +46,18 @@ export class Reach {
 
   exclude(file: string, reason: string): void {
     this.#unusable.set(file, reason)
-    this.#usual.set(file, Promise.resolve(unusable(reason, 0)))
+    const usual = unusable(reason, 0)
+    this.#recorded.set(file, usual)
+    this.#usual.set(file, Promise.resolve(usual))
   }
 
   async #record(file: string, process: TestProcess): Promise<Usual> {
+    const usual = await this.#run(file, process)
+    this.#recorded.set(file, usual)
+    return usual
+  }
+
+  async #run(file: string, process: TestProcess): Promise<Usual> {
     const order = { file, mutant: 0, limitMs: MAX_MS, records: true }
     const reply = await process.run(order, MAX_MS)
     const failure = typeof reply === 'string' ? reply : reply.failure
