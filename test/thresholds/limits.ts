@@ -72,6 +72,7 @@ export const LIMITS: Readonly<Record<string, readonly string[]>> = {
     'telemetry/decision-chain.ts MAX_LINE',
     'telemetry/otlp-send.ts MAX_RESPONSE',
     'upstream/dynamic-cluster.ts 253',
+    'upstream/message-stream.ts MAX_KEPT',
     'upstream/message-stream.ts MAX_MESSAGE',
     'upstream/otlp-grpc.ts MAX_RESPONSE',
     'wire/http1/host.ts MAX_LENGTH',
