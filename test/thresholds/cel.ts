@@ -10,6 +10,7 @@ const RULES: Group = {
     'test/fuzz/quick-rules.test.ts',
   ],
   except: ['reads typical rules'],
+  runs: 1_500,
   thresholds: [
     {
       file: 'src/cel/rules/any-set.ts',
