@@ -56,7 +56,7 @@ export class Judge {
     let left = effort.budgetMs
     let misses = 0
     let isLoaded = false
-    for (const { path } of this.#mostPromising(mutant)) {
+    for (const { path } of this.#likeliest(mutant)) {
       if (this.#isOver) return { outcome: 'unjudged', ran }
       if (ran.length >= effort.maxFiles || misses === effort.maxMisses) break
       const isKnown = reach.recorded(path) !== undefined
@@ -77,7 +77,7 @@ export class Judge {
   }
 
   /** The nearest first, but those that are known to reach it before those that only might. */
-  #mostPromising({ id, file }: Mutant): readonly Candidate[] {
+  #likeliest({ id, file }: Mutant): readonly Candidate[] {
     const { candidates, reach } = this.#options
     return candidates(file)
       .map((candidate) => {
