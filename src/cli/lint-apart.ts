@@ -1,7 +1,8 @@
 import { type ChildProcess, execFile } from 'node:child_process'
-import { constants, setPriority } from 'node:os'
+import { setPriority } from 'node:os'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Environment } from '../sources/file/expand.ts'
+import { LOW_PRIORITY } from './tool-runs.ts'
 
 /** Milliseconds after a change: applying it comes first. */
 const PAUSE = 2_000
@@ -71,7 +72,7 @@ export class LintApart {
     child.stdin?.on('error', () => {})
     child.stdin?.end(stored ?? '')
     try {
-      if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW)
+      if (child.pid !== undefined) setPriority(child.pid, LOW_PRIORITY)
     } catch {
       // The process has exited, or its priority cannot be lowered; its result is used either way.
     }

@@ -9,7 +9,8 @@ const MAX_RUNNING = 2
 const MAX_WAITING = 8
 const TIMEOUT_MS = 120_000
 const MAX_TEXT = 64 * 1024 * 1024
-const LOW_PRIORITY = 10
+/** A tenth of the time of a process that serves, if there is not enough for both. */
+export const LOW_PRIORITY = 10
 
 export interface ToolRunsOptions {
   readonly environment: Environment
