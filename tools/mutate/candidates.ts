@@ -7,9 +7,11 @@ export interface Candidate {
   readonly rank: number
 }
 
-/** Tests that need a cluster, a browser or minutes, and those that read sources as text. */
-const ELSEWHERE =
-  /^test\/(?:architecture|browser|charts|cluster|faults|gateway-conformance|h2spec|oracle|release|site|soak|storage|ui)\/|^test\/(?:architecture|glossary|secrets)\.test\.ts$/
+/** Folders of tests that need a cluster, a browser, other programs or minutes. */
+const SLOW_FOLDERS =
+  /^test\/(?:browser|charts|cli|cluster|faults|gateway-conformance|h2spec|oracle|peers|policies-under-load|release|site|soak|storage|ui)\//
+/** Tests that read the sources as text. */
+const OF_TEXT = /^(?:test\/architecture|test\/(?:glossary|secrets)\.|tools\/)/
 
 /** The test beside a file knows it best. */
 const SIBLING_BONUS = 10
@@ -25,7 +27,7 @@ export function candidatesFor(
   usualMs: ReadonlyMap<string, number>,
 ): readonly Candidate[] {
   return testsOf(graph, file)
-    .filter(({ path }) => !ELSEWHERE.test(path))
+    .filter(({ path }) => !SLOW_FOLDERS.test(path) && !OF_TEXT.test(path))
     .map(({ path, distance }) => {
       const ms = usualMs.get(path) ?? (WHOLE.test(path) ? 4 * USUAL_MS : USUAL_MS)
       const rank = distance + Math.log2(1 + ms / USUAL_MS) - commonFolders(path, file)

@@ -57,7 +57,7 @@ describe('the judge of mutants', () => {
     ...place,
     id: index + 1,
   }))
-  const reach = new Reach(new Map())
+  let reach: Reach
 
   before(() => {
     tree = mkdtempSync(join(tmpdir(), 'judge-'))
@@ -70,6 +70,7 @@ describe('the judge of mutants', () => {
       "import './a.ts'\nimport { it } from 'node:test'\nit('is empty', () => {})\n",
     )
     write('broken.test.ts', "import './a.ts'\nthrow new Error('broken')\n")
+    reach = new Reach(tree)
     const graph = importGraph(readSources(tree))
     judge = new Judge({
       tree,
@@ -124,7 +125,13 @@ describe('the judge of mutants', () => {
     assert.deepEqual(ran, [])
   })
 
-  it('uses no test file that fails without a mutant', () => {
-    assert.deepEqual([...reach.unusable], [['src/cel/broken.test.ts', '(loading): broken']])
+  it('uses no test file that fails without a mutant, and keeps that for a run that continues', () => {
+    const broken = [['src/cel/broken.test.ts', '(loading): broken']]
+    assert.deepEqual([...reach.unusable], broken)
+    const again = new Reach(tree)
+    assert.deepEqual([...again.unusable], broken)
+    const { reached } = again.recorded('src/cel/a.test.ts') ?? {}
+    assert.ok((reached?.size ?? 0) > 5)
+    assert.deepEqual(reached, reach.recorded('src/cel/a.test.ts')?.reached)
   })
 })

@@ -13,13 +13,16 @@ export function appendResult(folder: string, result: Result): void {
 }
 
 export function readResults(folder: string): readonly Result[] {
-  const path = join(folder, FILE)
+  return readJsonLines<Result>(join(folder, FILE))
+}
+
+/** The last line is incomplete if the run was interrupted. */
+export function readJsonLines<T>(path: string): readonly T[] {
   if (!existsSync(path)) return []
-  // The last line is incomplete if the run was interrupted.
   return readFileSync(path, 'utf8')
     .split('\n')
     .filter((line) => line.endsWith('}'))
-    .map((line) => JSON.parse(line) as Result)
+    .map((line) => JSON.parse(line) as T)
 }
 
 /** The results of all runs below a folder. */

@@ -32,7 +32,7 @@ async function mutate(options: Options): Promise<readonly Result[]> {
   const { mutants, tree } = preparePlan(ROOT, out, options)
   const done = readResults(out).filter(({ outcome }) => outcome !== 'unjudged')
   const graph = importGraph(readSources(tree))
-  const reach = new Reach(readDurations())
+  const reach = new Reach(out, readDurations())
   const candidatesByFile = new Map<string, readonly Candidate[]>()
   const candidates = (file: string) => {
     const known = candidatesByFile.get(file)
