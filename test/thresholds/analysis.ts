@@ -74,11 +74,6 @@ export const ANALYSIS: readonly Group[] = [
         switches: 'more examples → the first ones',
         values: [1, 1, FULL],
       },
-      {
-        file: 'src/analysis/diff/search.ts',
-        tests: ['tries < MAX_TRIES'],
-        switches: 'example is tried again → not known',
-      },
     ],
   },
 ]

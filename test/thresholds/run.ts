@@ -19,10 +19,17 @@ export interface Outcome {
 export async function runWith(group: Group, setting: Setting): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'thresholds-'))
   const report = join(folder, 'sides')
-  const { NODE_TEST_CONTEXT: _, ...environment } = process.env
+  const {
+    NODE_TEST_CONTEXT: _context,
+    FUZZ_RUNS: _runs,
+    FUZZ_SEED: seed = '26',
+    THRESHOLD_RUNS: runs = group.runs,
+    ...environment
+  } = process.env
   const env = {
     ...environment,
     NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${REWRITE}`,
+    ...(runs === undefined ? {} : { FUZZ_RUNS: String(runs), FUZZ_SEED: seed }),
     THRESHOLDS: setting,
     THRESHOLDS_GROUP: group.name,
     THRESHOLDS_REPORT: report,

@@ -18,6 +18,8 @@ export interface Group {
   readonly tests: readonly string[]
   /** Titles of tests that say which side the product takes by itself. */
   readonly except?: readonly string[]
+  /** FUZZ_RUNS, where the usual few draws reach too little. */
+  readonly runs?: number
   readonly thresholds: readonly Threshold[]
 }
 
