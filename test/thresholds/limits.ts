@@ -56,6 +56,7 @@ export const LIMITS: Readonly<Record<string, readonly string[]>> = {
     'protocols/llm/state/state-stream.ts MAX_LINE',
     'protocols/llm/usage-event-filter.ts MAX_USAGE_EVENT',
     'protocols/long-json.ts MAX_READ_AT_ONCE',
+    'protocols/mcp/catalog.ts MAX_NAMES',
     'protocols/mcp/http-server.ts MAX_MESSAGE',
     'protocols/mcp/openapi/document.ts MAX_BYTES',
     'protocols/mcp/openapi/schema.ts MAX_TEXT',

@@ -82,7 +82,7 @@ export const PROTOCOLS: readonly Group[] = [
   },
   {
     name: 'tools',
-    tests: ['src/protocols/mcp/*.test.ts', 'test/proxy/mcp-{callers,guards}.test.ts'],
+    tests: ['src/protocols/mcp/*.test.ts', 'test/proxy/mcp-{guards,pins}.test.ts'],
     except: [
       'guards of long messages',
       'is filtered at once if it is short',
@@ -110,11 +110,6 @@ export const PROTOCOLS: readonly Group[] = [
         file: 'src/protocols/mcp/names.ts',
         tests: ['this.#shortened.size >= MAX_SHORTENED'],
         switches: 'names are kept → removed',
-      },
-      {
-        file: 'src/protocols/mcp/catalog.ts',
-        tests: ['known.size < MAX_NAMES'],
-        switches: 'names are kept → every server is asked',
       },
     ],
   },
