@@ -10,7 +10,7 @@ import { workerCount } from './worker-count.ts'
 const MI = 1024 * 1024
 const GI = 1024 * MI
 /** The measured memory of an idle gateway: one process, or a parent with its workers. */
-const idle = (count: number) => (count === 1 ? 60 : 42 + 46 * count) * MI
+const idle = (count: number) => (count === 1 ? 60 : 42 + 54 * count) * MI
 
 describe('workers: auto', () => {
   for (const [what, machine, requests, expected] of [
@@ -18,8 +18,8 @@ describe('workers: auto', () => {
     ['one core', { cores: 1, limit: 0 }, {}, 1],
     ["the chart's default pod", { cores: 16, limit: 0 }, { cpu: '100', memory: `${128 * MI}` }, 1],
     ['memory alone', { cores: 16, limit: 0 }, { memory: `${192 * MI}` }, 2],
-    ['more memory', { cores: 16, limit: 0 }, { memory: `${GI}` }, 16],
-    ['half a gigabyte', { cores: 16, limit: 0 }, { memory: `${512 * MI}` }, 7],
+    ['more memory', { cores: 16, limit: 0 }, { memory: `${GI}` }, 14],
+    ['half a gigabyte', { cores: 16, limit: 0 }, { memory: `${512 * MI}` }, 6],
     ['a CPU request', { cores: 16, limit: 0 }, { cpu: '2500' }, 3],
     ['fewer cores than were asked for', { cores: 2, limit: 0 }, { cpu: '8000' }, 2],
     ['a memory limit', { cores: 16, limit: 256 * MI }, {}, 3],

@@ -14,7 +14,7 @@ export interface Room {
 const MIB = 1024 * 1024
 /** Measured on idle gateways, what is not shared with other processes. */
 const PARENT = 42 * MIB
-const WORKER = 46 * MIB
+const WORKER = 54 * MIB
 /** The rest is for traffic; autoscalers that watch memory scale at this share by default. */
 const IDLE_SHARE = 0.8
 

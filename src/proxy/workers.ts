@@ -23,11 +23,6 @@ import type { UserTokenReport } from './user-token-messages.ts'
 import { serveUserTokens } from './user-token-share.ts'
 import type { Decided, LogLevel, Order, Report, Streamed } from './worker-messages.ts'
 
-/**
- * Limits V8's space for the objects of requests, which otherwise grows to 16 MB and is never
- * needed. The same flag on the command line of the parent overrides it.
- */
-const YOUNG_SPACE = '--max-semi-space-size=4'
 /** If this many workers exit on a change, one after another, the change is the cause. */
 const MAX_EXITS = 3
 /** Milliseconds that a scrape waits for a busy worker. */
@@ -227,7 +222,6 @@ export class Workers {
         PORTCULLIS_WORKER: String(number),
         PORTCULLIS_WORKERS: String(this.#count),
       },
-      execArgv: [YOUNG_SPACE, ...process.execArgv],
       serialization: 'advanced',
       stdio: ['inherit', 'inherit', 'pipe', 'ipc'],
     })

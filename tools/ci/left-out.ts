@@ -67,12 +67,14 @@ const ALLOWED_SKIPS: readonly AllowedSkip[] = [
     when: () => true,
   },
   { suite: 'sockets', reason: /\(there is no IPv6 here\)$/, when: ({ hasIpv6 }) => !hasIpv6 },
-  ...['peers', 'sockets', 'faults', 'unit', 'fuzz', 'storage', 'ui', 'decisions'].map((suite) => ({
-    suite,
-    reason: /\(openssl, which makes the certificates, is not installed\)$/,
-    when: ({ has }: Machine) => !has('openssl'),
-  })),
-  ...['peers', 'sockets', 'storage', 'ui', 'release'].map((suite) => ({
+  ...['peers', 'sockets', 'processes', 'faults', 'unit', 'fuzz', 'storage', 'ui', 'decisions'].map(
+    (suite) => ({
+      suite,
+      reason: /\(openssl, which makes the certificates, is not installed\)$/,
+      when: ({ has }: Machine) => !has('openssl'),
+    }),
+  ),
+  ...['peers', 'sockets', 'processes', 'storage', 'ui', 'release'].map((suite) => ({
     suite,
     reason: /Linux|\/proc|PostgreSQL for this platform|needs the right to mount|only root/,
     when: ({ isLinuxX64, isRoot }: Machine) => !isLinuxX64 || !isRoot,

@@ -17,7 +17,7 @@ export interface Suite {
   readonly nice?: boolean
 }
 
-export const SLOWEST = 3
+export const SLOWEST = 4
 
 export type Outcome =
   | { readonly result: 'passed' | 'failed' }

@@ -28,9 +28,10 @@ export function suitesOf({ seed, base }: Draw): readonly Suite[] {
     tests('quiet', 45, 0.2, 'node', 'test/soak/quiet.ts'),
     // Whole connections, and the gateway as a process.
     {
-      ...files('sockets', 400, 0.8, 'test/{proxy,cli,delivery,scenarios}/*.test.ts'),
+      ...files('sockets', 350, 0.8, 'test/{proxy,scenarios}/*.test.ts'),
       after: ['peer-tools'],
     },
+    files('processes', 300, 0.8, 'test/{cli,delivery}/*.test.ts'),
     // What others wrote, as clients and servers: it is installed first.
     preparation('peer-tools', 100, 0.5, 'test/peers/install.sh'),
     { ...files('peers', 120, 0.8, 'test/{peers,browser}/*.test.ts'), after: ['peer-tools'] },
