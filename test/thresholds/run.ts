@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -44,11 +44,13 @@ export async function runWith(group: Group, setting: Setting): Promise<Outcome> 
   ]
   const [isPassed, output] = await new Promise<[boolean, string]>((resolve) => {
     execFile(process.execPath, args, { cwd: ROOT, env, maxBuffer: 1e9 }, (error, out, errors) =>
-      resolve([error === null, out + errors]),
+      resolve([error === null, `${out}${errors}${error?.signal ?? ''}`]),
     )
   })
   const sides = group.thresholds.map((): [number, number] => [0, 0])
-  for (const line of readFileSync(report, 'utf8').trimEnd().split('\n')) {
+  // A process that was killed has no report; its output says more.
+  const lines = existsSync(report) ? readFileSync(report, 'utf8').trimEnd().split('\n') : []
+  for (const line of lines) {
     const counts = JSON.parse(line) as readonly (readonly [number, number])[]
     counts.forEach(([no, yes], index) => {
       const sum = sides[index] as [number, number]
