@@ -47,5 +47,6 @@ describe('the schedule of suites', () => {
     assert.equal(limitFor(all, 2), 200)
     assert.equal(limitFor(all.slice(0, 2), 2), 160)
     assert.equal(limitFor([], 2), 0)
+    assert.equal(limitFor([suite('endless', 9000)], 2), 5100)
   })
 })

@@ -39,10 +39,12 @@ function secondsToEnd(suite: Suite, waiting: readonly Suite[]): number {
 
 /** A busy machine takes that many times as long. */
 const SLOWNESS = 2
+/** Whatever the suites need, a run ends before those who wait for it stop it. */
+const MAX_SECONDS = 5100
 
 /** Seconds after which a run of all these suites is stopped. */
 export function limitFor(suites: readonly Suite[], cores: number): number {
   const coreSeconds = suites.reduce((sum, suite) => sum + suite.seconds * suite.cores, 0)
   const longest = Math.max(0, ...suites.map((suite) => secondsToEnd(suite, suites)))
-  return Math.max(coreSeconds / cores, longest) * SLOWNESS
+  return Math.min(Math.max(coreSeconds / cores, longest) * SLOWNESS, MAX_SECONDS)
 }

@@ -7,46 +7,46 @@ export interface Draw {
   readonly base: string
 }
 
-/** All suites of a landing. Seconds and cores were measured on two free cores. */
+/** All suites of a landing. Seconds and cores are what two cores with other work took. */
 export function suitesOf({ seed, base }: Draw): readonly Suite[] {
   const draws = { FUZZ_SEED: String(seed), FUZZ_RUNS: '300' }
   return [
     step('check', 40, 1, 'npm', 'run', 'check'),
     // A few hundred draws of each fuzz, and everything in test/corpus; nights explore.
     {
-      ...tests('unit', 150, 1.6, 'npm', 'test', '--', '--retry'),
+      ...tests('unit', 250, 1.6, 'npm', 'test', '--', '--retry'),
       environment: draws,
     },
     // The tasks that ARCHITECTURE.md describes, done in a copy of the tree.
-    files('tasks', 30, 1, 'test/architecture/tasks/*.test.ts'),
+    files('tasks', 60, 1, 'test/architecture/tasks/*.test.ts'),
     // Properties with every switch of size at 0, 1 and infinity.
-    { ...files('thresholds', 150, 1, 'test/thresholds/*.test.ts'), nice: true },
-    { ...files('truth', 110, 1, 'test/truth/*.test.ts'), environment: draws, nice: true },
-    { ...files('oracle', 60, 1, 'test/oracle/*.test.ts'), nice: true },
+    { ...files('thresholds', 400, 1, 'test/thresholds/*.test.ts'), nice: true },
+    { ...files('truth', 150, 1, 'test/truth/*.test.ts'), environment: draws, nice: true },
+    { ...files('oracle', 120, 1, 'test/oracle/*.test.ts'), nice: true },
     { ...tests('soak', 90, 0.6, 'node', 'test/soak/soak.ts'), environment: { SOAK_SECONDS: '60' } },
     // Traffic that comes and goes.
     tests('quiet', 45, 0.2, 'node', 'test/soak/quiet.ts'),
     // Whole connections, and the gateway as a process.
     {
-      ...files('sockets', 350, 0.8, 'test/{proxy,scenarios}/*.test.ts'),
+      ...files('sockets', 400, 0.8, 'test/{proxy,scenarios}/*.test.ts'),
       after: ['peer-tools'],
     },
-    files('processes', 300, 0.8, 'test/{cli,delivery}/*.test.ts'),
+    files('processes', 400, 0.8, 'test/{cli,delivery}/*.test.ts'),
     // What others wrote, as clients and servers: it is installed first.
     preparation('peer-tools', 100, 0.5, 'test/peers/install.sh'),
     { ...files('peers', 120, 0.8, 'test/{peers,browser}/*.test.ts'), after: ['peer-tools'] },
     files('decisions', 100, 0.8, 'test/{decisions,policies-under-load}/*.test.ts'),
     // A real PostgreSQL, replicas that share it, kills during writes, and sign-in by a real provider.
-    files('storage', 250, 0.8, 'test/{storage,oidc}/*.test.ts'),
+    files('storage', 450, 0.8, 'test/{storage,oidc}/*.test.ts'),
     // The Admin UI and the documentation site in a real browser.
-    files('ui', 250, 0.9, 'test/{ui,site}/*.test.ts'),
+    files('ui', 350, 0.9, 'test/{ui,site}/*.test.ts'),
     // Backends, names, clients, workers and descriptors that fail.
     files('faults', 300, 0.6, 'test/faults/*.test.ts'),
     files('h2spec', 120, 0.5, 'test/h2spec/*.test.ts'),
     preparation('helm', 60, 1, 'test/cluster/prepare.sh', 'helm'),
-    { ...files('charts', 80, 0.9, 'test/charts/*.test.ts'), after: ['helm'] },
+    { ...files('charts', 120, 0.9, 'test/charts/*.test.ts'), after: ['helm'] },
     // What is published for this platform, made twice, installed and used without the repository.
-    { ...files('release', 250, 0.9, 'test/release/*.test.ts'), after: ['helm'] },
+    { ...files('release', 350, 0.9, 'test/release/*.test.ts'), after: ['helm'] },
     // A real API server, nodes and the controller; then a slice of the Gateway API's own suite.
     preparation(
       'cluster-tools',
@@ -57,12 +57,12 @@ export function suitesOf({ seed, base }: Draw): readonly Suite[] {
       'test/cluster/prepare.sh && test/cluster/prepare.sh conformance',
     ),
     {
-      ...files('cluster', 900, 1.2, 'test/cluster/*.test.ts'),
+      ...files('cluster', 1000, 1.2, 'test/cluster/*.test.ts'),
       after: ['cluster-tools', 'helm'],
       exclusive: 'node',
     },
     {
-      ...tests('gateway-api', 200, 1, 'node', 'test/gateway-conformance/run.ts', '--slice'),
+      ...tests('gateway-api', 300, 1, 'node', 'test/gateway-conformance/run.ts', '--slice'),
       after: ['cluster-tools', 'helm'],
       exclusive: 'node',
     },
