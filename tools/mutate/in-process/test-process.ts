@@ -42,6 +42,10 @@ process.on('unhandledRejection', noteUncaught)
 const loadedFiles = new Set<string>()
 let loads = 0
 
+// Without its parent, this process and what tests have started are of no use.
+process.on('disconnect', () =>
+  process.kill(process.platform === 'win32' ? process.pid : -process.pid, 'SIGKILL'),
+)
 process.on('message', async (order: Order) => send?.(await run(order)))
 
 async function run(order: Order): Promise<Reply> {
