@@ -4,6 +4,7 @@ export type { Variables } from './emit/functions.ts'
 export { environment } from './environment.ts'
 export { type Condition, conditionsOf } from './explain/conditions.ts'
 export type { Cause, Explanation } from './explain/explanation.ts'
+export { nearer } from './explain/miss.ts'
 export { readValue } from './explain/read-value.ts'
 export {
   causeOf,

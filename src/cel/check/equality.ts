@@ -3,6 +3,7 @@ import { parseCidr } from '../values/cidr.ts'
 import { parseIp } from '../values/ip.ts'
 import type { Value } from '../values/value.ts'
 import { article, boolHint, isMadeOfJson, madeHint, rangeHint } from './hints.ts'
+import { pathOf } from './path.ts'
 import type { Term } from './term.ts'
 import * as T from './types.ts'
 import type { Typing } from './typing.ts'
@@ -21,11 +22,27 @@ export function checkEqual(
   if (!comparable(typing, sides[0].type, sides[1].type)) {
     const [a, b] = sides.map((side) => typeOf(typing, side.type))
     const hint = sides.some((side) => typing.types.shallow(side.type).kind === 'string')
-      ? (madeHint(sides) ?? boolHint(sides) ?? 'convert one side: string(x), int(x)')
+      ? (madeHint(sides) ??
+        boolHint(sides) ??
+        fieldHint(typing, sides) ??
+        'convert one side: string(x), int(x)')
       : madeHint(sides)
     typing.report('PC0108', at, `${article(`${a}`)} never equals ${article(`${b}`)}`, hint)
   }
   return sides
+}
+
+/** For an attribute with fields, the one that was probably meant. */
+function fieldHint(typing: Typing, sides: readonly Term[]): string | undefined {
+  for (const side of sides) {
+    const type = typing.types.shallow(side.type)
+    const path = type.kind === 'struct' ? pathOf(side) : undefined
+    if (type.kind !== 'struct' || path === undefined) continue
+    const texts = [...type.fields].filter(([, field]) => field.type.kind === 'string')
+    const [first = ''] = texts.find(([name]) => name === 'name') ?? texts[0] ?? []
+    if (first !== '') return `did you mean \`${path}.${first}\`?`
+  }
+  return undefined
 }
 
 /** `element in container` */

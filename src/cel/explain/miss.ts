@@ -1,3 +1,4 @@
+import { pathOf } from '../check/path.ts'
 import type { Explanation } from './explanation.ts'
 
 /** An atomic sub-expression, and the result that it would have to have. */
@@ -6,34 +7,86 @@ export interface Miss {
   readonly wanted: boolean
 }
 
+/** How far an expression is from a result. */
+export interface Nearness {
+  /**
+   * The fewest atoms whose result would have to change: where a user should look first. Empty if it
+   * already is that result.
+   */
+  readonly misses: readonly Miss[]
+  /** How many of the misses say that it is about another tool, path, model … */
+  readonly strays: number
+  /** The number of atoms on the way that have the wanted result. */
+  readonly hits: number
+}
+
 /**
- * The fewest atoms whose result would have to change for the expression to be `wanted`: where a
- * user should look first. Empty if it already is.
+ * What a request is about. A rule about another tool, path or model is further away than any rule
+ * about this one, however little it requires.
  */
-export function nearestMiss(explanation: Explanation, wanted = true): readonly Miss[] {
+const SUBJECTS: ReadonlySet<string> = new Set([
+  'request.method',
+  'request.path',
+  'request.host',
+  'mcp.methodName',
+  'mcp.tool.name',
+  'mcp.tool.target',
+  'mcp.prompt.name',
+  'mcp.prompt.target',
+  'mcp.resource.name',
+  'mcp.resource.target',
+  'llm.requestModel',
+  'a2a.method',
+])
+
+export function nearness(explanation: Explanation, wanted = true): Nearness {
   const { term, value, parts } = explanation
-  if (value === wanted) return []
   switch (term.kind) {
     case 'not':
-      return nearestMiss(parts[0] as Explanation, !wanted)
+      return nearness(parts[0] as Explanation, !wanted)
     case 'and':
     case 'or': {
-      const misses = parts.map((part) => nearestMiss(part, wanted))
+      const all = parts.map((part) => nearness(part, wanted))
       // `and` is true if all operands are, `or` if one is; false is the other way round.
       const needsAll = (term.kind === 'and') === wanted
-      return needsAll ? misses.flat() : fewest(misses)
+      return needsAll ? all.reduce(together) : all.reduce(nearer)
     }
     case 'bind':
-      return nearestMiss(parts.at(-1) as Explanation, wanted)
+      return nearness(parts.at(-1) as Explanation, wanted)
     case 'conditional':
       return parts.length === 2
-        ? nearestMiss(parts[1] as Explanation, wanted)
-        : [{ atom: explanation, wanted }]
+        ? nearness(parts[1] as Explanation, wanted)
+        : ofAtom(explanation, wanted)
     default:
-      return [{ atom: explanation, wanted }]
+      return value === wanted ? HIT : ofAtom(explanation, wanted)
   }
 }
 
-function fewest(misses: readonly (readonly Miss[])[]): readonly Miss[] {
-  return misses.reduce((best, next) => (next.length < best.length ? next : best))
+/** Returns the nearer of two; the first one in case of a tie. */
+export function nearer<T extends Nearness>(a: T, b: T): T {
+  const isNearer =
+    Math.sign(b.strays) - Math.sign(a.strays) ||
+    b.misses.length - a.misses.length ||
+    a.hits - b.hits
+  return isNearer < 0 ? b : a
+}
+
+const HIT: Nearness = { misses: [], strays: 0, hits: 1 }
+
+function ofAtom(atom: Explanation, wanted: boolean): Nearness {
+  if (atom.value === wanted) return HIT
+  return { misses: [{ atom, wanted }], strays: isOfSubject(atom) ? 1 : 0, hits: 0 }
+}
+
+function together(a: Nearness, b: Nearness): Nearness {
+  return {
+    misses: [...a.misses, ...b.misses],
+    strays: a.strays + b.strays,
+    hits: a.hits + b.hits,
+  }
+}
+
+/** `request.path == '/x'`, `mcp.tool.name in ['a', 'b']`, `request.path.startsWith('/x')`. */
+function isOfSubject({ parts }: Explanation): boolean {
+  return parts.some(({ term }) => SUBJECTS.has(pathOf(term) ?? ''))
 }

@@ -26,8 +26,8 @@ export const REGEX_FUNCTIONS = defineLibrary('regexFunctions', [
       method,
     ),
   ),
-  fn('regex.extract', search([STRING, STRING], optionalOf(STRING), extract, global)),
-  fn('regex.extractAll', search([STRING, STRING], listOf(STRING), extractAll, global)),
+  fn('regex.extract', search([STRING, STRING], optionalOf(STRING), extract, global, hasOneGroup)),
+  fn('regex.extractAll', search([STRING, STRING], listOf(STRING), extractAll, global, hasOneGroup)),
   fn(
     'regex.replace',
     search(
@@ -35,32 +35,41 @@ export const REGEX_FUNCTIONS = defineLibrary('regexFunctions', [
       STRING,
       (pattern, text, [by]) => replace(pattern, text, by as string, -1),
       global,
+      isReplacement,
     ),
     search(
       [STRING, STRING, STRING, INT],
       STRING,
       (pattern, text, [by, max]) => replace(pattern, text, by as string, Number(max as Int)),
       global,
+      isReplacement,
     ),
   ),
 ])
 
 type Search = (pattern: Pattern, text: string, rest: readonly Value[]) => Value | undefined
 
-/** The string comes first, then the pattern, which is compiled once if it is constant. */
+/** Whether constant arguments can be used with the pattern; otherwise leaves a reason in `fail`. */
+type Fits = (pattern: Pattern, rest: readonly (Value | undefined)[]) => boolean
+
+/**
+ * The string comes first, then the pattern, which is compiled once if it is constant. Arguments
+ * that do not fit it are errors of the expression then, whether anything matches or not.
+ */
 function search(
   params: Overload['params'],
   result: Overload['result'],
   run: Search,
   declare: typeof global,
+  fits: Fits = () => true,
 ): Overload {
   const call = (text: string, pattern: string, ...rest: readonly Value[]) => {
     const compiled = dynamicPattern(pattern)
     return compiled === undefined ? undefined : run(compiled, text, rest)
   }
-  const prepare = ([, pattern]: readonly (Value | undefined)[]) => {
+  const prepare = ([, pattern, ...given]: readonly (Value | undefined)[]) => {
     const compiled = typeof pattern === 'string' ? compilePattern(pattern) : undefined
-    if (compiled === undefined) return undefined
+    if (compiled === undefined || !fits(compiled, given)) return undefined
     return (text: string, _: string, ...rest: readonly Value[]) => run(compiled, text, rest)
   }
   return declare(params, result, call, { metered: true, prepare })
@@ -73,7 +82,7 @@ function find(pattern: Pattern, text: string): string | undefined {
 }
 
 function extract(pattern: Pattern, text: string): Optional | undefined {
-  if (pattern.groups > 1) return tooManyGroups()
+  if (!hasOneGroup(pattern)) return undefined
   const found = pattern.find(text)
   if (found === undefined) return undefined
   if (found === null) return Optional.none
@@ -82,13 +91,14 @@ function extract(pattern: Pattern, text: string): Optional | undefined {
 }
 
 function extractAll(pattern: Pattern, text: string): readonly string[] | undefined {
-  if (pattern.groups > 1) return tooManyGroups()
+  if (!hasOneGroup(pattern)) return undefined
   const all = textsOf(pattern, text, -1, pattern.groups)
   return pattern.groups === 0 ? all : all?.filter((part) => part !== '')
 }
 
-function tooManyGroups(): undefined {
-  return fail('the regular expression has more than one group')
+function hasOneGroup({ groups }: Pattern): boolean {
+  if (groups > 1) fail('the regular expression has more than one group')
+  return groups <= 1
 }
 
 function textsOf(
@@ -100,13 +110,12 @@ function textsOf(
   return allOf(pattern, text, max)?.map((found) => groupOf(found, text, group))
 }
 
+function isReplacement(pattern: Pattern, [by]: readonly (Value | undefined)[]): boolean {
+  return typeof by !== 'string' || partsOf(pattern, by) !== undefined
+}
+
 /** In the replacement, `\1` refers to a group and `\\` is a backslash. */
-function replace(
-  pattern: Pattern,
-  text: string,
-  replacement: string,
-  max: number,
-): string | undefined {
+function partsOf(pattern: Pattern, replacement: string): readonly string[] | undefined {
   const parts = replacement.match(/\\[\s\S]?|[^\\]+/g) ?? []
   for (const part of parts) {
     if (!part.startsWith('\\') || part === '\\\\') continue
@@ -114,6 +123,17 @@ function replace(
     if (Number(part[1]) > pattern.groups)
       return fail('the replacement refers to an unknown group', part)
   }
+  return parts
+}
+
+function replace(
+  pattern: Pattern,
+  text: string,
+  replacement: string,
+  max: number,
+): string | undefined {
+  const parts = partsOf(pattern, replacement)
+  if (parts === undefined) return undefined
   const all = allOf(pattern, text, max)
   if (all === undefined) return undefined
   let result = ''

@@ -63,10 +63,19 @@ export function compileProgram(
       names: engine.namedGroups,
     }
   } catch (error) {
+    if (LOOK_AROUND.test(pattern)) {
+      return fail(
+        'invalid regular expression',
+        'look-around is not supported: matching takes linear time',
+      )
+    }
     const message = error instanceof Error ? error.message : ''
     return fail('invalid regular expression', message.replace(/^error parsing regexp: /, ''))
   }
 }
+
+/** Also inside brackets, but such a pattern is valid. */
+const LOOK_AROUND = /\(\?<?[=!]/
 
 function tooLarge(): undefined {
   return fail('invalid regular expression', 'expression too large')

@@ -70,3 +70,27 @@ describe('searches and sums', () => {
     }
   }
 })
+
+describe('constant arguments that a regular expression does not have', () => {
+  for (const [text, message] of [
+    ["regex.replace(jwt.text, '(a)', r'\\2') == ''", /unknown group: \\2/],
+    ["regex.replace(jwt.text, 'a+', r'\\1', 1) == ''", /unknown group: \\1/],
+    ["regex.replace(jwt.text, '(a)', r'\\x') == ''", /invalid replacement/],
+    ["regex.extract(jwt.text, '(a)(b)').hasValue()", /more than one group/],
+    ["regex.extractAll(jwt.text, '(a)(b)').size() == 1", /more than one group/],
+  ] as const) {
+    it(`${text}: an error when it is loaded, not a rule that never matches`, () => {
+      const [one, ...more] = compile(text, STAGES.traffic).diagnostics
+      assert.deepEqual([one?.severity, one?.code, more], ['error', 'PC0112', []])
+      assert.match(one?.message ?? '', message)
+    })
+  }
+
+  it('what is not constant is looked at when it is evaluated', () => {
+    const { diagnostics } = compile(
+      "regex.replace(jwt.text, '(a)', jwt.text) == ''",
+      STAGES.traffic,
+    )
+    assert.deepEqual(diagnostics, [])
+  })
+})

@@ -1,17 +1,16 @@
 import type { Variables } from '../emit/functions.ts'
 import type { Explanation } from '../explain/explanation.ts'
-import { type Miss, nearestMiss } from '../explain/miss.ts'
+import { type Nearness, nearer, nearness } from '../explain/miss.ts'
 import type { Allowance } from '../values/ledger.ts'
 import { type Action, compileRules, type Rule, type RuleSet } from './rule-set.ts'
 
 /** One rule, the result of each of its parts, and what would have to change for it to match. */
-export interface RuleExplanation {
+export interface RuleExplanation extends Nearness {
   /** The index of the rule in the set. */
   readonly rule: number
   readonly action: Action
   readonly explanation: Explanation
   readonly isTrue: boolean
-  readonly misses: readonly Miss[]
 }
 
 export interface Verdict {
@@ -55,7 +54,7 @@ export function explainRules(
   if (allows.length === 0) return verdict(true, undefined, 'no-rules', all)
   const allowed = first(allows.filter((rule) => rule.isTrue))
   if (allowed !== undefined) return verdict(true, allowed, 'matched', all)
-  return { ...verdict(false, undefined, 'no-allow-match', all), nearest: nearest(allows) }
+  return { ...verdict(false, undefined, 'no-allow-match', all), nearest: allows.reduce(nearer) }
 }
 
 function verdict(
@@ -75,7 +74,7 @@ export function explainRule(
 ): RuleExplanation {
   const explanation = expression.explain(variables, effort)
   const isTrue = explanation.value === true
-  return { rule, action, explanation, isTrue, misses: nearestMiss(explanation) }
+  return { rule, action, explanation, isTrue, ...nearness(explanation) }
 }
 
 /** Whether the request made the rule too costly; such a Deny rule denies, see ./rule-set.ts. */
@@ -92,12 +91,4 @@ export function isCut({ explanation: { cause } }: RuleExplanation): boolean {
 export function causeOf({ explanation }: RuleExplanation): 'false' | 'error' | 'unset' {
   if (explanation.value !== undefined) return 'false'
   return explanation.cause?.kind === 'error' ? 'error' : 'unset'
-}
-
-/** The rule with the fewest misses; the first one in case of a tie. */
-function nearest(rules: readonly RuleExplanation[]): RuleExplanation | undefined {
-  return rules.reduce<RuleExplanation | undefined>(
-    (best, rule) => (best === undefined || rule.misses.length < best.misses.length ? rule : best),
-    undefined,
-  )
 }

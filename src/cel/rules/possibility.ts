@@ -35,7 +35,25 @@ export function possibilityOf(expression: Expression, unknown: readonly Path[]):
     return { mayBeTrue: predicate, mustBeTrue: predicate }
   }
   const part = (own: Term) => watched(expression.predicatePart(own), isMetered(own))
-  const { mayBeTrue, mustBeTrue } = outcomesOf(term, unknown, part)
+  return possibleOutcomes(term, unknown, { part, always, never, both, either })
+}
+
+/** How outcomes of parts combine: functions here, and formulas where all requests are analyzed. */
+export interface OutcomeLogic<T> {
+  /** A part that reads nothing unknown is definitely true. */
+  readonly part: (term: Term) => T
+  readonly always: T
+  readonly never: T
+  readonly both: (a: T, b: T) => T
+  readonly either: (a: T, b: T) => T
+}
+
+export function possibleOutcomes<T>(
+  term: Term,
+  unknown: readonly Path[],
+  logic: OutcomeLogic<T>,
+): { readonly mayBeTrue: T; readonly mustBeTrue: T } {
+  const { mayBeTrue, mustBeTrue } = outcomesOf(term, unknown, logic)
   return { mayBeTrue, mustBeTrue }
 }
 
@@ -48,17 +66,16 @@ function watched(predicate: Predicate, isMeteredPart: boolean): Predicate {
   }
 }
 
-interface Outcomes extends Possibility {
-  readonly mayBeFalse: Predicate
-  readonly mustBeFalse: Predicate
+interface Outcomes<T> {
+  readonly mayBeTrue: T
+  readonly mustBeTrue: T
+  readonly mayBeFalse: T
+  readonly mustBeFalse: T
 }
 
-function outcomesOf(
-  term: Term,
-  unknown: readonly Path[],
-  part: (term: Term) => Predicate,
-): Outcomes {
-  const of = (own: Term) => outcomesOf(own, unknown, part)
+function outcomesOf<T>(term: Term, unknown: readonly Path[], logic: OutcomeLogic<T>): Outcomes<T> {
+  const { part, always: yes, never: no, both: and, either: or } = logic
+  const of = (own: Term) => outcomesOf(own, unknown, logic)
   if (!readsUnknown(term, unknown)) {
     const isTrue = part(term)
     const isFalse = part({ ...at(term), kind: 'not', operand: term })
@@ -68,19 +85,19 @@ function outcomesOf(
     case 'and': {
       const [a, b] = [of(term.left), of(term.right)]
       return {
-        mayBeTrue: both(a.mayBeTrue, b.mayBeTrue),
-        mustBeTrue: both(a.mustBeTrue, b.mustBeTrue),
-        mayBeFalse: either(a.mayBeFalse, b.mayBeFalse),
-        mustBeFalse: either(a.mustBeFalse, b.mustBeFalse),
+        mayBeTrue: and(a.mayBeTrue, b.mayBeTrue),
+        mustBeTrue: and(a.mustBeTrue, b.mustBeTrue),
+        mayBeFalse: or(a.mayBeFalse, b.mayBeFalse),
+        mustBeFalse: or(a.mustBeFalse, b.mustBeFalse),
       }
     }
     case 'or': {
       const [a, b] = [of(term.left), of(term.right)]
       return {
-        mayBeTrue: either(a.mayBeTrue, b.mayBeTrue),
-        mustBeTrue: either(a.mustBeTrue, b.mustBeTrue),
-        mayBeFalse: both(a.mayBeFalse, b.mayBeFalse),
-        mustBeFalse: both(a.mustBeFalse, b.mustBeFalse),
+        mayBeTrue: or(a.mayBeTrue, b.mayBeTrue),
+        mustBeTrue: or(a.mustBeTrue, b.mustBeTrue),
+        mayBeFalse: and(a.mayBeFalse, b.mayBeFalse),
+        mustBeFalse: and(a.mustBeFalse, b.mustBeFalse),
       }
     }
     case 'not': {
@@ -93,20 +110,18 @@ function outcomesOf(
       }
     }
     case 'conditional': {
-      const [test, yes, no] = [of(term.condition), of(term.whenTrue), of(term.whenFalse)]
-      const may = (a: Predicate, b: Predicate) =>
-        either(both(test.mayBeTrue, a), both(test.mayBeFalse, b))
-      const must = (a: Predicate, b: Predicate) =>
-        either(both(test.mustBeTrue, a), both(test.mustBeFalse, b))
+      const [test, a, b] = [of(term.condition), of(term.whenTrue), of(term.whenFalse)]
+      const may = (x: T, y: T) => or(and(test.mayBeTrue, x), and(test.mayBeFalse, y))
+      const must = (x: T, y: T) => or(and(test.mustBeTrue, x), and(test.mustBeFalse, y))
       return {
-        mayBeTrue: may(yes.mayBeTrue, no.mayBeTrue),
-        mustBeTrue: must(yes.mustBeTrue, no.mustBeTrue),
-        mayBeFalse: may(yes.mayBeFalse, no.mayBeFalse),
-        mustBeFalse: must(yes.mustBeFalse, no.mustBeFalse),
+        mayBeTrue: may(a.mayBeTrue, b.mayBeTrue),
+        mustBeTrue: must(a.mustBeTrue, b.mustBeTrue),
+        mayBeFalse: may(a.mayBeFalse, b.mayBeFalse),
+        mustBeFalse: must(a.mustBeFalse, b.mustBeFalse),
       }
     }
     default:
-      return { mayBeTrue: always, mustBeTrue: never, mayBeFalse: always, mustBeFalse: never }
+      return { mayBeTrue: yes, mustBeTrue: no, mayBeFalse: yes, mustBeFalse: no }
   }
 }
 

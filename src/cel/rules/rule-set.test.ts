@@ -138,6 +138,35 @@ describe('a rule set', () => {
     )
   })
 
+  for (const [why, allows, nearest] of [
+    [
+      'more of it is true',
+      ["jwt.sub == 'bob'", "jwt.sub == 'bob' && 'eng' in jwt.groups", "jwt.sub == 'eve'"],
+      1,
+    ],
+    [
+      'it is about this path, though more of it is false',
+      ["request.path == '/x'", "request.path.startsWith('/api') && jwt.sub == 'bob' && jwt.x == 1"],
+      1,
+    ],
+    [
+      'one of its alternatives is about this path',
+      ["request.path == '/x'", "request.path == '/y' || (request.path != '/x' && jwt.x == 1)"],
+      1,
+    ],
+    [
+      'it is about nothing in particular',
+      ["request.method in ['PUT', 'POST'] && 'eng' in jwt.groups", 'jwt.x == 1 && jwt.y == 2'],
+      1,
+    ],
+    ['it is the first of several', ["jwt.sub == 'bob'", "jwt.sub == 'eve'"], 0],
+  ] as const) {
+    it(`the nearest Allow rule: ${why}`, () => {
+      const rules = rulesOf(allows.map((text) => ['Allow', text]))
+      assert.equal(explainRules(rules, variablesOf(REQUEST)).nearest?.rule, nearest)
+    })
+  }
+
   it('denies if a request makes a Deny rule too costly', () => {
     const groups = Array.from({ length: 400 }, (_, i) => `g${i}`)
     const text = 'jwt.groups.exists(a, jwt.groups.exists(b, a + b == "x"))'
