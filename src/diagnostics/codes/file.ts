@@ -239,15 +239,16 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
     severity: 'warning',
     title: 'validated, but not served by this version',
     explanation:
-      'The section or kind of backend is part of the configuration and is validated like any ' +
-      'other, but this version does not serve it yet: no port is opened for it, and a route to ' +
-      'such a backend gets 500. In a configuration file, a Kubernetes `service` is not looked ' +
-      'up, and routes to it respond with 503. A setting of `config` or of an AI provider has no ' +
-      'effect. The rest of the file is served.',
+      'The setting or kind of backend is part of the configuration and is validated like any ' +
+      'other, but this version does not serve it yet: a setting of `config` or of an AI provider ' +
+      'has no effect. In a configuration file, a Kubernetes `service` is not looked up, and ' +
+      'routes to it respond with 503. The rest of the file is served.',
     example: {
       language: 'yaml',
-      wrong: 'gateways:\n  default: { port: 8080 }\nui: {}',
-      right: 'gateways:\n  default: { port: 8080 }',
+      wrong:
+        'gateways:\n  default: { port: 8080 }\nroutes:\n- backends:\n  - service: { name: api, namespace: shop, port: 80 }',
+      right:
+        'gateways:\n  default: { port: 8080 }\nroutes:\n- backends:\n  - host: api.shop.svc.cluster.local:80',
     },
   },
   {

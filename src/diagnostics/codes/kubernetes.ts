@@ -100,7 +100,8 @@ export const KUBERNETES_CODES = defineCodes('PC07', 'Kubernetes objects', [
     severity: 'error',
     title: 'a policy cannot apply to its target',
     explanation:
-      'The target of a ProxyPolicy does not exist in the namespace of the policy, or a section ' +
+      'The target of a ProxyPolicy does not exist in the namespace of the policy, it has no ' +
+      'listener, rule, port, provider or server with this `sectionName` or `port`, or a section ' +
       'of the policy does not support targets of that kind: `frontend` supports only Gateways, ' +
       '`traffic` supports Gateways, ListenerSets, HTTPRoutes and GRPCRoutes. If the target ' +
       'exists, all requests to it are denied, because what the policy should guard must not be ' +
@@ -162,7 +163,9 @@ export const KUBERNETES_CODES = defineCodes('PC07', 'Kubernetes objects', [
     explanation:
       'The manifests refer to a Service or a TLS Secret that they do not contain. It is assumed ' +
       'to exist in the cluster, so that policies can be checked without it. Whether it exists ' +
-      'is checked when the manifests are applied.',
+      'is checked when the manifests are applied. A route or ProxyModel whose Gateway or ' +
+      'ListenerSet is not among the manifests is not checked; this is a warning if they contain ' +
+      'another one, since the name is then probably wrong.',
     example: {
       language: 'text',
       wrong: 'backendRefs: [{ name: orders, port: 80 }]     # no manifest of the Service orders',

@@ -42,9 +42,10 @@ export const LINT_TOOL_CODES: readonly CodeRecord[] = [
     title: 'tools can be called but are never listed',
     explanation:
       'Lists are filtered by the same rules as calls, with the `mcp.methodName` that the client ' +
-      'sent: `tools/list`. Allow rules that require `tools/call` are false there, so clients ' +
-      'cannot discover the tools. Remove the condition on the method, or add a rule that allows ' +
-      'the list.',
+      'sent: `tools/list`. Allow rules that require `tools/call` are false there, and so are ' +
+      'Require rules, so clients cannot discover the tools. Remove the condition on the method, ' +
+      'add a rule that allows the list, or restrict a Require rule to calls: ' +
+      "`mcp.methodName != 'tools/call' || …`.",
     example: {
       language: 'yaml',
       wrong: servers(`allow: "mcp.methodName == 'tools/call' && mcp.tool.name == 'read'"`),
@@ -109,7 +110,33 @@ export const LINT_TOOL_CODES: readonly CodeRecord[] = [
       backendAuth: { key: '\${FILES_KEY:-unset}' }`,
     },
   },
+  {
+    code: 'AZ035',
+    severity: 'warning',
+    title: 'an API key is limited to a model that does not exist',
+    explanation:
+      '`allowedModels` of a key contains a name that no model has, such as a misspelled one or one ' +
+      'that was renamed. Clients with this key get 403 for the model that was meant.',
+    example: {
+      language: 'yaml',
+      wrong: models('smal'),
+      right: models('small'),
+    },
+  },
 ]
+
+function models(allowed: string): string {
+  return `${GATEWAY}llm:
+  policies:
+    apiKey:
+      keys:
+      - keyHash: sha256:${'0'.repeat(64)}
+        allowedModels: [${allowed}]
+  models:
+  - name: small
+    provider: openAI
+    params: { model: gpt-4o-mini }`
+}
 
 function servers(rule: string): string {
   return `${GATEWAY}mcp:

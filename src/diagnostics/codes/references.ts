@@ -1,3 +1,4 @@
+import { ADMIN_UI_CODES } from './admin-ui.ts'
 import { defineCodes } from './define.ts'
 
 const GATEWAY = 'gateways:\n  default: { port: 8080 }\n'
@@ -343,4 +344,50 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
       right: `${GATEWAY}routes:\n- backends: [{ routeGroup: orders }]\nrouteGroups:\n- name: orders\n  routes:\n  - backends: [{ host: orders:8080 }]`,
     },
   },
+  {
+    code: 'PC0323',
+    severity: 'warning',
+    title: 'the program of an MCP server does not exist',
+    explanation:
+      'An MCP server with `stdio` is a program that the gateway starts. `portcullis check` did ' +
+      'not find it on this machine: the path does not exist, or no folder of `PATH` contains ' +
+      'it. If the gateway runs elsewhere, check the file there.',
+    example: {
+      language: 'yaml',
+      wrong: `${GATEWAY}mcp:\n  targets:\n  - name: files\n    stdio: { cmd: mcp-server-fils }`,
+      right: `${GATEWAY}mcp:\n  targets:\n  - name: files\n    stdio: { cmd: mcp-server-files }`,
+      sketch: true,
+    },
+  },
+  {
+    code: 'PC0324',
+    severity: 'warning',
+    title: 'a budget in dollars without prices',
+    explanation:
+      'A budget in dollars counts calls by the prices in `config.modelCatalog`. A call to a ' +
+      'model without a price is denied with 403, because its cost is unknown. Without a ' +
+      'catalog, that is every call.',
+    example: {
+      language: 'yaml',
+      wrong: `policies:\n  budgets:\n  - { usd: '5', per: Day }`,
+      right: `config:\n  modelCatalog: [{ file: prices.json }]`,
+      sketch: true,
+    },
+  },
+  {
+    code: 'PC0325',
+    severity: 'warning',
+    title: 'a placeholder instead of a key',
+    explanation:
+      'A key, password or token is read from an environment variable that is not set, and has ' +
+      'a default. The gateway sends or accepts the default: a provider rejects it, and a client ' +
+      'can know it.',
+    example: {
+      language: 'text',
+      wrong: `params: { apiKey: '\${OPENAI_API_KEY:-unset}' }     # the variable is not set`,
+      right: `params: { apiKey: '\${OPENAI_API_KEY}' }`,
+      sketch: true,
+    },
+  },
+  ...ADMIN_UI_CODES,
 ])
