@@ -9,8 +9,10 @@ export interface OutgoingCall {
   readonly authority: string
   readonly headers: readonly Header[]
   readonly body: Uint8Array
-  /** Milliseconds until the response starts; a stream may then last for any time. */
+  /** Milliseconds until the response starts. */
   readonly timeout: number
+  /** Milliseconds of each pause of the response; Infinity for streams that may be silent. */
+  readonly idleTimeout: number
 }
 
 /** Events of the response. No event follows `ended` or `failed`. */

@@ -73,7 +73,7 @@ export interface Failure {
   readonly present: readonly string[]
 }
 
-/** The Allow rule with the fewest failed conditions, and those conditions. */
+/** The Allow rule that came closest to matching, and the conditions that failed. */
 export interface NearMiss {
   readonly rule: RulePlace
   readonly misses: readonly Miss[]
@@ -115,9 +115,12 @@ export interface Decider {
   admittedBy(variables: Variables): RulePlace | undefined
   /**
    * Every rule in order of evaluation; audit rules follow the enforced rules of the same action.
+   * One step for each: there may be thousands.
    */
-  explain(variables: Variables): readonly ExplainedRule[]
+  explain(variables: Variables): ExplainSteps
 }
+
+export type ExplainSteps = Generator<void, readonly ExplainedRule[]>
 
 export interface ExplainedRule {
   readonly rule: RulePlace

@@ -3,13 +3,15 @@ import { type Duration, durationOf } from '../cel/values/duration.ts'
 import { LEDGER, Ledger, type ReadingLimits } from '../cel/values/ledger.ts'
 import { Struct } from '../cel/values/struct.ts'
 import type { JsonObject } from '../cel/values/value.ts'
+import type { PolicyPlace } from '../model/policy.ts'
 import type { Reason } from '../telemetry/definitions/labels.ts'
 import type { RequestAttributes } from './attributes.ts'
 import type { Connection, Destination, Source } from './connection.ts'
 import { type Decision, NO_DECISIONS } from './decision.ts'
 import type { ErrorFormat } from './error-format.ts'
+import type { ForwardedHeaders } from './forwarded-headers.ts'
 import { type AttachedGuardrails, NO_GUARDRAILS } from './guardrails.ts'
-import { type HeaderEdit, NO_EDIT } from './header-edit.ts'
+import { ALL_WRITTEN, type HeaderEdit, NO_EDIT } from './header-edit.ts'
 import type { HeaderView } from './header-view.ts'
 import {
   type ClientCredential,
@@ -127,6 +129,8 @@ export class Exchange implements StageVariables {
   /** The backend receives its own name as Host, even if it was not configured as a URL. */
   namesBackend = false
   requestEdit: HeaderEdit = NO_EDIT
+  /** Headers about the client for the backend; undefined: those that the client sent. */
+  forwarded: ForwardedHeaders | undefined = undefined
   responseEdit: HeaderEdit = NO_EDIT
   /**
    * Headers that identify the gateway or the client to the backend; mirrors do not receive them.
@@ -139,6 +143,10 @@ export class Exchange implements StageVariables {
    * the backend's response is kept.
    */
   credentialRejected: (() => Promise<Reply>) | undefined = undefined
+  /** A policy allows requests of pages with this Origin. */
+  allowsOrigin = false
+  /** The route or the listener is configured for this Host, rather than for any. */
+  namesHost = false
   /** The path prefix that the route matched, for prefix rewrites and redirects. */
   matchedPrefix = ''
 
@@ -154,12 +162,16 @@ export class Exchange implements StageVariables {
   resourceMetadata = ''
   /** Why authentication rejected the request, if it did. Decision records read it. */
   rejection: Rejection | undefined = undefined
+  /** The policy whose step responded, if one did. Decision records read it. */
+  repliedBy: PolicyPlace | undefined = undefined
   bytesReceived = 0
   bytesSent = 0
   /** As sent to the client; kept only if a log expression reads them. */
   responseHeaders: HeaderView | undefined = undefined
   /** -1 if the response has none. */
   grpcStatus = -1
+  /** Headers of the response that policies were to write, and that could not be sent. */
+  unwritten: readonly string[] = ALL_WRITTEN
   /** What is recorded about an MCP message; undefined for other requests. */
   mcpRecord: McpRecord | undefined = undefined
   /** Usage limits that apply to its calls to models; charged once the call is known. */

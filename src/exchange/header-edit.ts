@@ -1,4 +1,7 @@
+/** The value is text, which the wire sends in UTF-8. */
 export type Header = readonly [name: string, value: string]
+
+export const ALL_WRITTEN: readonly string[] = []
 
 /**
  * Header changes that policies make to a message. Created when the configuration is loaded if
@@ -8,6 +11,8 @@ export class HeaderEdit {
   /** Names in lower case that are not copied: removed headers, and those that are replaced. */
   readonly removed: readonly string[]
   readonly added: readonly Header[]
+  /** Names in lower case of headers that a policy was to write, whose value cannot be sent. */
+  unwritten: readonly string[] = ALL_WRITTEN
   /** Rendered by the wire, once. */
   rendered: unknown = undefined
   /** The last sum, cached: edits of a route are combined in the same order every time. */
@@ -17,6 +22,13 @@ export class HeaderEdit {
   constructor(removed: readonly string[], added: readonly Header[]) {
     this.removed = removed
     this.added = added
+  }
+
+  /** Notes headers that are not sent; the message has none with these names. */
+  lose(names: readonly string[]): this {
+    const all = new Set([...this.unwritten, ...names.map((name) => name.toLowerCase())])
+    if (all.size > 0) this.unwritten = [...all]
+    return this
   }
 
   /** Combines this edit with a later one, which takes precedence. */
@@ -29,6 +41,10 @@ export class HeaderEdit {
     const all = [...new Set([...this.removed, ...removed])]
     this.#later = later
     this.#sum = new HeaderEdit(all, [...kept, ...later.added])
+    if (this.unwritten.length > 0 || later.unwritten.length > 0) {
+      this.#sum.lose(this.unwritten.filter((name) => !removed.has(name)))
+      this.#sum.lose(later.unwritten)
+    }
     return this.#sum
   }
 }

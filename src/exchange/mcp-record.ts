@@ -15,7 +15,11 @@ export interface HiddenItems {
   readonly kind: 'tool' | 'prompt' | 'resource' | 'resource-template'
   readonly reason: 'authorization' | 'pin'
   count: number
+  /** The first of them. */
+  readonly names: string[]
 }
+
+const MAX_NAMES = 20
 
 /** What is counted and logged for one MCP message. */
 export class McpRecord {
@@ -23,6 +27,8 @@ export class McpRecord {
   method = ''
   /** The server that receives it. */
   target = 'none'
+  /** The tool, prompt or resource, by the client's name for it. */
+  asked = ''
   /** The tool that is called, by its name on its server. */
   tool = 'none'
   /** The server is known to list the tool. */
@@ -35,11 +41,14 @@ export class McpRecord {
   /** The records of a batch, one per message; this record is then not about any of them. */
   batch: readonly McpRecord[] = []
 
-  hide({ target, kind, reason }: Omit<HiddenItems, 'count'>): void {
+  hide({ target, kind, reason }: Omit<HiddenItems, 'count' | 'names'>, name: string): void {
     const known = this.hidden.find(
       (own) => own.target === target && own.kind === kind && own.reason === reason,
     )
-    if (known === undefined) this.hidden.push({ target, kind, reason, count: 1 })
-    else known.count++
+    if (known === undefined) this.hidden.push({ target, kind, reason, count: 1, names: [name] })
+    else {
+      known.count++
+      if (known.names.length < MAX_NAMES) known.names.push(name)
+    }
   }
 }

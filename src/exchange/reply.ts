@@ -1,3 +1,4 @@
+import type { PolicyPlace } from '../model/policy.ts'
 import type { Reason } from '../telemetry/definitions/labels.ts'
 import type { HeaderEdit } from './header-edit.ts'
 import { NO_EDIT } from './header-edit.ts'
@@ -20,6 +21,18 @@ export interface Reply {
   readonly link?: string
   /** Every option was tried, so clients that retry automatically should not do so. */
   readonly isFinal?: boolean
+  /**
+   * Why it rejects although its status is a success, as for a preflight or an error in JSON-RPC;
+   * for decision records only.
+   */
+  readonly rejects?: string
+  /** The policy that rejects, if it is not the one whose step returned the reply. */
+  readonly by?: PolicyPlace | undefined
+}
+
+/** Whether the gateway itself rejects the request with it: then there is a decision record. */
+export function isRejection({ status, reason, rejects }: Reply): boolean {
+  return rejects !== undefined || (status >= 400 && reason !== 'upstream')
 }
 
 /** A plain response; the wire renders it for the protocol of the client. */

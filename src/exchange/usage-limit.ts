@@ -1,3 +1,4 @@
+import type { PolicyPlace } from '../model/policy.ts'
 import type { Reply } from './reply.ts'
 
 /**
@@ -9,6 +10,8 @@ export interface UsageLimit {
   readonly measure: 'requests' | 'tokens' | 'usd'
   /** The name of the policy if it is a budget; absent for a rate limit. */
   readonly budget?: string
+  /** The policy that limits. */
+  readonly by?: PolicyPlace
   /** Whether calls to this model count. */
   isFor(model: string): boolean
   /** Takes an estimate; a Reply if less than that is left. */

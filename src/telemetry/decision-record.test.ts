@@ -14,6 +14,8 @@ const ALL: { readonly [name in keyof Required<DecisionRecord>]: true } = {
   reason: true,
   detail: true,
   credentials: true,
+  by: true,
+  call: true,
   variable: true,
   present: true,
   rule: true,

@@ -1,10 +1,13 @@
+import type { Reason } from './definitions/labels.ts'
+
 /** One decision about a connection or a request, as JSON: kept, written, shown, replayed. */
 export interface DecisionRecord {
   readonly id: string
   readonly time: string
   readonly kind: DecisionKind
   readonly stage: DecisionStage
-  readonly verdict: 'allowed' | 'denied'
+  /** `rejected`: no rule and no authentication denied it; the gateway could not serve it. */
+  readonly verdict: 'allowed' | 'denied' | 'rejected'
   /** False: policies in audit mode would have denied it, but it was allowed. */
   readonly enforced: boolean
   readonly cause: DecisionCause
@@ -14,6 +17,7 @@ export interface DecisionRecord {
   readonly variable?: string
   readonly present?: readonly string[]
   readonly credentials?: CredentialsRecord
+  readonly by?: PolicyRecord
   readonly rule?: RuleRecord
   readonly invalid?: InvalidRecord
   readonly nearest?: NearestRecord
@@ -30,6 +34,8 @@ export interface DecisionRecord {
   readonly method?: string
   readonly host?: string
   readonly path?: string
+  /** For a call of a protocol on top of HTTP. */
+  readonly call?: CallRecord
   readonly status?: number
   /** The port of the listener. */
   readonly port?: number
@@ -42,7 +48,7 @@ export interface DecisionRecord {
   readonly attributes: readonly AttributeRecord[]
 }
 
-export type DecisionKind = 'authorization' | 'authentication' | 'csrf'
+export type DecisionKind = 'authorization' | 'authentication' | 'csrf' | 'rejection'
 export type DecisionStage = 'connection' | 'traffic' | 'backend' | 'mcp' | 'llm'
 
 export type DecisionCause =
@@ -56,6 +62,7 @@ export type DecisionCause =
   | 'pin'
   | 'credentials'
   | 'cross-site'
+  | Reason
 
 export interface RuleRecord {
   readonly policy: string
@@ -74,7 +81,10 @@ export interface RuleRecord {
 }
 
 /** The invalid policy, which denies everything it guards; the first one if there are several. */
-export interface InvalidRecord {
+export type InvalidRecord = PolicyRecord
+
+/** A policy and where it is defined. */
+export interface PolicyRecord {
   readonly policy: string
   readonly section: string
   readonly level: string
@@ -99,6 +109,13 @@ export interface IdentifiedRecord {
   readonly section: string
   readonly level: string
   readonly kind: string
+}
+
+/** What the client called, by the client's own name for it. */
+export interface CallRecord {
+  readonly protocol: 'grpc' | 'llm' | 'mcp' | 'a2a'
+  readonly method?: string
+  readonly name?: string
 }
 
 /** The Allow rule that was closest to matching, and what would have had to differ. */
@@ -169,10 +186,16 @@ export const DECISION_FIELDS = [
     meaning:
       '`authorization`: rules decided, or an invalid policy; `authentication`: no rule was ' +
       'evaluated because the credentials were missing or rejected, or a service denied the ' +
-      'request; `csrf`: a cross-site request was rejected before both',
+      'request; `csrf`: a cross-site request was rejected before both; `rejection`: the gateway ' +
+      'itself rejected the request or could not serve it, for another reason than these',
   },
   { name: 'stage', meaning: '`connection`, `traffic`, `backend`, `mcp` or `llm`' },
-  { name: 'verdict', meaning: '`denied` or `allowed`' },
+  {
+    name: 'verdict',
+    meaning:
+      '`denied` or `allowed`; `rejected` for a `rejection` that does not depend on who sent the ' +
+      'request, such as an exhausted rate limit',
+  },
   {
     name: 'enforced',
     meaning: '`false`: only blocks with `mode: Audit` deny it, so it was allowed',
@@ -184,7 +207,8 @@ export const DECISION_FIELDS = [
       '`unset`: the result of a Require rule; `no-allow-match`: no Allow rule ' +
       'matched; `no-rules`: no rule denied it; `invalid-policy`: a policy is invalid and ' +
       'denies what it guards; `pin`: tools of an MCP server differ from their pins, see ' +
-      '`reason`; `credentials`: see `reason`; `cross-site`: `csrf` rejected it',
+      '`reason`; `credentials`: see `reason`; `cross-site`: `csrf` rejected it; for a `rejection`, the ' +
+      '`reason` of the access log, such as `rate-limit`',
   },
   {
     name: 'reason',
@@ -192,12 +216,23 @@ export const DECISION_FIELDS = [
       'for an error, its description; for an invalid policy, the code and message that it was ' +
       'loaded with; for credentials, the problem in one word, such as `expired`; for a service that `extAuthz` calls, `denied`, or `unavailable` if it could not be reached',
   },
-  { name: 'detail', meaning: 'details about the credentials, or the response of the service' },
+  {
+    name: 'detail',
+    meaning:
+      'details about the credentials, the response of the service, or the rejection: the `detail` ' +
+      'of the access log',
+  },
   {
     name: 'credentials',
     meaning:
       'for credentials and `csrf`: the `method` (`jwt`, `api-key`, `basic`, `oidc`, `external`, ' +
       '`csrf`), and `policy`, `section`, `level` and `kind` of the policy',
+  },
+  {
+    name: 'by',
+    meaning:
+      'for a `rejection`: `policy`, `section`, `level`, `kind` and `origin` of the policy that it ' +
+      'enforces, if it enforces one',
   },
   { name: 'variable', meaning: 'the attribute that was not set, such as `jwt.group`' },
   { name: 'present', meaning: 'names of its siblings that were set, never their values' },
@@ -217,8 +252,10 @@ export const DECISION_FIELDS = [
   {
     name: 'nearest',
     meaning:
-      'if no Allow rule matched: the rule with the fewest `misses`. A miss is a `condition`, its ' +
-      '`wanted` value, and the `cause` why it differs',
+      'if no Allow rule matched: the rule that came closest. A rule about another tool, path, method, ' +
+      'host or model is further away than others; then the number of `misses` decides, then the ' +
+      'number of conditions that are met. A miss is a `condition`, its `wanted` value, and the ' +
+      '`cause` why it differs',
   },
   {
     name: 'audited',
@@ -240,12 +277,19 @@ export const DECISION_FIELDS = [
   {
     name: 'skipped',
     meaning:
-      '`true`: it was denied only for this provider, and the next one was tried; for `pin`: the ' +
-      'tools were omitted from a list',
+      '`true`: it was denied only for this provider, and the next one was tried; for `pin` and for a ' +
+      '`rejection`: items were omitted from a list, and the rest was sent',
   },
   { name: 'method', meaning: 'the method' },
   { name: 'host', meaning: 'the host' },
   { name: 'path', meaning: 'the path, without the query' },
+  {
+    name: 'call',
+    meaning:
+      'for a call of a protocol on top of HTTP, once the gateway has read it: `protocol` (`grpc`, ' +
+      '`llm`, `mcp`, `a2a`), `method`, such as `tools/call`, and `name`, the tool, prompt, resource or ' +
+      'model that the client named',
+  },
   { name: 'status', meaning: 'the status of the response' },
   { name: 'port', meaning: 'the port of the listener' },
   { name: 'source', meaning: 'address and port of the client' },

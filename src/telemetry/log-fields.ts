@@ -124,6 +124,12 @@ export const LOG_FIELDS = [
     meaning: 'the outcome: `success`, `tool-error`, `error`, `denied`, `unknown`, …',
     example: 'success',
   },
+  {
+    name: 'headers.unwritten',
+    meaning:
+      'headers that a policy was to write, and that were removed instead, because the value cannot be sent',
+    example: 'x-user',
+  },
   { name: 'retry.attempt', meaning: 'retries before this response', example: '1' },
   { name: 'policy', meaning: 'for a denied connection, the policy that decided', example: 'door' },
   {

@@ -98,6 +98,12 @@ export const mcpTargetUp = defineGauge({
   isPlanned: true,
 })
 
+export const mcpProcesses = defineGauge({
+  name: 'portcullis_mcp_processes',
+  help: 'Running processes of MCP servers on stdio.',
+  labels: [TARGET],
+})
+
 export const mcpProcessExits = defineCounter({
   name: 'portcullis_mcp_process_exits_total',
   help: 'Processes of MCP servers on stdio that ended; one that crashed was replaced.',
@@ -114,6 +120,7 @@ export const MCP: MetricGroup = {
     mcpSessionsActive,
     mcpHiddenItems,
     mcpTargetUp,
+    mcpProcesses,
     mcpProcessExits,
   ],
 }

@@ -69,6 +69,12 @@ export const responseBytes = defineCounter({
   takesCustomLabels: true,
 })
 
+export const headersUnwritten = defineCounter({
+  name: 'portcullis_headers_unwritten_total',
+  help: 'Headers that policies were to write, and that were removed, because the value cannot be sent.',
+  labels: [LISTENER, ROUTE],
+})
+
 export const REQUESTS: MetricGroup = {
   title: 'Requests',
   metrics: [
@@ -80,5 +86,6 @@ export const REQUESTS: MetricGroup = {
     requestOverhead,
     requestBytes,
     responseBytes,
+    headersUnwritten,
   ],
 }
