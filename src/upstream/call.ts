@@ -1,6 +1,10 @@
 import type { CallEvents, CallHandle, OpenCall, OutgoingCall } from '../exchange/call.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
-import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
+import {
+  isTimeout,
+  type ResponseEvents,
+  type UpstreamConnection,
+} from '../wire/upstream-connection.ts'
 import type { Attempt, Choice, Cluster } from './cluster.ts'
 import { headersOf, renderLines, sendRequest } from './own-request.ts'
 import type { Waiting } from './pool.ts'
@@ -21,6 +25,7 @@ export function caller(cluster: Cluster): OpenCall {
 const NO_CALL: CallHandle = { stop() {}, resume() {} }
 
 class Calling implements Waiting, ResponseEvents, CallHandle {
+  readonly idleTimeout: number
   readonly #choice: Choice
   readonly #call: OutgoingCall
   readonly #lines: string
@@ -33,6 +38,7 @@ class Calling implements Waiting, ResponseEvents, CallHandle {
   #isOver = false
 
   constructor(choice: Choice, call: OutgoingCall, lines: string, events: CallEvents) {
+    this.idleTimeout = call.idleTimeout
     this.#choice = choice
     this.#call = call
     this.#lines = lines
@@ -90,7 +96,7 @@ class Calling implements Waiting, ResponseEvents, CallHandle {
     if (this.#isOver) return
     // The service may close an idle connection at the moment it is reused.
     if (isUntouched && !this.#isFresh) this.#open()
-    else this.#fail(reason, reason === 'timeout' ? 'timeout' : 'reset')
+    else this.#fail(reason, isTimeout(reason) ? 'timeout' : 'reset')
   }
 
   drained(): void {}

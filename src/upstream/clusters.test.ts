@@ -76,6 +76,7 @@ async function ask(cluster: Cluster, exchange?: Exchange, tried: readonly string
   return new Promise<number | string>((resolve) => {
     let status = 0
     connection.send('GET', 'GET / HTTP/1.1\r\nHost: a\r\n\r\n', false, 1_000, {
+      idleTimeout: Number.POSITIVE_INFINITY,
       interim: () => {},
       response: (head) => {
         status = head.status

@@ -106,6 +106,7 @@ export function probe(
         if (http === undefined) return
         const head = headOf(http.path, [`Host: ${http.host ?? host}`, ...named])
         connection.send('GET', head, false, check.timeout, {
+          idleTimeout: check.timeout,
           interim: () => {},
           response: ({ status }: ResponseHead) => {
             finish(http.codes.includes(status) ? 'healthy' : 'unhealthy')

@@ -35,6 +35,8 @@ export function streamOpener(cluster: Cluster): OpenStream {
 const NO_STREAM: MessageStream = { send() {}, end() {}, stop() {} }
 
 class Stream implements Waiting, ResponseEvents, MessageStream {
+  /** Its user limits the time for each message, and ends it with the request. */
+  readonly idleTimeout: number = Number.POSITIVE_INFINITY
   readonly #choice: Choice
   readonly #path: string
   readonly #events: StreamEvents

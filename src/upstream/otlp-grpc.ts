@@ -89,6 +89,8 @@ async function resolveByLookup(name: string): Promise<Resolution> {
 
 /** One call in progress; it calls back exactly once. */
 class Call implements StreamWaiting, ResponseEvents {
+  /** The whole call has one timeout. */
+  readonly idleTimeout: number = Number.POSITIVE_INFINITY
   readonly #pool: Http2Pool
   readonly #head: string
   readonly #body: Uint8Array

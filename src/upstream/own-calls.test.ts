@@ -20,7 +20,14 @@ interface Begun {
   readonly stop?: () => void
 }
 
-const CALL = { method: 'POST', path: '/x', authority: '', headers: [], timeout: 60_000 }
+const CALL = {
+  method: 'POST',
+  path: '/x',
+  authority: '',
+  headers: [],
+  idleTimeout: Number.POSITIVE_INFINITY,
+  timeout: 60_000,
+}
 const BODY = { ...CALL, body: Buffer.from('body') }
 
 /** The kinds of calls, all of which send `body`. */

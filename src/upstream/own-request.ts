@@ -1,5 +1,7 @@
 import type { OutgoingCall } from '../exchange/call.ts'
 import type { Header } from '../exchange/header-edit.ts'
+import { headerBytes, headerText } from '../exchange/header-text.ts'
+import { isHeaderValue } from '../exchange/header-value.ts'
 import { isFieldText } from '../wire/http1/field-lines.ts'
 import { type Fields, fieldName, fieldValue } from '../wire/http1/fields.ts'
 import { isToken } from '../wire/http1/message.ts'
@@ -7,7 +9,7 @@ import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connec
 import type { Choice } from './cluster.ts'
 
 /** A request that the gateway makes itself, rather than one that it forwards. */
-type OwnRequest = OutgoingCall
+type OwnRequest = Omit<OutgoingCall, 'idleTimeout'>
 
 /** The header lines; undefined if the header lines or the request line would be malformed. */
 export function renderLines(request: OwnRequest): string | undefined {
@@ -16,8 +18,8 @@ export function renderLines(request: OwnRequest): string | undefined {
   if (!isToken(method) || !isPath || !isFieldText(authority)) return undefined
   let lines = ''
   for (const [name, value] of headers) {
-    if (!isToken(name) || !isFieldText(value)) return undefined
-    lines += `${name}: ${value}\r\n`
+    if (!isToken(name) || !isHeaderValue(value)) return undefined
+    lines += `${name}: ${headerBytes(value)}\r\n`
   }
   if (body.length > 0) lines += `content-length: ${body.length}\r\n`
   return lines
@@ -45,6 +47,6 @@ export function sendRequest(
 export function headersOf(fields: Fields): readonly Header[] {
   return Array.from({ length: fields.count }, (_, i) => [
     fieldName(fields, i).toLowerCase(),
-    fieldValue(fields, i),
+    headerText(fieldValue(fields, i)),
   ])
 }

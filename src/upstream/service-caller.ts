@@ -38,6 +38,8 @@ export function serviceCaller(cluster: Cluster): CallService {
 
 /** One call in progress. */
 class ServiceCall implements Waiting, ResponseEvents {
+  /** The whole call has one timeout. */
+  readonly idleTimeout: number = Number.POSITIVE_INFINITY
   readonly settled: Promise<ServiceResponse | NoResponse>
   readonly #choice: Choice
   readonly #question: ServiceRequest

@@ -1,3 +1,4 @@
+import type { Recorded } from '../exchange/recorded.ts'
 import type { FieldLines, NameSet } from './http1/field-lines.ts'
 import type { Fields } from './http1/fields.ts'
 import type { RequestHead } from './http1/head.ts'
@@ -42,7 +43,7 @@ export interface Downstream {
   flush(): void
   end(trailers: Fields | undefined, asWire: boolean): void
   /** Sends a complete response of the gateway itself. */
-  reply(status: number, lines: FieldLines, body: Buffer | string): void
+  reply(recorded: Recorded, status: number, lines: FieldLines, body: Buffer | string): void
   /** Cuts the response short in a way that shows the client that it is incomplete. */
   abort(): void
 
@@ -58,8 +59,11 @@ export type ClosingWord = 'idle' | 'timeout' | 'bad-request' | 'upstream' | 'err
 /** Events that a downstream reports to its owner. */
 export interface DownstreamEvents {
   request(downstream: Downstream): void
-  /** The bytes are not a request; the response is already written. */
-  rejected(downstream: Downstream, rejection: Rejection): void
+  /**
+   * The bytes are not a request. The owner responds, if the client is able to read a response; if it
+   * does not respond at once, the connection or the stream ends.
+   */
+  rejected(downstream: Downstream, rejection: Rejection, isReadable: boolean): void
   /** The body is malformed, too large or too late: the exchange ends with an error. */
   unreadable(downstream: Downstream, rejection: Rejection): void
   /** The client went away during its exchange. */

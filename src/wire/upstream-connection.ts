@@ -3,8 +3,24 @@ import type { RequestHead } from './http1/head.ts'
 import type { ResponseHead } from './http1/response-head.ts'
 import type { OutgoingRequest } from './http1/write.ts'
 
+/** Why a request failed that the upstream let wait for too long. */
+const TIMEOUTS: ReadonlySet<string> = new Set([
+  'timeout',
+  'response-idle-timeout',
+  'tunnel-idle-timeout',
+])
+
+export function isTimeout(reason: string): boolean {
+  return TIMEOUTS.has(reason)
+}
+
 /** Events of one request. Nothing follows `failed` or `ended`. */
 export interface ResponseEvents {
+  /**
+   * Max milliseconds without a byte of the response once it has begun, while the receiver accepts
+   * more. Infinity only if something else limits the request.
+   */
+  readonly idleTimeout: number
   interim(head: ResponseHead): void
   /** Returns whether chunked bodies are wanted with their framing. */
   response(head: ResponseHead): boolean
@@ -65,8 +81,11 @@ export interface UpstreamConnection {
   end(trailers?: Fields): void
   pause(): void
   resume(): void
-  /** After 101: all bytes are delivered as data until the upstream ends. */
-  tunnel(): void
+  /**
+   * After 101: all bytes are delivered as data until the upstream ends, or no bytes were forwarded
+   * in either direction for `idleTimeout`.
+   */
+  tunnel(idleTimeout: number): void
   endTunnel(): void
   abort(): void
   /** Returns a connection that was not used. */

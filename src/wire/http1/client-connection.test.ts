@@ -28,7 +28,13 @@ async function upload() {
     }
   }
   const connection = new ClientConnection(socket, new Deadlines())
-  const events = { interim() {}, response: () => false, data: () => true, ended() {} }
+  const events = {
+    idleTimeout: 1_000,
+    interim() {},
+    response: () => false,
+    data: () => true,
+    ended() {},
+  }
   const failures: string[] = []
   const failed = (reason: string) => failures.push(reason)
   connection.send('POST', HEAD, true, 1_000, { ...events, failed, drained() {} })
@@ -127,6 +133,7 @@ async function ask() {
   turnWrites.gathers = true
   const failures: [string, boolean][] = []
   connection.send('GET', 'GET / HTTP/1.1\r\nhost: a\r\n\r\n', false, 1_000, {
+    idleTimeout: 1_000,
     interim() {},
     response: () => assert.fail('there is no response'),
     data: () => true,

@@ -54,7 +54,8 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
   /** Number of interim responses to this request. */
   #interim = 0
   /**
-   * Milliseconds that the upstream has while the gateway waits for it; Infinity once it responds.
+   * Milliseconds that the upstream has while the gateway waits for it: for its response, then for
+   * each piece of it.
    */
   #timeout = Number.POSITIVE_INFINITY
 
@@ -145,38 +146,53 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
   /** Body bytes may take as long as the client needs, as long as the upstream accepts them. */
   #took(more: boolean): boolean {
     if (!more) this.deadline = eventTime() + this.#timeout
+    else if (this.#isDelivering) this.#awaitMore()
     return more
   }
 
   #onDrain(): void {
-    if (!this.#isSent) this.deadline = Number.POSITIVE_INFINITY
+    if (this.#isDelivering) this.#awaitMore()
+    else if (!this.#isSent) this.deadline = Number.POSITIVE_INFINITY
     this.#events?.drained()
+  }
+
+  get #isDelivering(): boolean {
+    return this.#inBody || this.#isTunnel
+  }
+
+  /** While the response is paused, its receiver has a deadline; a tunnel has no other. */
+  #awaitMore(): void {
+    const isWaiting = !this.#isPaused || this.#isTunnel
+    this.deadline = isWaiting ? eventTime() + this.#timeout : Number.POSITIVE_INFINITY
   }
 
   /** Ends the request. */
   end(): void {
     this.#isSent = true
     if (this.#unsent !== '') turnWrites.add(this)
-    this.deadline = eventTime() + this.#timeout
+    if (this.#isDelivering) this.#awaitMore()
+    else this.deadline = eventTime() + this.#timeout
     this.#maybeFree()
   }
 
   pause(): void {
     this.#isPaused = true
+    if (this.#inBody) this.deadline = Number.POSITIVE_INFINITY
     this.socket.pause()
   }
 
   resume(): void {
     this.#isPaused = false
     if (this.#isReading) return
+    if (this.#isDelivering) this.#awaitMore()
     if (this.#held.length > 0) this.#readOn(this.#held.take())
     if (!this.#isPaused) this.socket.resume()
   }
 
-  /** After 101: all bytes are delivered as data until the upstream ends. */
-  tunnel(): void {
+  tunnel(idleTimeout: number): void {
     this.#isTunnel = true
-    this.deadline = Number.POSITIVE_INFINITY
+    this.#timeout = idleTimeout
+    this.#awaitMore()
   }
 
   endTunnel(): void {
@@ -196,7 +212,8 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
 
   expire(): void {
     this.socket.destroy()
-    this.#onClose('timeout')
+    if (this.#isTunnel) this.#onClose('tunnel-idle-timeout')
+    else this.#onClose(this.#inBody ? 'response-idle-timeout' : 'timeout')
   }
 
   needsBytes(): boolean {
@@ -250,6 +267,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     }
     this.#isReading = false
     if (this.#inBody) this.#events?.caughtUp?.()
+    if (this.#isDelivering) this.#awaitMore()
     if (at >= end) return
     if (this.#events === undefined) this.abort()
     else this.#held.hold(keepable(bytes, at, end))
@@ -265,7 +283,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
       return next
     }
     this.deadline = Number.POSITIVE_INFINITY
-    this.#timeout = Number.POSITIVE_INFINITY
+    this.#timeout = this.#events?.idleTimeout ?? Number.POSITIVE_INFINITY
     this.keepAliveTimeout = keepAliveTimeout(head.fields)
     const asWire = this.#events?.response(head) ?? false
     if (this.#isTunnel || this.#events === undefined) return next
@@ -307,6 +325,8 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader, Leav
     if (this.#reads !== undefined) this.#reads.isResting = true
     this.#inBody = false
     this.#hasResponded = true
+    this.deadline = Number.POSITIVE_INFINITY
+    this.#timeout = Number.POSITIVE_INFINITY
     const events = this.#events
     this.#events = undefined
     const trailers = trailersOf(this.#body)

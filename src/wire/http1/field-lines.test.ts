@@ -69,8 +69,11 @@ it('a line is made of any token but those that the writer sets, and of any field
     ['content-length', '1', undefined],
     ['Transfer-Encoding', 'chunked', undefined],
     ['x-a', 'b\r\nc: d', undefined],
-    ['x-a', 'Ā', undefined],
-    ['x-a', '\xff\t', 'x-a: \xff\t\r\n'],
+    ['x-a', 'Ā', 'x-a: \xc4\x80\r\n'],
+    ['x-a', '\xff\t', 'x-a: \xc3\xbf\t\r\n'],
+    ['x-a', '\ud800', undefined],
+    ['x-a', '\u010d\n', undefined],
+    ['x-a', '\x7f', undefined],
   ] as const) {
     assert.equal(fieldLine(name, value), expected, name)
   }

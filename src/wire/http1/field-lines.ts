@@ -1,3 +1,5 @@
+import { headerBytes } from '../../exchange/header-text.ts'
+import { isHeaderValue } from '../../exchange/header-value.ts'
 import type { RequestId } from '../../telemetry/request-id.ts'
 import { DASH, FOLD, UNDERSCORE } from './ascii.ts'
 import { HIDDEN, isReserved } from './field-names.ts'
@@ -12,13 +14,12 @@ export type FieldLines = string & { readonly [checked]: true }
 export const NO_LINES = '' as FieldLines
 
 /**
- * Creates one line of a head. Undefined if the name is not a token or is reserved for the writer,
- * or if the value contains controls or characters beyond one byte, which could end the line or be
- * truncated to such a control.
+ * Creates one line of a head, with the value in UTF-8. Undefined if the name is not a token or is
+ * reserved for the writer, or if the value contains controls, which could end the line.
  */
 export function fieldLine(name: string, value: string): FieldLines | undefined {
-  if (!isToken(name) || isReserved(name.toLowerCase()) || !isFieldText(value)) return undefined
-  return `${name}: ${value}\r\n` as FieldLines
+  if (!isToken(name) || isReserved(name.toLowerCase()) || !isHeaderValue(value)) return undefined
+  return `${name}: ${headerBytes(value)}\r\n` as FieldLines
 }
 
 /** The line with the request ID, which is always safe to write. */

@@ -46,6 +46,8 @@ const KNOWN: readonly string[] = [
 ]
 
 export const KINDS: number = KNOWN.length
+/** Not copied either, since the gateway writes its own, but visible to rules. */
+export const REPLACED: number = KINDS + 1
 
 /** Known names are shorter than this. */
 const ROOM = 32

@@ -1,3 +1,4 @@
+import { headerText, isAscii } from '../../exchange/header-text.ts'
 import { HeaderView } from '../../exchange/header-view.ts'
 import { HIDDEN } from './field-names.ts'
 import { type Fields, fieldName, fieldValue, findField, joinedValue } from './fields.ts'
@@ -16,14 +17,18 @@ export class Http1Headers extends HeaderView {
   }
 
   get(name: unknown): string | undefined {
-    return typeof name === 'string' ? joinedValue(this.#fields, name.toLowerCase()) : undefined
+    if (typeof name !== 'string') return undefined
+    const lower = name.toLowerCase()
+    const bytes = joinedValue(this.#fields, lower)
+    if (bytes === undefined || isAscii(bytes)) return bytes
+    return this.all(lower)?.join(lower === 'cookie' ? '; ' : ', ')
   }
 
   all(name: string): readonly string[] | undefined {
     const lower = name.toLowerCase()
     const lines: string[] = []
     for (let at = findField(this.#fields, lower); at >= 0; ) {
-      lines.push(fieldValue(this.#fields, at))
+      lines.push(headerText(fieldValue(this.#fields, at)))
       at = findField(this.#fields, lower, at + 1)
     }
     return lines.length === 0 ? undefined : lines

@@ -20,13 +20,17 @@ export interface RenderedEdit {
 }
 
 /**
- * An edit as bytes on the wire; rendered once per edit. Lines that cannot be written are omitted.
+ * An edit as bytes on the wire; rendered once per edit. Lines that cannot be written are omitted,
+ * and the edit says which.
  */
 export function renderedEdit(edit: HeaderEdit): RenderedEdit {
   if (edit.rendered !== undefined) return edit.rendered as RenderedEdit
   let lines = NO_LINES
-  for (const [name, value] of edit.added)
-    lines = joinLines(lines, fieldLine(name, value) ?? NO_LINES)
+  for (const [name, value] of edit.added) {
+    const line = fieldLine(name, value)
+    if (line === undefined) edit.lose([name])
+    else lines = joinLines(lines, line)
+  }
   const names = [...edit.removed, ...edit.added.map(([name]) => name)]
   const namesId = names.some((name) => name.toLowerCase() === REQUEST_ID)
   const dropped = nameSet(edit.removed)

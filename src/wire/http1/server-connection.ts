@@ -2,6 +2,7 @@
 // Liberties: the head, the body reader and the connection itself are one object for all requests.
 
 import type { Socket } from 'node:net'
+import type { Recorded } from '../../exchange/recorded.ts'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import type { Downstream, DownstreamEvents } from '../downstream.ts'
 import { eventTime } from '../event-clock.ts'
@@ -12,13 +13,13 @@ import { BodyReader, beginBody, readBody, trailersOf } from './body.ts'
 import { ClientReads } from './client-reads.ts'
 import { idleTimeoutBetween, timeoutInExchange } from './client-timeouts.ts'
 import { endOnce, HALF_CLOSED } from './close-grace.ts'
-import { type FieldLines, type NameSet, NO_LINES } from './field-lines.ts'
+import type { FieldLines, NameSet } from './field-lines.ts'
 import type { Fields } from './fields.ts'
 import { RequestHead, readRequestHead } from './head.ts'
 import { type Rejection, reject, rejectionOf } from './rejections.ts'
 import type { ResponseHead } from './response-head.ts'
 import { type ConnectionField, ResponseWriter } from './response-writer.ts'
-import type { ServerLimits } from './server-limits.ts'
+import { permitUpgrade, type ServerLimits } from './server-limits.ts'
 import { type ServerState, STATES, type StateName } from './server-states.ts'
 
 export class ServerConnection implements Downstream, Timed {
@@ -121,7 +122,7 @@ export class ServerConnection implements Downstream, Timed {
     return this.#response.respond(head, this.head, this.#connectionField(), dropped, lines)
   }
 
-  reply(status: number, lines: FieldLines, body: Buffer | string): void {
+  reply(_: Recorded, status: number, lines: FieldLines, body: Buffer | string): void {
     const { isExchange, isWhole, hasResponded, on } = this.#state
     if (!isExchange || hasResponded) return
     const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body
@@ -264,6 +265,7 @@ export class ServerConnection implements Downstream, Timed {
 
   #begin(): void {
     const { on } = this.#state
+    permitUpgrade(this.head, this.#limits.upgrades)
     this.#go(this.head.framing === 'none' ? on.requestWhole : on.request)
     this.#response.reset()
     this.#keepsAlive = true
@@ -347,9 +349,8 @@ export class ServerConnection implements Downstream, Timed {
     this.#keepsAlive = false
     this.head.method = ''
     this.#go(this.#state.on.reject)
-    if (rejection.word === 'not-http') this.#responded()
-    else this.reply(rejection.status, NO_LINES, '')
-    this.#events.rejected(this, rejection)
+    this.#events.rejected(this, rejection, rejection.word !== 'not-http')
+    if (this.#state.isExchange) this.#responded()
   }
 
   #onDrain(): void {

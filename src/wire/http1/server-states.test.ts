@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import { UNRECORDED } from '../../exchange/fixtures/recorded.ts'
 import { Deadlines } from '../deadlines.ts'
 import type { DownstreamEvents } from '../downstream.ts'
 import { NO_LINES, NO_NAMES } from './field-lines.ts'
@@ -124,6 +125,7 @@ const LIMITS = {
   writeTimeout: 60_000,
   body: Number.POSITIVE_INFINITY,
   lowersNames: false,
+  upgrades: new Set(['x']),
 }
 
 /** One connection, with the actions of its owner and its client. */
@@ -167,7 +169,7 @@ class Talk {
   }
 
   reply(): void {
-    this.own.reply(200, NO_LINES, 'hello')
+    this.own.reply(UNRECORDED, 200, NO_LINES, 'hello')
   }
 
   async until(state: StateName): Promise<void> {

@@ -292,8 +292,11 @@ function line(name: string, value: string): FieldLines {
 }
 
 describe('a field line', () => {
-  it('has a name and a value', () => {
-    assert.equal(joinLines(line('a', 'b\tc'), line('D', '\xe9')), 'a: b\tc\r\nD: \xe9\r\n')
+  it('has a name and a value, in UTF-8', () => {
+    assert.equal(joinLines(line('a', 'b\tc'), line('D', '\xe9')), 'a: b\tc\r\nD: \xc3\xa9\r\n')
+    // Cut to one byte, this would be the end of the line.
+    assert.equal(line('a', '\u010a'), 'a: \xc4\x8a\r\n')
+    assert.equal(line('a', '\u{1f600}'), 'a: \xf0\x9f\x98\x80\r\n')
   })
   for (const [name, value] of [
     ['a', 'b\r\nc: d'],
@@ -301,8 +304,7 @@ describe('a field line', () => {
     ['a', 'b\r'],
     ['a', '\0'],
     ['a', '\x7f'],
-    ['a', '\u010a'],
-    ['a', '\u{1f600}'],
+    ['a', '\ud83d'],
     ['', 'b'],
     ['a b', 'c'],
     ['a:', 'b'],

@@ -75,6 +75,7 @@ function ask(pool: Http2Pool, head = GET, bodies?: readonly string[], timeout = 
   const reported: string[] = []
   const { promise, resolve } = Promise.withResolvers<void>()
   const events: ResponseEvents = {
+    idleTimeout: 5_000,
     interim: ({ status }) => void reported.push(`interim ${status}`),
     response: ({ status, framing }) => {
       reported.push(`${status} ${framing}`)
@@ -226,6 +227,7 @@ describe('requests', () => {
       unconnected: () => {},
       connected: (connection) => {
         connection.send('POST', head, true, 1_000, {
+          idleTimeout: 1_000,
           interim: () => {},
           response: ({ status }) => {
             reported.push(String(status))

@@ -41,7 +41,8 @@ export abstract class ClientStreamState {
   protected trailers: Fields | undefined = undefined
   protected isLeft = false
   /**
-   * Milliseconds that the upstream has while the gateway waits for it; Infinity once it responds.
+   * Milliseconds that the upstream has while the gateway waits for it: for its response, then for
+   * each piece of it.
    */
   protected timeout = Number.POSITIVE_INFINITY
 

@@ -1,6 +1,7 @@
 // HOT PATH: one request to an upstream over HTTP/2, and its response. Guarded by bench/proxy.ts.
 // Liberties: streams and heads of responses are reused.
 
+import { eventTime } from '../event-clock.ts'
 import { HeldBytes } from '../held-bytes.ts'
 import type { Fields } from '../http1/fields.ts'
 import type { RequestHead } from '../http1/head.ts'
@@ -132,6 +133,7 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
     if (verdict < 0) this.#fail(rejectionOf(verdict).word, false)
     // Body bytes may take as long as the client needs, as long as the upstream accepts them.
     else if (verdict === 0) this.deadline = performance.now() + this.timeout
+    else if (this.isResponding) this.#awaitMore()
     return verdict !== 0
   }
 
@@ -147,7 +149,8 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
       return
     }
     this.isEnding = true
-    this.deadline = performance.now() + this.timeout
+    if (this.isResponding) this.#awaitMore()
+    else this.deadline = performance.now() + this.timeout
     this.out.end(chunks === undefined ? trailers : chunks.trailers)
   }
 
@@ -167,12 +170,21 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
     if (held !== undefined && held.length > 0 && this.events !== undefined)
       this.#deliver(held.take(), this.events)
     if (this.isPaused || this.events === undefined) return
+    this.#awaitMore()
     this.#returnWindow()
     if (this.hasEnded) this.#finish(this.events)
   }
 
-  tunnel(): void {
+  tunnel(idleTimeout: number): void {
     this.isTunnel = true
+    this.timeout = idleTimeout
+    this.#awaitMore()
+  }
+
+  /** While the response is paused, its receiver has a deadline; a tunnel has no other. */
+  #awaitMore(): void {
+    const isWaiting = this.events !== undefined && (!this.isPaused || this.isTunnel)
+    this.deadline = isWaiting ? eventTime() + this.timeout : Number.POSITIVE_INFINITY
   }
 
   endTunnel(): void {
@@ -191,12 +203,15 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
   }
 
   expire(): void {
-    this.#fail('timeout', false)
+    if (this.isTunnel) this.#fail('tunnel-idle-timeout', false)
+    else this.#fail(this.isResponding ? 'response-idle-timeout' : 'timeout', false)
   }
 
   /** Called when all received bytes have been processed. */
   caughtUp(): void {
-    if (!this.hasEnded) this.events?.caughtUp?.()
+    if (this.hasEnded || this.events === undefined) return
+    this.#awaitMore()
+    this.events.caughtUp?.()
   }
 
   /** The request has been written completely. Returns whether the stream is over. */
@@ -206,7 +221,8 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
   }
 
   drained(): void {
-    if (!this.isEnding) this.deadline = Number.POSITIVE_INFINITY
+    if (this.isResponding) this.#awaitMore()
+    else if (!this.isEnding) this.deadline = Number.POSITIVE_INFINITY
     this.events?.drained()
   }
 
@@ -291,7 +307,7 @@ export class ClientStream extends ClientStreamState implements UpstreamConnectio
 
   #onResponse(head: ResponseHead, endsStream: boolean, events: ResponseEvents): void {
     this.deadline = Number.POSITIVE_INFINITY
-    this.timeout = Number.POSITIVE_INFINITY
+    this.timeout = events.idleTimeout
     this.isResponding = true
     events.response(head)
     if (endsStream) this.ended()

@@ -316,6 +316,7 @@ describe('closing a connection', () => {
     assert.equal(upstream.session.hasRoom, false)
     const late: string[] = []
     reserved.send('GET', 'GET / HTTP/1.1\r\nhost: x\r\n\r\n', false, 1_000, {
+      idleTimeout: 1_000,
       interim() {},
       response: () => false,
       data: () => true,

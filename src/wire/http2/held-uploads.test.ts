@@ -4,6 +4,7 @@ import { connect } from 'node:http2'
 import { type AddressInfo, createServer } from 'node:net'
 import { describe, it } from 'node:test'
 import { fill, PatternReader } from '../../../test/faults/patterns.ts'
+import { UNRECORDED } from '../../exchange/fixtures/recorded.ts'
 import { Deadlines } from '../deadlines.ts'
 import type { Downstream, DownstreamEvents } from '../downstream.ts'
 import { NO_LINES } from '../http1/field-lines.ts'
@@ -67,7 +68,7 @@ describe('bodies that wait for their readers', () => {
           },
           hasWritten: () => true,
           end: () => {
-            downstream.reply(200, NO_LINES, 'ok')
+            downstream.reply(UNRECORDED, 200, NO_LINES, 'ok')
             // The others have waited until all of this one was read.
             if (at === 3) for (const read of waiting) read()
           },

@@ -54,6 +54,7 @@ export const HTTP2_LIMITS: Http2Limits = {
   writeTimeout: 60_000,
   body: Number.POSITIVE_INFINITY,
   lowersNames: false,
+  upgrades: new Set(),
   streams: 128,
   streamWindow: 262_144,
   connectionWindow: 1_048_576,

@@ -1,9 +1,10 @@
 // HOT PATH: one request of a client over HTTP/2, and its response. Guarded by bench/proxy.ts.
 // Liberties: the head of a response is encoded when its first bytes leave, from where it was read.
 
+import type { Recorded } from '../../exchange/recorded.ts'
 import type { Downstream, DownstreamEvents } from '../downstream.ts'
 import { LAST_CHUNK, writeChunked } from '../http1/chunked.ts'
-import { type FieldLines, type NameSet, NO_LINES } from '../http1/field-lines.ts'
+import type { FieldLines, NameSet } from '../http1/field-lines.ts'
 import { type Fields, joinedValue } from '../http1/fields.ts'
 import type { RequestHead } from '../http1/head.ts'
 import { type RejectionWord, reject, rejectionOf } from '../http1/rejections.ts'
@@ -55,13 +56,13 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
     }
     const rejection = rejectionOf(verdict)
     if (isMalformed(rejection.word)) {
-      this.#events.rejected(this, rejection)
+      this.#events.rejected(this, rejection, false)
       this.#reset(PROTOCOL_ERROR, rejection.word)
       return
     }
     head.method = ''
-    this.reply(rejection.status, NO_LINES, '')
-    this.#events.rejected(this, rejection)
+    this.#events.rejected(this, rejection, true)
+    if (!this.hasResponded) this.#reset(PROTOCOL_ERROR, rejection.word)
   }
 
   get bytesReceived(): number {
@@ -153,7 +154,7 @@ export class ServerStream extends ServerStreamState implements Downstream, WireS
     if (this.isSent) this.#owner.sent(this.out)
   }
 
-  reply(status: number, lines: FieldLines, body: Buffer | string): void {
+  reply(_: Recorded, status: number, lines: FieldLines, body: Buffer | string): void {
     if (this.isResponding || this.isOver) return
     const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body
     this.isBegun = true

@@ -15,6 +15,7 @@ import {
   HEADERS,
 } from '../../../test/proxy/http2-gateway.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../../../test/tls/certificates.ts'
+import { UNRECORDED } from '../../exchange/fixtures/recorded.ts'
 import { Deadlines } from '../deadlines.ts'
 import type { Downstream, DownstreamEvents } from '../downstream.ts'
 import { fieldLine, NO_LINES } from '../http1/field-lines.ts'
@@ -43,7 +44,7 @@ describe('TLS that negotiates h2', { skip: WITHOUT_OPENSSL }, () => {
               seen.push(String(bytes))
               return true
             },
-            end: () => downstream.reply(201, fieldLine('X-A', '1') ?? NO_LINES, 'done'),
+            end: () => downstream.reply(UNRECORDED, 201, fieldLine('X-A', '1') ?? NO_LINES, 'done'),
             abort: () => {},
           },
           false,
@@ -136,7 +137,7 @@ async function serveFrames(
     request: (downstream) => {
       const end = () => {
         responses++
-        downstream.reply(200, NO_LINES, 'response')
+        downstream.reply(UNRECORDED, 200, NO_LINES, 'response')
       }
       downstream.readBody({ write: () => true, end, abort: () => {} }, false)
     },

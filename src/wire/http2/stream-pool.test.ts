@@ -103,7 +103,7 @@ describe('a stream to an upstream is reused', () => {
     const upstream = await greeted({}, frame(4, 0, 0, settings))
     const tunnel = upstream.ask(UPGRADE)
     await upstream.say(frame(HEADERS, END_HEADERS, 1, OK))
-    tunnel.stream.tunnel()
+    tunnel.stream.tunnel(60_000)
     await upstream.say(frame(DATA, END_STREAM, 1, Buffer.from('bye')))
     const next = upstream.ask()
     assert.notEqual(next.stream, tunnel.stream)

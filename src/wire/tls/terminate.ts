@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
+import { constants, createHash, createPrivateKey, X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
 import {
   createSecureContext,
@@ -265,6 +265,8 @@ function contextOptions(
     minVersion: `TLSv${minVersion}`,
     maxVersion: `TLSv${maxVersion}`,
     honorCipherOrder: true,
+    // A client could make the gateway compute handshakes, or mix bytes of two of them.
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     ...(clients === undefined ? {} : { ca: certificatesIn(clients.ca) }),
     ciphers: cipherSuites === undefined ? USUAL_CIPHERS : cipherList(cipherSuites),
     ...(keyExchangeGroups === undefined ? {} : { ecdhCurve: keyExchangeGroups.join(':') }),
