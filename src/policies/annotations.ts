@@ -33,6 +33,10 @@ export function annotate<T extends z.ZodType>(schema: T, annotation: Annotation)
   return schema
 }
 
+export function annotationOf(schema: z.core.$ZodType): Annotation | undefined {
+  return ANNOTATIONS.get(schema as z.ZodType)
+}
+
 export interface Found {
   readonly annotation: Annotation
   readonly path: readonly PropertyKey[]

@@ -4,6 +4,7 @@ import {
   type Decision,
   type DecisionSampler,
   type ExplainedRule,
+  type ExplainSteps,
   NO_SAMPLER,
   type RulePlace,
   type Tally,
@@ -138,15 +139,17 @@ class RuleDecider implements Decider {
     return undefined
   }
 
-  explain(variables: Variables): readonly ExplainedRule[] {
+  *explain(variables: Variables): ExplainSteps {
     const { denies, requires, allows } = this.#all
-    return [...denies, ...requires, ...allows].flatMap((set) => {
+    const rules: ExplainedRule[] = []
+    for (const set of [...denies, ...requires, ...allows]) {
       entered(set, variables)
-      return set.placed.map((rule) => ({
-        rule: placeOf(rule),
-        explanation: rule.expression.explain(variables),
-      }))
-    })
+      for (const rule of set.placed) {
+        rules.push({ rule: placeOf(rule), explanation: rule.expression.explain(variables) })
+        yield
+      }
+    }
+    return rules
   }
 
   /**

@@ -5,6 +5,7 @@ import {
   explainRule,
   isCut,
   ledgerOf,
+  nearer,
   type Rule,
   type RuleExplanation,
   type RuleSet,
@@ -186,7 +187,7 @@ interface Nearest {
   readonly explained: RuleExplanation
 }
 
-/** No Allow rule matched: reports the one with the fewest misses, or the first of several. */
+/** No Allow rule matched: reports the nearest one. */
 function unmatched(
   allows: RuleGroups['allows'],
   variables: Variables,
@@ -223,8 +224,9 @@ function searchNearest(
     if (isCut(explained)) break
     searched++
     report(own.rule, explained, sampler)
-    const isNearer = best === undefined || explained.misses.length < best.explained.misses.length
-    if (isNearer) best = { own, explained }
+    if (best === undefined || nearer(best.explained, explained) === explained) {
+      best = { own, explained }
+    }
   }
   return { best, searched }
 }

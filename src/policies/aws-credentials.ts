@@ -1,6 +1,7 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import type { CallService } from '../exchange/service-call.ts'
 import type { ValidPolicy } from '../model/policy.ts'
+import type { AwsCredentials } from './aws-keys.ts'
 import {
   type Connect,
   type CredentialQuestion,
@@ -13,7 +14,6 @@ import {
 } from './credential-source.ts'
 import type { CompileContext } from './define.ts'
 import { type Fetched, KeptCredentials, type NoCredential } from './kept-credential.ts'
-import type { AwsCredentials } from './sigv4.ts'
 
 /* AWS credentials from the environment, in the lookup order of the SDKs. */
 

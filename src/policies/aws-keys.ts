@@ -2,9 +2,14 @@ import * as z from 'zod'
 import { type SecretRef, secretText } from '../model/secret.ts'
 import { secret } from './materials.ts'
 import { issue } from './shapes.ts'
-import type { AwsCredentials } from './sigv4.ts'
 
 /* AWS credentials in the configuration; if absent, those of the environment apply. */
+
+export interface AwsCredentials {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken?: string | undefined
+}
 
 interface AwsKeys {
   readonly accessKeyId?: string | undefined

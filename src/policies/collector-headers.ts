@@ -21,7 +21,8 @@ export function headerTexts(
 ): Readonly<Record<string, string>> {
   const texts = Object.entries(headers).flatMap(([name, ref]) => {
     const text = secretText(ref)?.trim()
-    return text !== undefined && isFieldValue(text) ? [[name.toLowerCase(), text] as const] : []
+    const isSent = text !== undefined && isFieldValue(text) && !/[^\0-\xff]/.test(text)
+    return isSent ? [[name.toLowerCase(), text] as const] : []
   })
   return Object.fromEntries(texts)
 }

@@ -1,15 +1,17 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Target } from '../model/backend.ts'
 
-/** Max durations of attempts, in milliseconds. */
+/** Max durations, in milliseconds; Infinity: unlimited. */
 export interface Timeouts {
   /** From the head of the request to the end of the response; 0: none. */
   readonly request: number
   /** For each attempt, from the end of the request to the head of the response; 0: not set. */
   readonly backendRequest: number
+  /** For each pause of the response; 0: not set. */
+  readonly responseIdle: number
 }
 
-export const NO_TIMEOUTS: Timeouts = { request: 0, backendRequest: 0 }
+export const NO_TIMEOUTS: Timeouts = { request: 0, backendRequest: 0, responseIdle: 0 }
 
 /** Whether and how a request is retried. */
 export interface Retry {

@@ -1,3 +1,4 @@
+import { headerText } from '../exchange/header-text.ts'
 import type { ServiceRequest, ServiceResponse } from '../exchange/service-call.ts'
 
 /* gRPC calls that policies make to user-defined services. */
@@ -76,9 +77,8 @@ interface HeaderBytes {
   readonly rawValue?: Uint8Array | undefined
 }
 
-/** The value as on the wire: one character for each byte that the service sent. */
 export function headerOf(header: HeaderBytes | undefined): readonly [name: string, value: string] {
   const raw = header?.rawValue ?? header?.value ?? new Uint8Array()
-  const value = Buffer.from(raw.buffer, raw.byteOffset, raw.length).toString('latin1')
-  return [header?.key ?? '', value]
+  const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.length).toString('latin1')
+  return [header?.key ?? '', headerText(bytes)]
 }

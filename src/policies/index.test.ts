@@ -25,9 +25,10 @@ describe('policies that are data on their route', () => {
           programOf({ routes: [{ policies: timeout === undefined ? {} : { timeout } }] }),
         )
       ).route
-    assert.deepEqual((await route()).timeouts, { request: 0, backendRequest: 0 })
+    assert.deepEqual((await route()).timeouts, { request: 0, backendRequest: 0, responseIdle: 0 })
     const both = await route({ request: '10s', backendRequestTimeout: '500ms' })
-    assert.deepEqual(both.timeouts, { request: 10_000, backendRequest: 500 })
+    const responseIdle = Number.POSITIVE_INFINITY
+    assert.deepEqual(both.timeouts, { request: 10_000, backendRequest: 500, responseIdle })
   })
 
   it('backend request timeout', async () => {

@@ -72,6 +72,7 @@ const MAX_KEYS = 256
 
 /** The keys of a JSON Web Key Set (RFC 7517 §5), unparsed; a string describes why it is not one. */
 export function readKeySet(text: string): readonly Value[] | string {
+  if (/^\s*https?:\/\/\S+\s*$/.test(text)) return 'it is a URL, which belongs in `url`'
   const set = readJson(text, { duplicates: 'reject' })
   if (set === undefined) {
     return readJson(text) === undefined ? 'it is not valid JSON' : 'it contains a duplicate name'

@@ -1,3 +1,4 @@
+import { withoutImpliedPort } from '../exchange/same-host.ts'
 import { scalar } from './scalars.ts'
 
 /** `*` is any origin if allowed, or any name or port within an origin. */
@@ -32,10 +33,6 @@ export function compileOrigins(origins: readonly string[]): (origin: string) => 
     if (exact.has(origin)) return true
     return patterns.length > 0 && patterns.some((pattern) => pattern.test(origin))
   }
-}
-
-export function withoutImpliedPort(origin: string): string {
-  return origin.replace(/^(http:.*):80$|^(https:.*):443$/, '$1$2')
 }
 
 const HOST = '(?:[a-z0-9_-]+(?:\\.[a-z0-9_-]+)*|\\[[0-9a-f:.]+\\])'

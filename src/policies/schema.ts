@@ -319,7 +319,13 @@ export function plainSchema(kind: string): z.ZodType {
 
 export type { Stage } from '../cel/index.ts'
 export type { IdentityVariable } from '../exchange/identity.ts'
-export { type Found, findAnnotated } from './annotations.ts'
+export {
+  annotationOf,
+  type CheckText,
+  type Found,
+  findAnnotated,
+  type ResultType,
+} from './annotations.ts'
 export type { Authorization, AuthorizationRule } from './authorization-rules.ts'
 export { appliesAlways, entriesIn, isConditional, valuesOf } from './conditional.ts'
 export { checkExpression, STAGE_OF_SECTION } from './expressions.ts'
@@ -336,6 +342,14 @@ export {
   textOrFile,
 } from './materials.ts'
 export * from './scalars.ts'
-export { aliased, constraintOf, type IssueParams, issue, oneOfKeys } from './shapes.ts'
+export {
+  aliased,
+  aliasOf,
+  constraintOf,
+  describeAlias,
+  type IssueParams,
+  issue,
+  oneOfKeys,
+} from './shapes.ts'
 export { backendName, type HostTarget, host, parseHost, service } from './target.ts'
 export { requestPath } from './written-path.ts'

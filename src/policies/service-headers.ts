@@ -1,3 +1,5 @@
+import { isHeaderValue } from '../exchange/header-value.ts'
+
 /* Headers that a user-defined service sets in a message. */
 
 export type Header = readonly [name: string, value: string]
@@ -19,7 +21,7 @@ const OWN: ReadonlySet<string> = new Set([
 ])
 
 export function isFit([name, value]: Header): boolean {
-  return isFitName(name) && isFitValue(value)
+  return isFitName(name) && isHeaderValue(value)
 }
 
 export function isFitName(name: string): boolean {
@@ -30,16 +32,11 @@ function isToken(name: string): boolean {
   return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)
 }
 
-/** One character for each byte. */
-function isFitValue(value: string): boolean {
-  return !/[^\t\x20-\x7e\x80-\xff]/.test(value)
-}
-
 /** The first header that cannot be sent; headers in `OWN` are ignored. */
 export function unwritable(headers: readonly Header[]): string | undefined {
   for (const [name, value] of headers) {
     if (!isToken(name)) return 'a header with an invalid name'
-    if (!OWN.has(name.toLowerCase()) && !isFitValue(value)) return `header ${name}`
+    if (!OWN.has(name.toLowerCase()) && !isHeaderValue(value)) return `header ${name}`
   }
   return undefined
 }

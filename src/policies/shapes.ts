@@ -69,7 +69,7 @@ export function aliased<T extends z.ZodRawShape>(
   for (const [alias, key] of Object.entries(aliases)) {
     // A default would look as if both were set, so it is applied afterwards.
     written[key] = optionally(withoutDefault(own(key)))
-    written[alias] = required(own(key)).optional().describe(`An alias of \`${key}\`.`)
+    written[alias] = required(own(key)).optional().describe(describeAlias(key))
   }
   const checked = z.strictObject(written).check((payload) => {
     const value = payload.value as Readonly<Record<string, unknown>>
@@ -96,6 +96,16 @@ export function aliased<T extends z.ZodRawShape>(
     }
     return renamed as Output
   })
+}
+
+/** The description of another spelling of a key. */
+export function describeAlias(key: string): string {
+  return `An alias of \`${key}\`.`
+}
+
+/** The key that a description calls this one an alias of. */
+export function aliasOf(description: string | undefined): string | undefined {
+  return /^An alias of `([^`]+)`\.$/.exec(description ?? '')?.[1]
 }
 
 type Shape = Record<string, z.ZodType>

@@ -1,4 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
+import type { AwsCredentials } from './aws-keys.ts'
 import type { Header } from './service-headers.ts'
 
 /** A request to sign with AWS Signature Version 4, in headers. */
@@ -18,12 +19,6 @@ export interface AwsScope {
   readonly service: string
   readonly credentials: AwsCredentials
   readonly now: Date
-}
-
-export interface AwsCredentials {
-  readonly accessKeyId: string
-  readonly secretAccessKey: string
-  readonly sessionToken?: string | undefined
 }
 
 const ALGORITHM = 'AWS4-HMAC-SHA256'

@@ -1,9 +1,13 @@
 import type { Value } from '../cel/index.ts'
 import { toJson } from '../cel/values/json-write.ts'
+import { isHeaderValue } from '../exchange/header-value.ts'
 
-/** RFC 9110 §5.5; rejects values that could inject into a message. */
+/**
+ * RFC 9110 §5.5: whether a value arrives as it is. It would lose spaces around it, and with them
+ * the difference between two names.
+ */
 export function isFieldValue(text: string): boolean {
-  return !/[^\t\x20-\x7e\x80-\xff]/.test(text) && text.trim() === text
+  return isHeaderValue(text) && !/^[\t ]|[\t ]$/.test(text)
 }
 
 /** The result of an expression as a string: strings unchanged, other values as JSON. */

@@ -2,6 +2,7 @@ import { headerEdit } from '../../exchange/header-edit.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
 import type { UsageLimit } from '../../exchange/usage-limit.ts'
 import { matchesModel } from '../../model/model-names.ts'
+import type { ValidPolicy } from '../../model/policy.ts'
 import { type Attachments, type CompileContext, type Part, variablesOf } from '../define.ts'
 import { compileLimitKey, type KeyOf } from '../limit-key.ts'
 import { metered } from '../metered.ts'
@@ -10,7 +11,7 @@ import { periodAt } from './period.ts'
 import type { Budget } from './schema.ts'
 
 interface Compiled {
-  readonly policy: string
+  readonly policy: ValidPolicy
   readonly budget: Budget
   readonly ledger: Ledger
   readonly keyOf: KeyOf
@@ -25,7 +26,7 @@ export function compileBudgets(
   const all = policies.flatMap((policy): readonly Compiled[] => {
     const { ledgers } = context.kept(policy, () => new Ledgers(policy, { quotas, store }))
     return policy.value.map((budget, index) => ({
-      policy: policy.policy,
+      policy,
       budget,
       ledger: ledgers[index] as Ledger,
       keyOf: compileLimitKey(budget.key, `[${index}].key`, policy, context),
@@ -48,7 +49,8 @@ function limitOf(
   let ends = 0
   return {
     measure,
-    budget: policy,
+    budget: policy.policy,
+    by: policy,
     isFor: (model) => models === undefined || models.some((one) => matchesModel(one, model)),
     take(estimate) {
       const now = date()

@@ -38,6 +38,7 @@ export function compileCors([{ value }]: Attachments<Cors>): Part {
         const asked = headers.get('access-control-request-method')
         if (asked !== undefined) return preflight(exchange, origin, asked)
       }
+      if (origin !== undefined && isAllowed(origin)) exchange.allowsOrigin = true
       exchange.responseEdit = editOf(origin, exchange.responseEdit)
       return undefined
     },
@@ -89,7 +90,7 @@ function compilePreflight(
   // Browsers read it from the actual response; the Gateway API includes it here, too.
   const exposed = listed(exposeHeaders, allowCredentials, undefined)
   // A browser treats a response without the headers as a rejection; nothing else is needed.
-  const rejected = preflightReply([VARY_OF_PREFLIGHT])
+  const rejected = { ...preflightReply([VARY_OF_PREFLIGHT]), rejects: 'the origin is not allowed' }
   return ({ request }, origin, requestedMethod) => {
     if (!isAllowed(origin)) return rejected
     const requestedHeaders = request.headers.get('access-control-request-headers')

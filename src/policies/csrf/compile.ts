@@ -1,8 +1,9 @@
 import type { Exchange } from '../../exchange/exchange.ts'
 import type { Rejection } from '../../exchange/rejection.ts'
 import { reply } from '../../exchange/reply.ts'
+import { isSameHost, withoutImpliedPort } from '../../exchange/same-host.ts'
 import type { Attachments, Part } from '../define.ts'
-import { compileOrigins, withoutImpliedPort } from '../origins.ts'
+import { compileOrigins } from '../origins.ts'
 import type { Csrf } from './schema.ts'
 
 /**
@@ -19,7 +20,10 @@ export function compileCsrf([policy]: Attachments<Csrf>): Part {
   const rejection: Rejection = { by: policy, method: 'csrf', fault: 'cross-site', detail }
   return {
     step: (exchange) => {
-      if (SAFE.has(exchange.request.method) || isOwnSite(exchange, isTrusted)) return undefined
+      const origin = exchange.request.headers.get('origin')?.toLowerCase()
+      if (origin !== undefined && isTrusted(withoutImpliedPort(origin)))
+        exchange.allowsOrigin = true
+      if (SAFE.has(exchange.request.method) || isOwnSite(exchange, origin)) return undefined
       exchange.rejection = rejection
       return REJECTED
     },
@@ -28,23 +32,14 @@ export function compileCsrf([policy]: Attachments<Csrf>): Part {
 
 /**
  * Uses Fetch Metadata if present, which pages cannot set. If it is absent, as from old browsers and
- * over plain HTTP, Origin must match the host of the request; the scheme is not compared, since TLS
- * may be terminated in front of the gateway. A client that sends neither is not a browser.
+ * over plain HTTP, Origin must match the host of the request. A client that sends neither is not a
+ * browser.
  */
-function isOwnSite({ request }: Exchange, isTrusted: (origin: string) => boolean): boolean {
+function isOwnSite({ request, allowsOrigin }: Exchange, origin: string | undefined): boolean {
   const { headers } = request
   const context = headers.get('sec-fetch-site')
   if (context === 'same-origin' || context === 'none') return true
-  const origin = headers.get('origin')?.toLowerCase()
   if (origin === undefined) return context === undefined
-  if (isTrusted(withoutImpliedPort(origin))) return true
+  if (allowsOrigin) return true
   return context === undefined && isSameHost(origin, headers.get('host') ?? request.host)
-}
-
-function isSameHost(origin: string, host: string): boolean {
-  const [, scheme = '', own = ''] =
-    /^(https?):\/\/([^/?#@]+)$/.exec(withoutImpliedPort(origin)) ?? []
-  return (
-    own !== '' && withoutImpliedPort(`${scheme}://${host.toLowerCase()}`) === `${scheme}://${own}`
-  )
 }

@@ -1,5 +1,5 @@
 import type { Variables } from '../../cel/index.ts'
-import { headerEdit } from '../../exchange/header-edit.ts'
+import { HeaderEdit, headerEdit } from '../../exchange/header-edit.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
 import { type Attachments, type CompileContext, type Part, variablesOf } from '../define.ts'
 import { isFieldValue, textOf } from '../value-text.ts'
@@ -33,17 +33,19 @@ export function compileDirectResponse(
     const content = bodyOf(variables)
     if (content === undefined) return FAILED
     const set: { name: string; value: string }[] = []
+    const unwritten: string[] = []
     let contentType = content === '' ? '' : PLAIN
     for (const { name, read } of fields) {
       const value = read(variables)
-      if (value === undefined || !isFieldValue(value)) continue
-      if (name.toLowerCase() === 'content-type') contentType = value
+      if (value === undefined) continue
+      if (!isFieldValue(value)) unwritten.push(name)
+      else if (name.toLowerCase() === 'content-type') contentType = value
       else set.push({ name, value })
     }
     return {
       status,
       reason: 'direct-response',
-      headers: headerEdit({ set }),
+      headers: new HeaderEdit([], []).lose(unwritten).with(headerEdit({ set })),
       body: content,
       contentType,
     }

@@ -1,6 +1,7 @@
 import type { Value, Variables } from '../../cel/index.ts'
 import { type Json, toJson } from '../../cel/values/json-write.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
+import { givenHeader, givenNames } from '../../exchange/forwarded-headers.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
 import type { CallService } from '../../exchange/service-call.ts'
 import { type Outcome, runSteps, type Step } from '../../exchange/step.ts'
@@ -194,19 +195,20 @@ const OF_CONNECTION: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Headers of the request, as sent by the client; no names: all, including HTTP/2 pseudo-headers.
+ * Headers of the request, before policies change them; no names: all, including HTTP/2 pseudo-headers.
  */
-function headersOf({ request }: Exchange, names: readonly string[]): readonly Header[] {
+function headersOf(exchange: Exchange, names: readonly string[]): readonly Header[] {
+  const { request } = exchange
   const pseudo: Readonly<Record<string, string>> = {
     ':method': request.method,
     ':path': request.pathAndQuery,
     ':authority': request.host,
     ':scheme': request.scheme,
   }
-  const all = names.length === 0 ? [...Object.keys(pseudo), ...request.headers.keys()] : names
+  const all = names.length === 0 ? [...Object.keys(pseudo), ...givenNames(exchange)] : names
   return all.flatMap((written): Header[] => {
     const name = written.toLowerCase()
-    const value = name.startsWith(':') ? pseudo[name] : request.headers.get(name)
+    const value = name.startsWith(':') ? pseudo[name] : givenHeader(exchange, name)
     return value === undefined ? [] : [[name, value]]
   })
 }

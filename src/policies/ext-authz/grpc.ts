@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer'
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import type { Json } from '../../cel/values/json-write.ts'
 import type { JsonObject } from '../../cel/values/value.ts'
@@ -68,7 +67,7 @@ function attributeContext(
       http: {
         id: request.id,
         method: request.method,
-        headers: Object.fromEntries(headers.map(([name, value]) => [name, headerText(value)])),
+        headers: Object.fromEntries(headers),
         path: request.pathAndQuery,
         host: request.host,
         scheme: request.scheme,
@@ -84,16 +83,6 @@ function attributeContext(
     }),
     ...(connection.sni !== undefined && { tlsSession: { sni: connection.sni } }),
   }
-}
-
-/**
- * A header has one character for each byte that the client sent. Valid UTF-8 is sent as such, so
- * that the service sees the intended string; other bytes are interpreted as Latin-1.
- */
-function headerText(value: string): string {
-  if (!/[\x80-\xff]/.test(value)) return value
-  const sent = Buffer.from(value, 'latin1')
-  return isUtf8(sent) ? sent.toString('utf8') : value
 }
 
 /** A protobuf string is UTF-8; invalid bytes become replacement characters. */

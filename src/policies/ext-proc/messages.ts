@@ -117,7 +117,7 @@ export function writeMessage(message: Outgoing, opening?: Opening): Uint8Array {
 }
 
 function partOf({ phase, headers = [], body, endOfStream }: Outgoing) {
-  const values = headers.map(([key, value]) => ({ key, rawValue: Buffer.from(value, 'latin1') }))
+  const values = headers.map(([key, value]) => ({ key, rawValue: Buffer.from(value) }))
   const head = { headers: { headers: values }, endOfStream }
   const content = { body: body ?? new Uint8Array(), endOfStream }
   switch (phase) {

@@ -18,6 +18,12 @@ export const frontendHttp = z
     maxBufferSize: byteSize()
       .prefault('2Mi')
       .describe('Max size of a body that is buffered for a policy or an expression.'),
+    maxModelBodySize: byteSize()
+      .prefault('32Mi')
+      .describe(
+        'Max size of the body of a call to a model, unless `maxBufferSize` is larger. All bodies that are ' +
+          'buffered have a limit together; see the reference of limits.',
+      ),
     maxJsonSize: byteSize()
       .prefault('2Mi')
       .describe(
@@ -36,6 +42,20 @@ export const frontendHttp = z
       .describe(
         'The case of header names in HTTP/1.1, to backends and to clients: as received or ' +
           'as set by a policy, or all lowercase.',
+      ),
+    upgrades: z
+      .array(
+        z
+          .string()
+          .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}(?:\/[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64})?$/)
+          .transform((name) => name.toLowerCase()),
+      )
+      .max(16)
+      .optional()
+      .describe(
+        'Protocols other than WebSocket to which clients may switch with `Upgrade`, such as ' +
+          '`spdy/3.1`. An upgrade to any other protocol is ignored: the request is forwarded without it. ' +
+          'Rules are not evaluated inside the tunnel.',
       ),
     http2MaxConcurrentStreams: z
       .int()
@@ -95,6 +115,15 @@ export const frontendHttp = z
         'How to handle request trailers, which arrive after the rules were evaluated. ' +
           'Forward: those that could be mistaken for a header that a rule or route reads are ' +
           'still dropped.',
+      ),
+    forwarded: choice('Auto', 'Preserve', 'Off')
+      .prefault('Auto')
+      .describe(
+        'The headers about the client that backends get. Auto: the gateway sets X-Forwarded-For, ' +
+          'X-Forwarded-Proto and X-Forwarded-Host, and removes these, X-Real-IP, Forwarded and similar ' +
+          'headers that the client sent; behind `trustedHops`, it keeps those of the trusted ' +
+          'proxies and appends to X-Forwarded-For. Preserve: backends get what the client sent, which ' +
+          'can be forged. Off (in quotes in Kubernetes): backends get none of these headers.',
       ),
     trustedHops: z
       .int()

@@ -21,7 +21,7 @@ export function compileGuardrails(
         if (call !== undefined) webhooks.set(guard, call)
       })
     }
-    return { policy: one.policy, value: one.value, webhooks }
+    return { policy: one, value: one.value, webhooks }
   })
   return {
     step: (exchange) => {

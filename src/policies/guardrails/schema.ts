@@ -135,9 +135,12 @@ export const guardrails = z
     streaming: choice('Enabled')
       .optional()
       .describe('Accepted for compatibility: streams are always guarded.'),
-    request: guards('Applies to the input of models: prompts, system prompts and tool results.'),
+    request: guards(
+      'Applies to the input of models: prompts, system prompts, documents, tool arguments and results.',
+    ),
     response: guards(
-      'Applies to the output of models, including streams: text and reasoning, but not tool arguments. ' +
+      'Applies to the output of models, including streams: text, reasoning and, unless matches are ' +
+        'masked, tool arguments. ' +
         'Responses are translated for this, so fields that the gateway does not know are dropped.',
     ),
   })

@@ -1,5 +1,6 @@
 import { readJson } from '../../cel/values/json-read.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
+import { givenHeader } from '../../exchange/forwarded-headers.ts'
 import type { ServiceResponse } from '../../exchange/service-call.ts'
 import type { CallWebhook, GuardedMessage, WebhookVerdict } from '../../exchange/webhook.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
@@ -71,9 +72,9 @@ function pathOf(computed: string | undefined): string | undefined {
 
 const FRAMING: ReadonlySet<string> = new Set(['host', 'content-type', 'accept', 'content-length'])
 
-function headersOf({ request }: Exchange, names: readonly string[]): readonly Header[] {
+function headersOf(exchange: Exchange, names: readonly string[]): readonly Header[] {
   return names.flatMap((name): Header[] => {
-    const value = FRAMING.has(name) ? undefined : request.headers.get(name)
+    const value = FRAMING.has(name) ? undefined : givenHeader(exchange, name)
     return value === undefined ? [] : [[name, value]]
   })
 }

@@ -22,6 +22,11 @@ export const http = z
     requestTimeout: duration()
       .optional()
       .describe('The timeout of each attempt. Takes precedence over `timeout.backendRequest`.'),
+    responseIdleTimeout: duration()
+      .optional()
+      .describe(
+        'The timeout of each pause in a response that has begun. Takes precedence over `timeout.responseIdle`.',
+      ),
     maxResponseHeadSize: byteSize()
       .prefault('32Ki')
       .describe(

@@ -53,7 +53,7 @@ export function pickerCall(
   body: Uint8Array | undefined,
   timeout: number,
 ): ServiceRequest {
-  const values = headers.map(([key, value]) => ({ key, rawValue: Buffer.from(value, 'latin1') }))
+  const values = headers.map(([key, value]) => ({ key, rawValue: Buffer.from(value) }))
   const messages: MessageInitShape<typeof ProcessingRequestSchema>[] = [
     {
       request: {

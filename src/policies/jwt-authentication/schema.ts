@@ -32,6 +32,14 @@ const validation = () =>
         .max(64)
         .prefault([])
         .describe('Claims that tokens must contain. `exp` and `iss` are always required.'),
+      types: z
+        .array(z.string().min(1).max(128))
+        .min(1)
+        .max(16)
+        .optional()
+        .describe(
+          'The accepted `typ` headers, such as `at+jwt`; tokens without one are then rejected. Default: `JWT`, `at+jwt`, `JOSE`, or none, so that tokens for other uses, such as `logout+jwt` or `secevent+jwt`, are rejected.',
+        ),
     })
     .describe('Additional validation of tokens.')
 
@@ -278,6 +286,11 @@ export function pathsOfBody({
   return server === undefined ? [] : bodyPaths(metadata?.resource)
 }
 
+/** RFC 7515 §4.1.9: `application/` may be omitted; media types are case-insensitive. */
+export function mediaType(written: string): string {
+  return written.toLowerCase().replace(/^application\//, '')
+}
+
 const ONE_PROVIDER = ['issuer', 'jwks', 'audiences', 'jwtValidationOptions', 'leeway'] as const
 
 export type JwtAuthentication = z.output<typeof jwtAuthentication>
@@ -290,5 +303,7 @@ function toProvider({
   leeway = 0,
 }: z.output<typeof provider>) {
   const requiredClaims = jwtValidationOptions?.requiredClaims ?? []
-  return { issuer, jwks, audiences, requiredClaims, leeway }
+  const types = jwtValidationOptions?.types?.map(mediaType)
+  const own = { issuer, jwks, audiences, requiredClaims, leeway }
+  return types === undefined ? own : { ...own, types }
 }

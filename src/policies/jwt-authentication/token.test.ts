@@ -152,7 +152,15 @@ describe('the token header', () => {
   const HEADERS: readonly [header: Text, said: string][] = [
     [base, 'ok'],
     [{ ...base, typ: 'JWT' }, 'ok'],
-    [{ ...base, typ: 'at+jwt', cty: 'x', x: { y: [1] } }, 'ok'],
+    [{ ...base, typ: 'at+jwt', x: { y: [1] } }, 'ok'],
+    [{ ...base, typ: 'application/AT+JWT' }, 'ok'],
+    [{ ...base, typ: 'JOSE' }, 'ok'],
+    ...['secevent+jwt', 'logout+jwt', 'dpop+jwt', 'JWT ', ''].map(
+      (typ): [header: Text, said: string] => [{ ...base, typ }, 'unsupported-type'],
+    ),
+    [{ ...base, cty: 'JWT' }, 'unsupported-header'],
+    [{ ...base, cty: null }, 'unsupported-header'],
+    [{ ...base, zip: 'DEF' }, 'unsupported-header'],
     [' { "kid" : "es256" ,\n "alg" : "ES256" } ', 'ok'],
     ['{"\\u0061lg":"ES256","kid":"es256"}', 'ok'],
     [{ ...base, typ: 7 }, 'malformed'],

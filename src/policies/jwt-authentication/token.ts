@@ -5,6 +5,7 @@ import type { JsonObject } from '../../cel/values/value.ts'
 import { ALGORITHMS, type Algorithm } from './algorithms.ts'
 import { decodeBase64url } from './base64url.ts'
 import { quote, type Rejection, reject } from './rejection.ts'
+import { mediaType } from './schema.ts'
 
 /** In characters; longer tokens are not parsed. */
 export const MAX_TOKEN = 16_384
@@ -13,6 +14,10 @@ export const MAX_TOKEN = 16_384
 export interface CompactJws {
   readonly algorithm: Algorithm
   readonly kid: string
+  /** Its media type as written, without `application/`, in lower case; undefined if it has none. */
+  readonly type: string | undefined
+  /** The first header that says that the payload is not the claims themselves. */
+  readonly wrapped: 'cty' | 'zip' | undefined
   readonly payload: Buffer
   /** The bytes that the signature covers. */
   readonly signed: Buffer
@@ -40,7 +45,7 @@ export function parseToken(text: string, largest = MAX_TOKEN): CompactJws | Reje
   const signature = decodeBase64url(text.slice(second + 1))
   if (signature === undefined) return reject('malformed', 'the signature is not base64url')
 
-  const { alg, kid, crit, b64, typ } = header
+  const { alg, kid, crit, b64, typ, cty, zip } = header
   const algorithm = typeof alg === 'string' ? ALGORITHMS.get(alg) : undefined
   if (algorithm === undefined) return reject('unsupported-alg', `alg is ${quote(alg)}`)
   // RFC 7515 §4.1.11: critical extensions must be understood, and the gateway supports none.
@@ -49,7 +54,7 @@ export function parseToken(text: string, largest = MAX_TOKEN): CompactJws | Reje
   if (b64 !== undefined && b64 !== true) {
     return reject('unsupported-critical', `b64 is ${quote(b64)}`)
   }
-  // `JWT`, `at+jwt` or any other value; RFC 7515 §4.1.9 requires a string.
+  // RFC 7515 §4.1.9 requires a string; which ones are accepted depends on the use.
   if (typ !== undefined && typeof typ !== 'string') {
     return reject('malformed', `typ is ${quote(typ)}`)
   }
@@ -57,7 +62,9 @@ export function parseToken(text: string, largest = MAX_TOKEN): CompactJws | Reje
   if (typeof kid !== 'string') return reject('malformed', `kid is ${quote(kid)}`)
   if (signature.length === 0) return reject('malformed', 'the signature is empty')
   const signed = Buffer.from(text.slice(0, second), 'latin1')
-  return { algorithm, kid, payload, signed, signature }
+  const type = typ === undefined ? undefined : mediaType(typ)
+  const wrapped = cty !== undefined ? 'cty' : zip !== undefined ? 'zip' : undefined
+  return { algorithm, kid, type, wrapped, payload, signed, signature }
 }
 
 /** The claims of a payload, without duplicate members; undefined if it is not a JSON object. */

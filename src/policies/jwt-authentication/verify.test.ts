@@ -17,7 +17,7 @@ import {
 } from './fixtures/tokens.ts'
 import { fixedKeys, parseKeys } from './keys.ts'
 import { isRejection } from './rejection.ts'
-import { type Provider, providersByIssuer, verifyToken } from './verify.ts'
+import { malformedClaim, type Provider, providersByIssuer, verifyToken } from './verify.ts'
 
 const SIGNERS = ALL_ALGORITHMS.map((alg) => signerOf(alg))
 const ES256 = signerOf('ES256')
@@ -216,6 +216,29 @@ describe('provider requirements', () => {
     assert.equal(ask({ requiredClaims: ['email'] }, {}), 'missing-claim')
     assert.equal(ask({ requiredClaims: ['toString'] }, {}), 'missing-claim')
   })
+
+  it('types are those of the provider, and a token must then have one', () => {
+    const providers = providersOf([ES256], { types: ['at+jwt', 'x'] })
+    const says = (header: Record<string, unknown>) => verdict(tokenOf(ES256, {}, header), providers)
+    assert.equal(says({ typ: 'at+jwt' }), 'ok')
+    assert.equal(says({ typ: 'application/at+JWT' }), 'ok')
+    assert.equal(says({ typ: 'X' }), 'ok')
+    assert.equal(says({ typ: 'JWT' }), 'unsupported-type')
+    assert.equal(says({}), 'unsupported-type')
+  })
+
+  for (const cnf of [
+    { jkt: 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs' },
+    { 'x5t#S256': 'bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2' },
+    { jwk: {} },
+    { other: 1 },
+    {},
+    null,
+  ])
+    it(`a token that is bound to a key is rejected: ${JSON.stringify(cnf)}`, () => {
+      assert.equal(ask({}, { cnf }), 'unsupported-cnf')
+      assert.notEqual(malformedClaim({ cnf } as never), undefined)
+    })
 
   it('the issuer selects the provider, and only its keys apply', () => {
     const other = signerOf('ES256', 'es256', 'other')

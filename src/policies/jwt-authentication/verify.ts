@@ -12,6 +12,8 @@ export interface Provider {
   /** Empty: any. */
   readonly audiences: readonly string[]
   readonly requiredClaims: readonly string[]
+  /** The types of tokens, as `mediaType` writes them; undefined: those of access tokens, or none. */
+  readonly types?: readonly string[] | undefined
   /** Max clock difference in milliseconds. */
   readonly leeway: number
   readonly keys: KeySource
@@ -72,10 +74,31 @@ function verifyFor(
       source,
     )
   }
-  const fault = verifySignature(jws, keys, source) ?? checkClaims(claims, provider, now)
+  const fault =
+    checkType(jws, provider.types) ??
+    verifySignature(jws, keys, source) ??
+    checkClaims(claims, provider, now)
   if (fault !== undefined) return fault
   const until = (claims['exp'] as number) * 1000 + provider.leeway
   return { claims: freeze(claims), until, keys, source, size: jws.payload.length }
+}
+
+/** JWT, RFC 9068 and JWT-SVID. */
+const ACCESS_TOKENS: readonly string[] = ['jwt', 'at+jwt', 'jose']
+
+/**
+ * RFC 8725 §3.11: a token for another use, such as a security event or a logout, is signed with the
+ * same keys. An encrypted or compressed payload would be read in different ways.
+ */
+function checkType(
+  { type, wrapped }: CompactJws,
+  types: readonly string[] | undefined,
+): Rejection | undefined {
+  if (wrapped !== undefined) return reject('unsupported-header', `the header has ${wrapped}`)
+  const accepted = types ?? ACCESS_TOKENS
+  const isAccepted = type === undefined ? types === undefined : accepted.includes(type)
+  if (isAccepted) return undefined
+  return reject('unsupported-type', `typ is ${quote(type)}; accepted: ${accepted.join(', ')}`)
 }
 
 /** The key with that kid determines the valid algorithms; the token can only name one of them. */
@@ -110,7 +133,11 @@ function checkClaims(
   now: number,
 ): Rejection | undefined {
   if (claims['exp'] === undefined) return reject('missing-claim', 'exp is missing')
-  const fault = checkDates(claims) ?? checkTimes(claims, leeway, now) ?? checkOrder(claims)
+  const fault =
+    checkUnbound(claims) ??
+    checkDates(claims) ??
+    checkTimes(claims, leeway, now) ??
+    checkOrder(claims)
   if (fault !== undefined) return fault
   const missing = requiredClaims.find((name) => !Object.hasOwn(claims, name))
   if (missing !== undefined) return reject('missing-claim', `${missing} is missing`)
@@ -119,7 +146,21 @@ function checkClaims(
 
 /** Why a token with these claims is never valid, at any time. */
 export function malformedClaim(claims: JsonObject): Rejection | undefined {
-  return checkDates(claims) ?? checkOrder(claims) ?? checkAudience(claims['aud'], [])
+  return (
+    checkUnbound(claims) ??
+    checkDates(claims) ??
+    checkOrder(claims) ??
+    checkAudience(claims['aud'], [])
+  )
+}
+
+/**
+ * RFC 7800: such a token is only valid with the proof that the sender has a key. The gateway cannot check a proof,
+ * of DPoP (RFC 9449) or of a client certificate (RFC 8705), and a stolen token would come without.
+ */
+function checkUnbound(claims: JsonObject): Rejection | undefined {
+  if (!Object.hasOwn(claims, 'cnf')) return undefined
+  return reject('unsupported-cnf', 'the token is bound to a key, whose proof cannot be checked')
 }
 
 function checkDates({ exp, nbf, iat }: JsonObject): Rejection | undefined {

@@ -35,8 +35,8 @@ export function compileLocalRateLimit(
     return tokens.map(({ buckets, keyOf, quota }) => {
       const key = keyOf(variables)
       return quotas === undefined
-        ? ownTokens(buckets, key, now)
-        : sharedTokens(buckets.limit, quota, key, quotas)
+        ? ownTokens(policy, buckets, key, now)
+        : sharedTokens(policy, buckets.limit, quota, key, quotas)
     })
   }
   return metered(limitsOf, counted.length === 0 ? undefined : step)

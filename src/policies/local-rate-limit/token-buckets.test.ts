@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { fuzz } from '../../../test/fuzz/runs.ts'
 import { headersOf } from '../../../test/program/models.ts'
 import type { QuotaRejection, QuotaRequest, Quotas } from '../../exchange/quota.ts'
+import type { PolicyPlace } from '../../model/policy.ts'
 import { Buckets } from './buckets.ts'
 import type { RateLimit } from './schema.ts'
 import { ownTokens, sharedTokens } from './token-buckets.ts'
@@ -44,6 +45,8 @@ class SlowBucket {
   }
 }
 
+const BY = { policy: 'route:a' } as PolicyPlace
+
 describe('a limit in tokens of models', () => {
   it('admits calls while the estimate is left, and charges what they used', () => {
     const estimate = fc.constantFrom(-1, 0, 0.5, 1, 2.1, 9, 10, 11, 500)
@@ -56,7 +59,7 @@ describe('a limit in tokens of models', () => {
         buckets.at('k', now)
         const slow = new SlowBucket(now)
         for (const [asked, spent, ms] of calls) {
-          const limit = ownTokens(buckets, 'k', () => now)
+          const limit = ownTokens(BY, buckets, 'k', () => now)
           const amount = Math.min(10, Math.max(1, Math.ceil(asked)))
           const rejection = limit.take(asked)
           assert.ok(!(rejection instanceof Promise))
@@ -87,7 +90,7 @@ describe('a limit in tokens of models', () => {
 
   it('charges a call without an estimate in full, and each key by itself', () => {
     const buckets = new Buckets(LIMIT)
-    ownTokens(buckets, 'a', () => 0).settle(7)
+    ownTokens(BY, buckets, 'a', () => 0).settle(7)
     assert.deepEqual([buckets.at('a', 0).left, buckets.at('b', 0).left], [3, 10])
   })
 })
@@ -103,7 +106,7 @@ describe('a limit in tokens that processes share', () => {
       },
       charge: (...all: unknown[]) => void charged.push(all),
     } as Partial<Quotas> as Quotas
-    return { limit: sharedTokens(LIMIT, 'q', 'k', quotas), asked, charged }
+    return { limit: sharedTokens(BY, LIMIT, 'q', 'k', quotas), asked, charged }
   }
 
   for (const isLate of [false, true]) {

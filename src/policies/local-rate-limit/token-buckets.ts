@@ -1,6 +1,7 @@
 import type { Quotas } from '../../exchange/quota.ts'
 import type { Reply } from '../../exchange/reply.ts'
 import type { UsageLimit } from '../../exchange/usage-limit.ts'
+import type { PolicyPlace } from '../../model/policy.ts'
 import type { Buckets } from './buckets.ts'
 import { AWAY, tooMany } from './rejections.ts'
 import type { RateLimit } from './schema.ts'
@@ -17,11 +18,17 @@ function amountOf(estimate: number, { capacity }: RateLimit): number {
 }
 
 /** For a process that serves alone. */
-export function ownTokens(buckets: Buckets, key: string, now: () => number): UsageLimit {
+export function ownTokens(
+  by: PolicyPlace,
+  buckets: Buckets,
+  key: string,
+  now: () => number,
+): UsageLimit {
   const { limit } = buckets
   let taken = 0
   return {
     measure: 'tokens',
+    by,
     isFor: () => true,
     take(estimate) {
       const time = now()
@@ -55,6 +62,7 @@ function waitFor(
 
 /** For one of several processes: the one that owns the buckets tracks the remainder. */
 export function sharedTokens(
+  by: PolicyPlace,
   limit: RateLimit,
   quota: string,
   key: string,
@@ -63,6 +71,7 @@ export function sharedTokens(
   let taken = 0
   return {
     measure: 'tokens',
+    by,
     isFor: () => true,
     take(estimate) {
       const amount = amountOf(estimate, limit)

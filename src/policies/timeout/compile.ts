@@ -2,10 +2,16 @@ import type { Attachments, Part } from '../define.ts'
 import type { Timeout } from './schema.ts'
 
 export function compileTimeout([{ value }]: Attachments<Timeout>): Part {
-  const { request, backendRequest } = value
-  // If the time of the whole request is set, or set to unlimited, attempts get no shorter default.
-  const own = backendRequest ?? (request === undefined ? undefined : Number.POSITIVE_INFINITY)
-  return { timeouts: { request: request ?? 0, backendRequest: attemptTime(own) } }
+  const { request, backendRequest, responseIdle } = value
+  // If the time of the whole request is set, or set to unlimited, its parts get no shorter default.
+  const otherwise = request === undefined ? undefined : 0
+  return {
+    timeouts: {
+      request: request ?? 0,
+      backendRequest: attemptTime(backendRequest ?? otherwise),
+      responseIdle: attemptTime(responseIdle ?? otherwise),
+    },
+  }
 }
 
 /** `0s` disables the limit, which differs from not setting it. */

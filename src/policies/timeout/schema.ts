@@ -14,9 +14,18 @@ export const timeout = aliased(
       .describe(
         'The timeout of each attempt, from the end of the request to the response headers. 0s: no limit. Defaults to 60s if neither is set.',
       ),
+    responseIdle: duration()
+      .optional()
+      .describe(
+        'The timeout of each pause in a response that has begun, while the client accepts more of it, and of a WebSocket or other upgraded connection without bytes in either direction. 0s: no limit, for streams that are silent for longer. Default: 5m, and 1h for upgraded connections; no limit if `request` is set.',
+      ),
   },
-  { requestTimeout: 'request', backendRequestTimeout: 'backendRequest' },
-).describe('Timeouts after which the response is 504.')
+  {
+    requestTimeout: 'request',
+    backendRequestTimeout: 'backendRequest',
+    responseIdleTimeout: 'responseIdle',
+  },
+).describe('Timeouts after which the response is 504, or is cut off if it has begun.')
 
 export type Timeout = z.output<typeof timeout>
 

@@ -60,7 +60,7 @@ export function compileChanges(
 
   const metadataOf = named(metadata, 'metadata')
   const added = named(add, 'add')
-  const written = named(set, 'set')
+  const replacing = named(set, 'set')
   const newBody = body === undefined ? undefined : compile(body, 'body')
 
   const keep = (exchange: Exchange) => {
@@ -71,8 +71,8 @@ export function compileChanges(
     }
   }
   const isPseudo = ({ name }: Named) => name.startsWith(':')
-  const pseudo = written.filter(isPseudo)
-  const headers = written.filter((one) => !isPseudo(one))
+  const pseudo = replacing.filter(isPseudo)
+  const headers = replacing.filter((one) => !isPseudo(one))
   const removed = new HeaderEdit(remove, [])
 
   /** All expressions see the message before any of the changes. */
@@ -113,12 +113,6 @@ function isResponseBody({ variable, fields }: { variable: string; fields: readon
   return variable === 'response' && (fields[0] === undefined || fields[0] === 'body')
 }
 
-/** RFC 9110 §5.5; null and values that cannot be sent count as errors. */
-function textFor(value: Value | undefined): string | undefined {
-  const text = textUnlessNull(value)
-  return text !== undefined && isFieldValue(text) ? text : undefined
-}
-
 /** Also undefined for an empty optional. */
 function textUnlessNull(value: Value | undefined): string | undefined {
   const text = textOf(value)
@@ -127,15 +121,24 @@ function textUnlessNull(value: Value | undefined): string | undefined {
     : text
 }
 
-function replaced({ name, evaluate }: Named, exchange: Exchange): HeaderEdit {
-  const text = textFor(evaluate(exchange))
-  return new HeaderEdit([name], text === undefined ? [] : [[name, text]])
+function replaced(field: Named, exchange: Exchange): HeaderEdit {
+  return written(field, exchange, [field.name])
 }
 
-/** If there is no value to add, removes the client's own header: it must not be trusted. */
-function further({ name, evaluate }: Named, exchange: Exchange): HeaderEdit {
-  const text = textFor(evaluate(exchange))
-  return text === undefined ? new HeaderEdit([name], []) : new HeaderEdit([], [[name, text]])
+function further(field: Named, exchange: Exchange): HeaderEdit {
+  return written(field, exchange, [])
+}
+
+/** If there is no value to write, removes the client's own header: it must not be trusted. */
+function written(
+  { name, evaluate }: Named,
+  exchange: Exchange,
+  removed: readonly string[],
+): HeaderEdit {
+  const text = textUnlessNull(evaluate(exchange))
+  if (text === undefined) return new HeaderEdit([name], [])
+  if (!isFieldValue(text)) return new HeaderEdit([name], []).lose([name])
+  return new HeaderEdit(removed, [[name, text]])
 }
 
 /** Leaves a value unchanged if the new one is invalid. */
