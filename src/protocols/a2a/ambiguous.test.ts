@@ -31,7 +31,8 @@ describe('calls that agents may read differently than rules', () => {
       const [verb, path, body, search] = call
       const result = read(verb, path, body, search)
       assert.ok('rejected' in result, JSON.stringify(result))
-      assert.equal(result.status, 400)
+      // A malformed call over JSON-RPC gets the error that an agent sends.
+      assert.equal(result.status, path === '/' ? 200 : 400)
     })
   }
 

@@ -1,3 +1,4 @@
+import type { RequestAttributes } from '../../exchange/attributes.ts'
 import type { ErrorFormat } from '../../exchange/error-format.ts'
 import { gatewayMessage } from '../../exchange/gateway-messages.ts'
 import { callIdOf } from './message.ts'
@@ -19,24 +20,32 @@ const STATUSES: Readonly<Record<number, string | undefined>> = {
   504: 'DEADLINE_EXCEEDED',
 }
 
+/** Returns the error response to a call over JSON-RPC, which agents send with status 200. */
+export function callErrorText(
+  { body, id }: RequestAttributes,
+  { code, message }: { readonly code: number; readonly message: string },
+): string {
+  const text = id === '' ? message : `${message} (request ${id})`
+  return `{"jsonrpc":"2.0","id":${callIdOf(body)},"error":${JSON.stringify({ code, message: text })}}`
+}
+
 /** Formats errors of the gateway as agents do, in the binding that the client uses. */
 export const a2aErrorFormat: ErrorFormat = (request, { status, message }) => {
-  const { method, path, body, id } = request
+  const { method, path, id } = request
   const said = message ?? gatewayMessage(status, 'server')
-  const text = id === '' ? said : `${said} (request ${id})`
   const isRest = method !== 'POST' || isCardPath(path) || restCallOf(method, path) !== undefined
-  const error = isRest
-    ? {
+  const written = isRest
+    ? JSON.stringify({
         error: {
           code: status,
           status: STATUSES[status] ?? (status >= 500 ? 'INTERNAL' : 'FAILED_PRECONDITION'),
-          message: text,
+          message: id === '' ? said : `${said} (request ${id})`,
           details: [],
         },
-      }
-    : { code: status >= 500 ? INTERNAL : INVALID_REQUEST, message: text }
-  const written = isRest
-    ? JSON.stringify(error)
-    : `{"jsonrpc":"2.0","id":${callIdOf(body)},"error":${JSON.stringify(error)}}`
+      })
+    : callErrorText(request, {
+        code: status >= 500 ? INTERNAL : INVALID_REQUEST,
+        message: said,
+      })
   return { body: Buffer.from(written), contentType: 'application/json', headers: [] }
 }

@@ -28,7 +28,13 @@ export interface A2aMessage {
 export interface A2aRejection {
   readonly rejected: string
   readonly status: number
+  /** The code of a JSON-RPC error, which agents send with 200: clients read no other response. */
+  readonly code?: number
 }
+
+const PARSE_ERROR = -32700
+const INVALID_REQUEST = -32600
+const INVALID_PARAMS = -32602
 
 const ENCODED_SLASH = /%(?:2f|5c)/i
 /** Some servers strip path parameters and find another call in the path. */
@@ -57,26 +63,29 @@ export function readA2a(request: A2aRequest): A2aMessage | A2aRejection {
   const rest = restCallOf(verb, path)
   if (rest === undefined && isRead) return { attributes: none, binding: 'HTTP+JSON' }
   const read = body === undefined || body.length === 0 ? NO_BODY : parse(body)
-  if ('rejected' in read) return read
+  const isCall = rest === undefined && verb === 'POST'
+  const inForm = (own: A2aRejection) =>
+    isCall || own.code === undefined ? own : rejection(own.rejected)
+  if ('rejected' in read) return inForm(read)
   const { fields } = read
   if (rest !== undefined) {
     const query = new URLSearchParams(search)
     const contextIds = [...query.getAll('contextId'), ...query.getAll('context_id')]
     const params = paramsOf(rest.method, fields ?? {}, { taskId: rest.taskId, contextIds })
-    if ('rejected' in params) return params
+    if ('rejected' in params) return inForm(params)
     const isCard = rest.method === 'GetExtendedAgentCard'
     const attributes = { method: rest.method, binding: 'HTTP+JSON', version, ...params.read }
     return { attributes, binding: 'HTTP+JSON', ...(isCard ? { card: 'body' } : {}) }
   }
   if (verb === 'OPTIONS') return { attributes: none, binding: 'HTTP+JSON' }
   if (fields === undefined || fields.jsonrpc !== '2.0' || typeof fields.method !== 'string') {
-    return { rejected: 'The request is not an A2A method call.', status: 400 }
+    return inForm(callError('The request is not an A2A method call.', INVALID_REQUEST))
   }
   const isNamed = fields.params === undefined || fields.params === null || isObject(fields.params)
-  if (!isNamed) return rejection('The parameters are not an object.')
+  if (!isNamed) return inForm(callError('The parameters are not an object.', INVALID_PARAMS))
   const method = methodOf(fields.method)
   const params = paramsOf(fields.method, isObject(fields.params) ? fields.params : {}, {})
-  if ('rejected' in params) return params
+  if ('rejected' in params) return inForm(params)
   const isCard = method === 'GetExtendedAgentCard'
   const attributes = { method, binding: 'JSONRPC', version, ...params.read }
   return { attributes, binding: 'JSONRPC', ...(isCard ? { card: 'result' } : {}) }
@@ -90,11 +99,20 @@ const NO_BODY: ReadBody = { fields: undefined }
 
 function parse(body: Uint8Array): ReadBody | A2aRejection {
   const allowance = { left: READING_FUEL }
-  const value = readJson(Buffer.from(body).toString('utf8'), { duplicates: 'reject', allowance })
+  const text = Buffer.from(body).toString('utf8')
+  const value = readJson(text, { duplicates: 'reject', allowance })
   if (allowance.left < 0) return rejection('The body has too many fields.', 413)
-  if (Array.isArray(value)) return rejection('Batches are not supported.')
-  if (!isObject(value)) return rejection('The body is not a JSON object or has a duplicate field.')
-  return { fields: value }
+  if (Array.isArray(value)) return callError('Batches are not supported.', INVALID_REQUEST)
+  if (isObject(value)) return { fields: value }
+  if (value !== undefined) return callError('The body is not a JSON object.', INVALID_REQUEST)
+  const isJson = readJson(text, { allowance }) !== undefined
+  return isJson
+    ? callError('The body has a duplicate field.', INVALID_REQUEST)
+    : callError('The body is not JSON.', PARSE_ERROR)
+}
+
+function callError(rejected: string, code: number): A2aRejection {
+  return { rejected, status: 200, code }
 }
 
 function rejection(rejected: string, status = 400): A2aRejection {
@@ -140,7 +158,7 @@ function paramsOf(
   const taskId = only(tasks)
   const contextId = only(contexts)
   if (taskId === undefined || contextId === undefined) {
-    return rejection('The request has conflicting task or context IDs.')
+    return callError('The request has conflicting task or context IDs.', INVALID_PARAMS)
   }
   const { message: _, metadata: __, ...rest } = params
   const callbackUrls: string[] = []

@@ -12,16 +12,28 @@ const ENOUGH = 48
 /** Errors are never longer; a longer body that begins like an error is passed through. */
 const MAX_ERROR_BODY = 65_536
 
-const BEGINS = /^\s*\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error")/
+const BEGINS = /^\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error")/
 const EVENT_BEGINS =
   /^(?:event: ?error\r?\n|data: ?\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error"))/
 
 /** How much of the beginning of a body is read; more is read only if it begins like an error. */
 export const ERROR_PREFIX_BYTES = 256
 
+/**
+ * What providers send to keep a connection open before they respond: white space, or comments of a
+ * stream. However much of it there is, what follows may be an error.
+ */
+const PADDING = /^\s*/
+const STREAM_PADDING = /^\s*(?::[^\r\n]*[\r\n]\s*)*/
+
+function begunOf(text: string, isStream: boolean): string {
+  return text.replace(isStream ? STREAM_PADDING : PADDING, '')
+}
+
 /** True if an incomplete body with this beginning may be an error. */
 export function beginsLikeError(text: string, isStream: boolean): boolean {
-  return (isStream ? EVENT_BEGINS : BEGINS).test(text) || text.trim() === ''
+  const begun = begunOf(text, isStream)
+  return (isStream ? EVENT_BEGINS : BEGINS).test(begun) || mayBegin(begun, isStream)
 }
 
 /** Undefined if it is not an error. */
@@ -29,26 +41,26 @@ export type ErrorInSuccess = { readonly status: number } | 'more' | undefined
 
 /** `text` is the beginning of a body, in Latin-1. */
 export function errorInSuccess(text: string, isStream: boolean, isWhole: boolean): ErrorInSuccess {
+  const begun = begunOf(text, isStream)
+  const more = isWhole || text.length > MAX_ERROR_BODY ? undefined : 'more'
   if (!isStream) {
-    if (!BEGINS.test(text)) return mayBegin(text, '{') && !isWhole ? 'more' : undefined
-    if (!isWhole) return text.length > MAX_ERROR_BODY ? undefined : 'more'
-    return statusOf(text)
+    if (!BEGINS.test(begun)) return mayBegin(begun, isStream) ? more : undefined
+    return isWhole ? statusOf(begun) : more
   }
-  const end = /\r?\n\r?\n/.exec(text)
-  const isEvent = end !== null
-  if (!EVENT_BEGINS.test(text)) {
-    const isOpen = mayBegin(text, 'e') || mayBegin(text, 'd')
-    return isOpen && !isEvent && !isWhole ? 'more' : undefined
+  const isEvent = /\r?\n\r?\n/.test(begun)
+  if (!EVENT_BEGINS.test(begun)) {
+    // Comments alone are passed on at once: they keep the client's connection open, too.
+    const isOpen = mayBegin(begun, isStream) && !(begun === '' && text.trim() !== '')
+    return isOpen && !isEvent ? more : undefined
   }
-  if (!isEvent && !isWhole) return text.length > MAX_ERROR_BODY ? undefined : 'more'
-  const [event = ''] = text.split(/\r?\n\r?\n/, 1)
+  if (!isEvent && !isWhole) return more
+  const [event = ''] = begun.split(/\r?\n\r?\n/, 1)
   const data = event.split(/\r?\n/).flatMap((line) => /^data: ?(.*)$/.exec(line)?.[1] ?? [])
   return statusOf(data.join('\n'))
 }
 
-function mayBegin(text: string, first: string): boolean {
-  const begun = text.trimStart()
-  return text.length < ENOUGH && (begun === '' || begun.startsWith(first))
+function mayBegin(begun: string, isStream: boolean): boolean {
+  return begun.length < ENOUGH && (begun === '' || (isStream ? /^[ed]/ : /^\{/).test(begun))
 }
 
 /** Returns undefined if it only begins like an error. */

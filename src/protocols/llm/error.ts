@@ -1,4 +1,5 @@
 import type { Reply } from '../../exchange/reply.ts'
+import type { PolicyPlace } from '../../model/policy.ts'
 
 /** Vendor-neutral error types; each dialect writes them in its own format. */
 export type LlmErrorType =
@@ -30,6 +31,8 @@ export interface LlmError {
   readonly requestId?: string | undefined
   /** A response that the user configured, in place of the dialect's format. */
   readonly written?: Pick<Reply, 'body' | 'contentType' | 'headers'> | undefined
+  /** The policy that rejects, if a guard does. */
+  readonly by?: PolicyPlace | undefined
 }
 
 export type Header = readonly [name: string, value: string]

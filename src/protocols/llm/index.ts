@@ -30,7 +30,8 @@ export {
   patternRecognizer,
 } from './guards/guard-rule.ts'
 export { guardTextSteps } from './guards/guard-text.ts'
-export { RECOGNIZERS, recognizerOf, searchEffort } from './guards/recognizers.ts'
+export { RECOGNIZERS, recognizersOf, searchEffort } from './guards/recognizers.ts'
+export { hasTokens, mapRequestTexts } from './guards/request-texts.ts'
 export { setMembers } from './json.ts'
 export { type NamedId, stateIdsOf } from './state/state-edits.ts'
 export { type OpenedId, StateIds } from './state/state-ids.ts'

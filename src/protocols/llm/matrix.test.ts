@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import type { DialectName } from './dialect.ts'
 import {
   COMPLETIONS_REQUEST,
+  GEMINI_REQUEST,
   MESSAGES_REQUEST,
   RESPONSES_REQUEST,
 } from './testdata/client-requests.ts'
@@ -18,6 +19,7 @@ const CLIENTS: readonly (readonly [DialectName, object])[] = [
   ['completions', COMPLETIONS_REQUEST],
   ['responses', RESPONSES_REQUEST],
   ['messages', MESSAGES_REQUEST],
+  ['gemini', GEMINI_REQUEST],
 ]
 const PROVIDERS: readonly DialectName[] = [
   'completions',
@@ -115,7 +117,7 @@ for (const [client, body] of CLIENTS) {
 
       it('never completes a stream that the provider cut off', () => {
         const events = EVENTS[provider] ?? []
-        const ends = /\[DONE\]|message_stop|response\.(completed|incomplete)/
+        const ends = /\[DONE\]|message_stop|response\.(completed|incomplete)|"finishReason"/
         // A provider that has sent the finish reason may omit its last event.
         const last = { completions: 3, gemini: 1, converse: 2 }[provider as string] ?? 1
         for (let kept = 0; kept <= events.length - last; kept++) {

@@ -1,7 +1,9 @@
 import { CompletionTap, completionOf } from './completion.ts'
 import type { Dialect, DialectName, Read, StreamTap } from './dialect.ts'
+import { isSealedByMark } from './dialects/gemini/sealed.ts'
 import { invalidRequest, type LlmError } from './error.ts'
 import type { FormBody } from './form-body.ts'
+import { generalError, guardedErrorBody } from './guards/guarded-error.ts'
 import { encodeJson, isObject, joinBytes, parseJson, setMembers } from './json.ts'
 import { type Fields, list, obj } from './reading.ts'
 import { isMarked } from './signatures.ts'
@@ -44,7 +46,7 @@ export function passThrough(
     }
     changes['stream_options'] = { ...given, include_usage: true }
   }
-  const { state, keepsCompletion = false } = options
+  const { state, keepsCompletion = false, guards = [] } = options
   const written = keepsCompletion
     ? (response: Uint8Array) => completionOf(dialect, response)
     : undefined
@@ -73,9 +75,12 @@ export function passThrough(
         },
       }),
       completionOf: written,
+      guardsErrors: guards.length > 0,
       error: (status, header, response) => {
         const type = header('content-type') ?? 'application/json'
-        return { status, headers: [['content-type', type]], body: response }
+        const body = guardedErrorBody(response, guards)
+        if (body === undefined) return dialect.writeError(generalError({ status }))
+        return { status, headers: [['content-type', type]], body }
       },
       openStream: () => new PassingStream(dialect, hidesUsage, state, keepsCompletion),
     },
@@ -132,6 +137,8 @@ function requestsUsage(body: Fields): boolean {
 }
 
 const MARK = 'portcullis.'
+/** The same in base64, in which Gemini's clients have signatures. */
+const SEALED_MARK = 'cG9ydGN1bGxpcy'
 
 /**
  * Removes reasoning that another provider signed, which the client received through a translation:
@@ -140,7 +147,8 @@ const MARK = 'portcullis.'
  */
 function withoutForeignSignatures(bytes: Uint8Array): SentBytes {
   const { buffer, byteOffset, byteLength } = bytes
-  if (!Buffer.from(buffer, byteOffset, byteLength).includes(MARK)) return { bytes, dropped: [] }
+  const own = Buffer.from(buffer, byteOffset, byteLength)
+  if (!own.includes(MARK) && !own.includes(SEALED_MARK)) return { bytes, dropped: [] }
   const { value } = parseJson(bytes)
   if (!isObject(value)) return { bytes, dropped: [] }
   const isForeign = (block: unknown): boolean => {
@@ -156,6 +164,19 @@ function withoutForeignSignatures(bytes: Uint8Array): SentBytes {
     return kept
   }
   const changes: Record<string, unknown> = {}
+  if (Array.isArray(value['contents'])) {
+    changes['contents'] = value['contents'].map((content) => {
+      const { parts } = obj(content)
+      if (!Array.isArray(parts)) return content
+      const unsigned = parts.map((part) => {
+        const { thoughtSignature, ...others } = obj(part)
+        if (!isSealedByMark(thoughtSignature)) return part
+        dropped++
+        return others
+      })
+      return { ...obj(content), parts: unsigned }
+    })
+  }
   if (Array.isArray(value['input'])) changes['input'] = keep(value['input'])
   if (Array.isArray(value['messages'])) {
     const messages = list(value['messages']).map((message) => {

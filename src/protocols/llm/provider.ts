@@ -1,5 +1,5 @@
 import type { DialectName } from './dialect.ts'
-import type { ProviderOptions } from './schema.ts'
+import { apisOf, FORMATS, type ProviderOptions } from './schema.ts'
 
 /** How to reach a provider: its dialects, its paths and its credentials. */
 export interface ProviderAccess {
@@ -29,37 +29,31 @@ export interface CredentialHeader {
 
 const BEARER: CredentialHeader = { name: 'authorization', prefix: 'Bearer ' }
 
-/** Dialects of OpenAI-compatible providers. */
-const OPENAI: readonly DialectName[] = ['completions', 'responses', 'embeddings', 'other']
-
 const below =
   (base: string): ProviderAccess['path'] =>
   (path) =>
     `${base}${path}`
 
 const RECORDS: Readonly<Record<string, ProviderAccess>> = {
-  openAI: access('openai', OPENAI, below('/v1')),
-  anthropic: access('anthropic', ['messages'], below('/v1'), { name: 'x-api-key', prefix: '' }),
-  gemini: access('gcp.gemini', ['gemini'], below('/v1beta'), {
+  openAI: access('openAI', 'openai', below('/v1')),
+  anthropic: access('anthropic', 'anthropic', below('/v1'), { name: 'x-api-key', prefix: '' }),
+  gemini: access('gemini', 'gcp.gemini', below('/v1beta'), {
     name: 'x-goog-api-key',
     prefix: '',
   }),
-  vertex: access('gcp.vertex_ai', ['gemini'], (path, { options }) => {
+  vertex: access('vertex', 'gcp.vertex_ai', (path, { options }) => {
     const { projectId, region = 'global' } = options
     return `/v1/projects/${projectId}/locations/${region}/publishers/google${path}`
   }),
-  bedrock: access('aws.bedrock', ['converse'], below('')),
-  azure: access('azure.ai.openai', OPENAI, azurePath, { name: 'api-key', prefix: '' }),
-  copilot: access('copilot', ['completions', 'responses', 'embeddings'], below('')),
+  bedrock: access('bedrock', 'aws.bedrock', below('')),
+  azure: access('azure', 'azure.ai.openai', azurePath, { name: 'api-key', prefix: '' }),
+  copilot: access('copilot', 'copilot', below('')),
   custom: {
     telemetryName: ({ providerOverride }) => {
       const name = String(providerOverride ?? 'custom')
       return Object.hasOwn(TELEMETRY_NAMES, name) ? String(TELEMETRY_NAMES[name]) : name
     },
-    dialects: ({ formats }) => {
-      const own = formatsOf(formats).flatMap(({ type }) => FORMATS[type.toLowerCase()] ?? [])
-      return own.includes('completions') ? [...own, 'other'] : own
-    },
+    dialects: (options) => apisOf('custom', options),
     ownPath: (dialect, { formats }) =>
       formatsOf(formats).find(({ type }) => FORMATS[type.toLowerCase()] === dialect)?.path,
     path: (path, { dialect }) => `${dialect === 'rerank' ? '/v2' : '/v1'}${path}`,
@@ -75,18 +69,6 @@ export function accessOf(provider: string): ProviderAccess {
   return RECORDS[provider] ?? (RECORDS.custom as ProviderAccess)
 }
 
-/** The names of formats in a file, in lowercase. */
-const FORMATS: Readonly<Record<string, DialectName | undefined>> = {
-  completions: 'completions',
-  chat: 'completions',
-  responses: 'responses',
-  messages: 'messages',
-  gemini: 'gemini',
-  converse: 'converse',
-  embeddings: 'embeddings',
-  rerank: 'rerank',
-}
-
 interface Format {
   readonly type: string
   readonly path?: string
@@ -97,11 +79,12 @@ function formatsOf(formats: unknown): readonly Format[] {
 }
 
 function access(
+  provider: string,
   name: string,
-  dialects: readonly DialectName[],
   path: ProviderAccess['path'],
   credential = BEARER,
 ): ProviderAccess {
+  const dialects = apisOf(provider, {})
   return { telemetryName: () => name, dialects: () => dialects, path, credential }
 }
 

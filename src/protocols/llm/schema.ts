@@ -89,6 +89,55 @@ export const PROVIDERS: readonly Provider[] = [
   ),
 ]
 
+/** APIs of providers, in order of preference: calls in another API are translated. */
+export type Api =
+  | 'completions'
+  | 'responses'
+  | 'messages'
+  | 'gemini'
+  | 'converse'
+  | 'embeddings'
+  | 'rerank'
+  | 'other'
+
+const OPENAI: readonly Api[] = ['completions', 'responses', 'embeddings', 'other']
+
+const APIS: Readonly<Record<string, readonly Api[]>> = {
+  openAI: OPENAI,
+  anthropic: ['messages'],
+  gemini: ['gemini'],
+  vertex: ['gemini'],
+  bedrock: ['converse'],
+  azure: OPENAI,
+  copilot: ['completions', 'responses', 'embeddings'],
+}
+
+/** The names of formats in a file, in lowercase. */
+export const FORMATS: Readonly<Record<string, Api | undefined>> = {
+  completions: 'completions',
+  chat: 'completions',
+  responses: 'responses',
+  messages: 'messages',
+  gemini: 'gemini',
+  converse: 'converse',
+  embeddings: 'embeddings',
+  rerank: 'rerank',
+}
+
+/** The APIs that a provider has, by its name in the configuration. */
+export function apisOf(provider: string, { formats }: ProviderOptions): readonly Api[] {
+  const known = APIS[provider]
+  if (known !== undefined) return known
+  const types = (Array.isArray(formats) ? formats : []) as readonly { readonly type: string }[]
+  const listed = types.flatMap(({ type }) => FORMATS[type.toLowerCase()] ?? [])
+  return listed.includes('completions') ? [...listed, 'other'] : listed
+}
+
+/** Whether a call may be rejected because of the name of the model that is called. */
+export function dependsOnModel(provider: string, options: ProviderOptions): boolean {
+  return apisOf(provider, options).some((api) => api === 'gemini' || api === 'converse')
+}
+
 /** These would change or restrict the request: ignoring them would change its meaning. */
 export const REJECTED_OF_PROVIDERS = ['guardrailIdentifier', 'guardrailVersion']
 /** These would only add information to the request. */

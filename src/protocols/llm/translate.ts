@@ -11,6 +11,7 @@ import type {
 import { dialectOf } from './dialects/index.ts'
 import { invalidRequest, type LlmError } from './error.ts'
 import { type Guard, type GuardRule, isRemote } from './guards/guard-rule.ts'
+import { guardedError } from './guards/guarded-error.ts'
 import { guardPartsLater, HeldReader } from './guards/held-response.ts'
 import { EventGuard } from './guards/response-guard.ts'
 import { isObject, joinBytes, parseJson } from './json.ts'
@@ -98,7 +99,7 @@ function translate(
       ...(call.isGuarded ? { responseLater: (response) => call.responseLater(response) } : {}),
       error: (status, header, response) => {
         // A client cannot act on statuses that are not errors, such as redirects.
-        const error = to.readError(status, header, response)
+        const error = guardedError(to.readError(status, header, response), options.guards ?? [])
         return from.writeError(status >= 400 ? error : { ...error, status: 502, type: 'server' })
       },
       openStream: () => call.openStream(),
@@ -113,7 +114,9 @@ function namedBy(
 ): ParsedBody | undefined {
   if (endpoint?.model === undefined) return described?.body
   const body = described?.body ?? parseJson(bytes).value
-  return isObject(body) ? { ...body, model: endpoint.model } : undefined
+  if (!isObject(body)) return undefined
+  const { model, stream = body['stream'] } = endpoint
+  return { ...body, model, ...(stream === undefined ? {} : { stream }) }
 }
 
 /** Removes a tool choice if no tool is left, since providers reject it. */
@@ -181,7 +184,8 @@ class Call {
     // An error of the provider is not the client's fault.
     if (!read.ok) {
       const error = this.#errorInSuccess(bytes) ?? read.error
-      return { ok: false, error: { ...error, status: Math.max(500, error.status) } }
+      const own = { ...error, status: Math.max(500, error.status) }
+      return { ok: false, error: guardedError(own, this.#guards) }
     }
     const parts = this.#names.restoreParts(read.value.parts)
     return { ok: true, value: { ...read.value, parts } }

@@ -72,6 +72,8 @@ export interface TranslatedCall {
   readonly completionOf?: ((bytes: Uint8Array) => readonly string[] | undefined) | undefined
   /** Translates any other response of the provider to the client's dialect. */
   error(status: number, header: HeaderLookup, bytes: Uint8Array): WireError
+  /** Errors must be read, although successful responses pass. */
+  readonly guardsErrors?: boolean
   /** Opens a streamed response with status 2xx. */
   openStream(): StreamTranslator
 }

@@ -31,7 +31,7 @@ export function boundMessages<P>(server: McpServer<P>): McpServer<P> {
       listen: (permit, exchange, session, resume, events) =>
         bounded(events, (own) => listen.call(server, permit, exchange, session, resume, own)),
     }),
-    ...(server.end && { end: (...all) => server.end?.(...all) }),
+    ...(server.end && { end: server.end.bind(server) }),
     ...(server.close && { close: () => server.close?.() }),
   }
 }

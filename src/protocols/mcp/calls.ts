@@ -15,7 +15,7 @@ import { Relay } from './relay.ts'
 import { isModern } from './revisions.ts'
 import { type Replacements, replaceIn, rewriteForClient } from './rewrite.ts'
 import { attributesOf, sentTo } from './sent.ts'
-import { onDone, type Serving } from './serving.ts'
+import { type EndpointPlan, onDone, type Serving } from './serving.ts'
 
 /** The object of a message, by the client's name for it. */
 interface Target {
@@ -41,8 +41,14 @@ export function serveCall<P>(
     responder.reply(errorReply(200, message.id, error, 'upstream'))
     return
   }
+  serving.record.asked = wanted.name
   const { names } = plan
   const named = names.fromClient(wanted.kind, wanted.name)
+  if (wanted.kind === 'task') {
+    if (named === undefined) responder.reply(unknown(message, wanted))
+    else decide(serving, message, wanted, named, permit)
+    return
+  }
   const isOpen = !names.isPrefixed && plan.servers.length > 1
   if (named === undefined || isOpen || (wanted.kind === 'tool' && names.isShortened(wanted.name))) {
     // Only the lists show which server offers it.
@@ -195,13 +201,13 @@ function send<P>(
     others === undefined ? [] : [[['params', 'inputResponses'], others]]
   const text = replaceIn(message.text, [...renamed, ...opened, ...inputResponses])
   const { server } = named
-  const isChanged = plan.names.isPrefixed || state.isUsed
+  const isChanged = plan.names.areChanged || state.isUsed
   // Content that a rule allowed this client to read is not for everyone who shares a cache.
   const isPrivate = state.isUsed && plan.rules.isGuarded && message.method === 'resources/read'
   const change = (own: string) => {
     const whole = isPrivate ? keptPrivate(own) : own
     const sealed = state.isUsed ? state.seal(whole) : whole
-    if (!plan.names.isPrefixed) return sealed
+    if (!plan.names.areChanged) return sealed
     return rewriteForClient(readKnownMessage(sealed), server, plan.names)
   }
   const relay = new Relay(serving, {
@@ -316,5 +322,12 @@ async function find<P>(serving: Serving<P>, wanted: Target): Promise<Named | und
   const permit = plan.rules.admit(exchange, attributesOf(serving, `${kind}s/list`))
   if (permit === undefined || sendings.isStopped) return undefined
   await Promise.all(servers.map((_, server) => lookUp(serving, kind, server, permit)))
-  return known() ?? (names.isPrefixed ? names.fromClient(kind, name) : undefined)
+  if (!names.isPrefixed) return known()
+  return known() ?? names.fromClient(kind, name) ?? byOwnName(plan, wanted)
+}
+
+/** The page of an MCP App calls the tools of its server by the names that it has there. */
+function byOwnName<P>({ catalog, servers }: EndpointPlan<P>, { kind, name }: Target) {
+  const server = catalog.onlyServerOf(kind, servers.length, name)
+  return server === undefined ? undefined : { server, name }
 }

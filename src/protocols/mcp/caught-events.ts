@@ -22,7 +22,7 @@ export function catchThrows<P>(server: McpServer<P>): McpServer<P> {
       listen: (permit, exchange, session, resume, events) =>
         caught(events, (own) => listen.call(server, permit, exchange, session, resume, own)),
     }),
-    ...(server.end && { end: (...all) => server.end?.(...all) }),
+    ...(server.end && { end: server.end.bind(server) }),
     ...(server.close && { close: () => server.close?.() }),
   }
 }

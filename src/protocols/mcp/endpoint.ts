@@ -6,6 +6,7 @@ import { callerOf } from '../caller.ts'
 import { serveBatch } from './batch.ts'
 import { consentForm } from './consent.ts'
 import { CODES, errorReply } from './errors.ts'
+import { arrivalOf } from './foreign-pages.ts'
 import { claimedVersion } from './header-check.ts'
 import { isLegacy, openStream, postToStream } from './legacy.ts'
 import { listenToAll } from './listen.ts'
@@ -15,8 +16,9 @@ import { recording } from './recording.ts'
 import { BATCH_REVISIONS, HANDSHAKE_REVISIONS, isModern } from './revisions.ts'
 import { envelopeOf } from './sent.ts'
 import type { Sending } from './server.ts'
-import { type EndpointPlan, type McpResponder, Sendings, type Serving } from './serving.ts'
-import { openSession, serverSession } from './session.ts'
+import { type EndpointPlan, type McpResponder, onDone, Sendings, type Serving } from './serving.ts'
+import { openSession } from './session.ts'
+import { endAtServers } from './session-end.ts'
 import {
   isBatch,
   NO_BATCH,
@@ -38,14 +40,15 @@ export function serveMcp<P>(
   exchange.mcpRecord = record
   const responder = recording(record, client)
   const { method, headers } = exchange.request
-  const rejected = rejectedRequest(exchange.request, plan.onlyLocal)
+  const rejected = rejectedRequest(exchange.request, arrivalOf(exchange), plan.hosts)
   if (rejected !== undefined) {
     responder.reply(rejected)
     return sendings
   }
   const caller = callerOf(exchange)
   const id = headers.get('mcp-session-id')
-  const session = id === undefined ? undefined : openSession(plan.seal, id, plan.name, caller)
+  const opened = id === undefined ? undefined : openSession(plan.seal, id, plan.name, caller)
+  const session = opened !== undefined && plan.ended.has(opened.key) ? undefined : opened
   if (id !== undefined && session === undefined) {
     const error = { code: CODES.sessionNotFound, message: 'Session not found' }
     record.session = 'refused'
@@ -144,7 +147,8 @@ function unknownVersion<P>(
   return HANDSHAKE_REVISIONS.includes(version) || agreed.includes(version) ? undefined : version
 }
 
-function endSession<P>({ plan, exchange, responder, session, version }: Serving<P>): void {
+function endSession<P>(serving: Serving<P>): void {
+  const { plan, exchange, responder, session } = serving
   if (session === undefined) {
     responder.reply(withoutSession())
     return
@@ -155,10 +159,7 @@ function endSession<P>({ plan, exchange, responder, session, version }: Serving<
     responder.reply(reply(403, 'authorization'))
     return
   }
-  for (const server of plan.servers) {
-    const state = session.servers.get(server.name)
-    const own = serverSession(session, server.name)
-    server.end?.(permit, exchange, own, state?.version ?? version)
-  }
-  responder.reply({ ...reply(200, 'upstream'), headers: NO_EDIT })
+  onDone(serving, endAtServers(serving, session, permit), () =>
+    responder.reply({ ...reply(200, 'upstream'), headers: NO_EDIT }),
+  )
 }

@@ -53,8 +53,10 @@ export function errorReply(
   error: McpError,
   reason: Reply['reason'] = 'bad-request',
 ): Reply {
-  const detail = status === 200 ? '' : error.message
-  return { ...jsonReply(status, errorText(id, error), reason), detail }
+  const own = jsonReply(status, errorText(id, error), reason)
+  return status === 200
+    ? { ...own, detail: '', rejects: error.message }
+    : { ...own, detail: error.message }
 }
 
 /** Formats the gateway's errors for MCP clients. They never contain detailed reasons. */

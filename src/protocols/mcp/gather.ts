@@ -1,8 +1,8 @@
+import { exactJson } from '../../cel/values/json-exact.ts'
 import type { Reply } from '../../exchange/reply.ts'
 import { type Collected, collect } from './collect.ts'
 import { consentReply, opensUrls } from './consent.ts'
 import { CODES, errorReply, jsonReply } from './errors.ts'
-import { exactJson } from './exact-json.ts'
 import { mergeDiscover, mergeInitialize } from './handshake.ts'
 import { filterList, itemSteps, mergeSteps, readCursor, type ShowsItem } from './lists.ts'
 import { type ClientMessage, readServerMessage } from './message.ts'
@@ -174,12 +174,13 @@ export function showsFor<P>(serving: Serving<P>, methodName: string, part: NameK
   const changed = new Map<number, ChangedTool[]>()
   const general = attributesOf(serving, methodName)
   const shows: ShowsItem = (server, name, item) => {
+    if (part === 'task') return true
     plan.catalog.learn(part, server, name)
     // Without prefixes, the server with a pin for a name owns it, else the first that offers it.
     const owner = isUnique || part !== 'tool' ? undefined : pinnedBy(plan, name)
     if (!isUnique && (seen.has(name) || (owner ?? server) !== server)) return false
     seen.add(name)
-    if (part === 'task' || !plan.rules.isGuarded) return true
+    if (!plan.rules.isGuarded) return true
     const own = { target: plan.servers[server]?.name ?? '', name }
     const attributes = { ...general, [part]: own }
     const isAllowed = plan.rules.shows(exchange, attributes)
@@ -187,7 +188,7 @@ export function showsFor<P>(serving: Serving<P>, methodName: string, part: NameK
     const changes = pins?.changesOf(name, item) ?? []
     const hide = (reason: 'authorization' | 'pin') => {
       const kind = methodName === 'resources/templates/list' ? 'resource-template' : part
-      serving.record.hide({ target: own.target, kind, reason })
+      serving.record.hide({ target: own.target, kind, reason }, name)
     }
     if (!isAllowed) hide('authorization')
     else if (changes.length > 0 && pins?.isEnforced === true) hide('pin')

@@ -1,3 +1,4 @@
+import { encodedTextOf } from '../encoded-text.ts'
 import { replaceStrings } from '../json-strings.ts'
 import type { JsonPath } from '../json-text.ts'
 
@@ -20,13 +21,15 @@ const LISTS: ReadonlySet<unknown> = new Set([
 ])
 /** Members of the protocol. */
 const STRUCTURE: ReadonlySet<unknown> = new Set(
-  `type role name uri id taskId mimeType blob cursor nextCursor progressToken requestState
+  `type role name uri id taskId mimeType cursor nextCursor progressToken requestState
   protocolVersion level logger method mode requestedSchema ref action stopReason model resultType
   status cacheScope includeContext audience`.split(/\s+/),
 )
 /** Members with arbitrary content of a client or a tool: every string in them is guarded. */
 const CONTENT: ReadonlySet<unknown> = new Set(['arguments', 'structuredContent'])
-const ENCODED = /^[\w+/=-]{256,}$/
+/** Members that contain base64, and how long it is if it is more than a word. */
+const DATA: ReadonlySet<unknown> = new Set(['data', 'blob'])
+const MIN_ENCODED = 256
 const PARTS: ReadonlySet<unknown> = new Set(['params', 'result', 'error'])
 
 /** Guards all strings in a message. */
@@ -45,8 +48,15 @@ export function* guardMessage(text: string, guard: GuardMcpText): Generator<void
   }
   const edited = yield* replaceStrings(text, choose, function* (value, path) {
     if (path.length < 2) return undefined
-    if (path.at(-1) === 'data' && ENCODED.test(value)) return undefined
     // One rejection is enough.
+    if (rejection !== undefined) return undefined
+    const encoded = DATA.has(path.at(-1)) ? encodedTextOf(value) : undefined
+    if (encoded === 'binary' && value.length >= MIN_ENCODED) return undefined
+    if (encoded !== undefined && encoded !== 'binary') {
+      const decoded = yield* guard(encoded.text)
+      rejection = decoded.rejection
+      if (decoded.text !== encoded.text) return encoded.encode(decoded.text ?? '')
+    }
     if (rejection !== undefined) return undefined
     const guarded = yield* guard(value)
     rejection = guarded.rejection

@@ -48,7 +48,7 @@ export function guardServer<P>(server: McpServer<P>, guardsFor: GuardsFor): McpS
           listen.call(server, permit, exchange, session, resume, guarded),
         ),
     }),
-    ...(server.end && { end: (...all) => server.end?.(...all) }),
+    ...(server.end && { end: server.end.bind(server) }),
     ...(server.close && { close: () => server.close?.() }),
   }
 }

@@ -1,7 +1,12 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { EndedSessions } from '../../exchange/ended-sessions.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import type { Reply } from '../../exchange/reply.ts'
+import { ownerOf } from '../caller.ts'
 import { CODES, errorText } from './errors.ts'
 import { type Channel, HeldSession } from './held-session.ts'
+import { LaterChannel } from './later-channel.ts'
+import type { Places } from './places.ts'
 import { HANDSHAKE_REVISIONS, isModern } from './revisions.ts'
 import {
   type McpServer,
@@ -29,13 +34,24 @@ export interface HeldServerOptions {
   readonly name: string
   /** How long an unused channel is kept, in milliseconds. */
   readonly sessionTtl: number
-  /** The max channels at once; each session has one. */
+  /** The max channels of this process at once; each session has one. */
   readonly maxSessions: number
+  /** Limits for the channels of all processes, if there are any. */
+  readonly places?: Places
+  readonly ended: EndedSessions
   readonly openChannel: OpenChannel
 }
 
 /** A channel that ends right away is not reopened earlier than this, in milliseconds. */
 const MIN_LIFE = 1_000
+/** The max channels that wait for that. */
+const MAX_DELAYED = 16
+/** How long a new channel waits for the place of an unused one, in milliseconds. */
+const MAX_WAIT = 5_000
+const PLACE_INTERVAL = 50
+/** How often channels without a session are looked for, in milliseconds. */
+const SWEEP = 2_000
+const UNREF = { ref: false }
 
 /**
  * A server with one channel per session: a program, or a stream of events. A session's ID contains
@@ -48,15 +64,21 @@ export class HeldMcpServer<P> implements McpServer<P> {
   readonly #sessions = new Map<string, HeldSession>()
   readonly #timer: NodeJS.Timeout
   #openChannel: OpenChannel
+  #delayed = 0
   #failedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: HeldServerOptions) {
     this.name = options.name
     this.#options = options
     this.#openChannel = options.openChannel
-    const interval = Math.max(1_000, Math.min(options.sessionTtl / 2, 30_000))
+    const interval = Math.max(1_000, Math.min(options.sessionTtl / 2, SWEEP))
     this.#timer = setInterval(() => this.#closeIdle(), interval)
     this.#timer.unref()
+  }
+
+  /** The number of open channels. */
+  get channels(): number {
+    return this.#options.places?.taken ?? this.#sessions.size
   }
 
   /** New channels are opened according to the newest configuration. */
@@ -101,9 +123,10 @@ export class HeldMcpServer<P> implements McpServer<P> {
     return NOT_SENDING
   }
 
-  end(_: P, __: Exchange, { id = '' }: ServerSession): void {
-    this.#sessions.get(id)?.close()
-    this.#sessions.delete(id)
+  end(_: P, __: Exchange, { id = '' }: ServerSession): Promise<boolean> {
+    const session = this.#sessions.get(id)
+    if (session !== undefined) this.#close(id, session)
+    return Promise.resolve(true)
   }
 
   close(): void {
@@ -112,35 +135,100 @@ export class HeldMcpServer<P> implements McpServer<P> {
     this.#sessions.clear()
   }
 
+  /** Messages wait until the channel is open. */
   #open(key: string, exchange: Exchange): HeldSession | undefined {
-    const now = performance.now()
     const { maxSessions } = this.#options
     if (this.#sessions.size >= maxSessions) this.#closeOldest()
-    if (this.#sessions.size >= maxSessions || now - this.#failedAt < MIN_LIFE) return undefined
-    let session: HeldSession | undefined
-    let ended: string | undefined
-    const channel = this.#openChannel(exchange, {
-      message: (text) => session?.receive(text),
-      ended: (why, reply) => {
-        ended = why
-        const isEarly = performance.now() - now < MIN_LIFE && session?.isOver !== true
-        // A problem with one client is no reason to make others wait.
-        if (isEarly && reply === undefined) this.#failedAt = now
-        session?.end(`process-ended: ${why}`, reply?.status, reply?.link)
-        if (this.#sessions.get(key) === session) this.#sessions.delete(key)
-      },
-    })
-    session = new HeldSession(channel)
-    if (ended !== undefined) session.end(`process-ended: ${ended}`)
-    else this.#sessions.set(key, session)
+    if (this.#sessions.size >= maxSessions) return undefined
+    const channel = new LaterChannel()
+    const session = new HeldSession(channel, ownerOf(exchange))
+    this.#sessions.set(key, session)
+    const start = (rejected: string | undefined) => {
+      if (rejected === undefined) this.#start(key, session, channel, exchange)
+      else this.#over(key, session, rejected, 503)
+    }
+    const admitted = this.#admit(session)
+    if (!(admitted instanceof Promise)) start(admitted)
+    else {
+      admitted.then(start).catch((error: unknown) => this.#over(key, session, String(error), 500))
+    }
     return session
+  }
+
+  /** Returns why no channel can be opened; undefined if there is a place for it. */
+  #admit(session: HeldSession): string | undefined | Promise<string | undefined> {
+    const wait = this.#failedAt + MIN_LIFE - performance.now()
+    return wait > 0 ? this.#admitLater(wait, session) : this.#takePlace(session)
+  }
+
+  async #admitLater(wait: number, session: HeldSession): Promise<string | undefined> {
+    if (this.#delayed >= MAX_DELAYED) return 'no-process'
+    this.#delayed++
+    await pause(wait, undefined, UNREF)
+    this.#delayed--
+    return session.isOver ? 'session-ended' : this.#takePlace(session)
+  }
+
+  #takePlace(session: HeldSession): string | undefined | Promise<string | undefined> {
+    const { places } = this.#options
+    const taken = places?.take(session.owner)
+    return taken === undefined || places === undefined
+      ? undefined
+      : this.#waitForPlace(places, session, taken)
+  }
+
+  /** If all places are taken, an unused channel is closed. */
+  async #waitForPlace(
+    places: Places,
+    session: HeldSession,
+    first: ReturnType<Places['take']>,
+  ): Promise<string | undefined> {
+    const latest = performance.now() + MAX_WAIT
+    let hasClosed = false
+    for (let full = await first; full !== undefined; full = await places.take(session.owner)) {
+      hasClosed ||= this.#closeOldest(session, full === 'caller')
+      const isLate = performance.now() > latest
+      if (!hasClosed || isLate || session.isOver) return `too-many-processes: ${full}`
+      await pause(PLACE_INTERVAL, undefined, UNREF)
+    }
+    return undefined
+  }
+
+  #start(key: string, session: HeldSession, channel: LaterChannel, exchange: Exchange): void {
+    const { places } = this.#options
+    const { owner } = session
+    const startedAt = performance.now()
+    let isOpen = true
+    const ended = (why: string, reply?: Reply) => {
+      if (isOpen) places?.give(owner)
+      isOpen = false
+      const isEarly = performance.now() - startedAt < MIN_LIFE && !session.isOver
+      // A problem with one client is no reason to make others wait.
+      if (isEarly && reply === undefined) this.#failedAt = startedAt
+      this.#over(key, session, `process-ended: ${why}`, reply?.status, reply?.link)
+    }
+    if (session.isOver) {
+      ended('session-ended')
+      return
+    }
+    try {
+      const message = (text: string) => session.receive(text)
+      channel.open(this.#openChannel(exchange, { message, ended }))
+    } catch (error) {
+      ended(String(error))
+    }
+  }
+
+  #over(key: string, session: HeldSession, why: string, status?: number, link?: string): void {
+    session.end(why, status, link)
+    if (this.#sessions.get(key) === session) this.#sessions.delete(key)
   }
 
   /** Returns the session as is, or begins it again with the client's `initialize` parameters. */
   #resume(key: string, { initialize }: ServerSession, exchange: Exchange): HeldSession | undefined {
     const known = this.#sessions.get(key)
     if (known !== undefined && !known.isOver) return known
-    if (key === '' || initialize === undefined) return undefined
+    if (key === '' || initialize === undefined || this.#options.ended.has(key)) return undefined
     const session = this.#open(key, exchange)
     if (session === undefined) return undefined
     const request = {
@@ -163,24 +251,30 @@ export class HeldMcpServer<P> implements McpServer<P> {
     return session
   }
 
+  #close(key: string, session: HeldSession): void {
+    session.close()
+    this.#sessions.delete(key)
+  }
+
+  /** Also closes those whose session ended at another process. */
   #closeIdle(): void {
     const limit = Date.now() - this.#options.sessionTtl
     for (const [key, session] of this.#sessions) {
-      if (session.isBusy || session.lastUsed > limit) continue
-      session.close()
-      this.#sessions.delete(key)
+      const isUnused = !session.isBusy && session.lastUsed <= limit
+      if (isUnused || this.#options.ended.has(key)) this.#close(key, session)
     }
   }
 
-  #closeOldest(): void {
-    let oldest: [string, HeldSession] | undefined
-    for (const entry of this.#sessions) {
-      if (entry[1].isBusy) continue
-      if (oldest === undefined || entry[1].lastUsed < oldest[1].lastUsed) oldest = entry
+  /** Returns false if all are in use. `isOwn`: only those of the same owner. */
+  #closeOldest(instead?: HeldSession, isOwn = false): boolean {
+    let oldest: readonly [string, HeldSession] | undefined
+    for (const [key, session] of this.#sessions) {
+      if (session.isBusy || session === instead) continue
+      if (isOwn && session.owner !== instead?.owner) continue
+      if (oldest === undefined || oldest[1].lastUsed > session.lastUsed) oldest = [key, session]
     }
-    if (oldest === undefined) return
-    oldest[1].close()
-    this.#sessions.delete(oldest[0])
+    if (oldest !== undefined) this.#close(...oldest)
+    return oldest !== undefined
   }
 }
 

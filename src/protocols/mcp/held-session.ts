@@ -33,6 +33,8 @@ const EVENT: EventBlock = { data: '', id: undefined, others: ['event: message'] 
  */
 export class HeldSession {
   lastUsed = Date.now()
+  /** Who began it. */
+  readonly owner: string
   readonly #channel: Channel
   /** By the ID of the request (`idKey`). */
   readonly #pending = new Map<string, Pending>()
@@ -43,8 +45,9 @@ export class HeldSession {
   #undelivered: string[] = []
   #isOver = false
 
-  constructor(channel: Channel) {
+  constructor(channel: Channel, owner = '') {
     this.#channel = channel
+    this.owner = owner
   }
 
   get isOver(): boolean {

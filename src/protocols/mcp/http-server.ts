@@ -2,8 +2,9 @@ import type { CallHandle, OpenCall } from '../../exchange/call.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import type { Header } from '../../exchange/header-edit.ts'
 import type { Reply } from '../../exchange/reply.ts'
-import { EventBlockReader } from './event-blocks.ts'
+import { type EventBlock, EventBlockReader } from './event-blocks.ts'
 import { encodeHeaderValue } from './header-value.ts'
+import { readServerMessage } from './message.ts'
 import { isModern } from './revisions.ts'
 import {
   failureBy,
@@ -35,15 +36,21 @@ export interface HttpServerOptions {
   prepare(exchange: Exchange): PreparedCall | Reply | Promise<PreparedCall | Reply>
   /** How long to wait for a response to begin, in milliseconds. */
   readonly timeout: number
+  /** How long a response to a request may pause, in milliseconds. */
+  readonly idleTimeout: number
   /** As configured; undefined for a named backend. */
   readonly origin?: string | undefined
 }
 
 /** The max length of a response that is not a stream. */
 const MAX_MESSAGE = 16 * 1024 * 1024
+/** How long the end of a client's session waits for the server, in milliseconds. */
+const MAX_END = 5_000
 const STREAM = 'text/event-stream'
 const NO_BODY = new Uint8Array()
 const encoder = new TextEncoder()
+const LINE_END = Buffer.from('\n')
+const LINE: EventBlock = { data: '', id: undefined, others: ['event: message'] }
 
 /** A server that speaks Streamable HTTP. */
 export class HttpMcpServer<P> implements McpServer<P> {
@@ -66,7 +73,13 @@ export class HttpMcpServer<P> implements McpServer<P> {
       headers.push(['mcp-method', method])
       if (name !== undefined) headers.push(['mcp-name', encodeHeaderValue(name)])
     }
-    return this.#call(exchange, 'POST', headers, encoder.encode(message.text), events)
+    const body = encoder.encode(message.text)
+    const isSubscription = method === 'subscriptions/listen'
+    // Such a stream lasts as long as its client, and the server may have nothing to say.
+    const isStanding = message.kind === 'request' && isSubscription
+    const idleTimeout = isStanding ? Number.POSITIVE_INFINITY : this.#options.idleTimeout
+    const request = { method: 'POST', headers, body, mayHaveLines: isSubscription, idleTimeout }
+    return this.#call(exchange, request, events)
   }
 
   listen(
@@ -78,23 +91,43 @@ export class HttpMcpServer<P> implements McpServer<P> {
   ): Sending {
     const headers: Header[] = [['accept', STREAM], ...sessionHeaders(session.id, version)]
     if (lastEventId !== undefined) headers.push(['last-event-id', lastEventId])
-    return this.#call(exchange, 'GET', headers, NO_BODY, events)
+    const idleTimeout = Number.POSITIVE_INFINITY
+    return this.#call(exchange, { method: 'GET', headers, body: NO_BODY, idleTimeout }, events)
   }
 
-  end(_: P, exchange: Exchange, session: ServerSession, version: string | undefined): void {
-    if (session.id === undefined) return
-    this.#call(exchange, 'DELETE', sessionHeaders(session.id, version), NO_BODY, IGNORE_EVENTS)
-  }
-
-  #call(
+  end(
+    _: P,
     exchange: Exchange,
-    method: string,
-    headers: readonly Header[],
-    body: Uint8Array,
-    events: ServerEvents,
-  ): Sending {
+    { id }: ServerSession,
+    version: string | undefined,
+  ): Promise<boolean> {
+    if (id === undefined) return Promise.resolve(true)
+    return new Promise((resolve) => {
+      const settle = (hasEnded: boolean) => {
+        clearTimeout(timer)
+        resolve(hasEnded)
+      }
+      const events: ServerEvents = {
+        began() {},
+        received: () => true,
+        ended: () => settle(true),
+        failed: ({ status }) => settle(status === 404),
+      }
+      const timer = setTimeout(() => {
+        call.stop()
+        settle(false)
+      }, MAX_END)
+      const headers = sessionHeaders(id, version)
+      const { idleTimeout } = this.#options
+      const request = { method: 'DELETE', headers, body: NO_BODY, idleTimeout }
+      const call = this.#call(exchange, request, events)
+    })
+  }
+
+  #call(exchange: Exchange, request: ServerRequest, events: ServerEvents): Sending {
     const { open, timeout } = this.#options
-    const call = new HttpCall(events)
+    const { method, headers, body, idleTimeout, mayHaveLines = false } = request
+    const call = new HttpCall(events, mayHaveLines)
     const start = (prepared: PreparedCall | Reply) => {
       if (call.isOver) return
       if ('status' in prepared) {
@@ -106,7 +139,8 @@ export class HttpMcpServer<P> implements McpServer<P> {
       const { path, authority } = prepared
       call.rejected = prepared.rejected
       const all = [...headers, ...others]
-      call.begin(open(exchange, { method, path, authority, headers: all, body, timeout }, call))
+      const sent = { method, path, authority, headers: all, body, timeout, idleTimeout }
+      call.begin(open(exchange, sent, call))
     }
     const prepared = this.#options.prepare(exchange)
     if (prepared instanceof Promise) {
@@ -116,14 +150,22 @@ export class HttpMcpServer<P> implements McpServer<P> {
   }
 }
 
+interface ServerRequest {
+  readonly method: string
+  readonly headers: readonly Header[]
+  readonly body: Uint8Array
+  /** In milliseconds, for each pause in the response. */
+  readonly idleTimeout: number
+  /** True if some servers respond with one message per line, in a response that does not end. */
+  readonly mayHaveLines?: boolean
+}
+
 function sessionHeaders(id: string | undefined, version: string | undefined): readonly Header[] {
   return [
     ...(id === undefined ? [] : [['mcp-session-id', id] as const]),
     ...(version === undefined ? [] : [['mcp-protocol-version', version] as const]),
   ]
 }
-
-const IGNORE_EVENTS: ServerEvents = { began() {}, received: () => true, ended() {}, failed() {} }
 
 /** Headers of an error response that clients act on. */
 const KEPT_HEADERS: ReadonlySet<string> = new Set(['www-authenticate', 'retry-after', 'allow'])
@@ -138,9 +180,13 @@ class HttpCall implements Sending {
   #reader: EventBlockReader | undefined
   #pieces: Uint8Array[] = []
   #size = 0
+  #mayHaveLines: boolean
+  /** True once a whole message was read from a line. */
+  #hasLines = false
 
-  constructor(events: ServerEvents) {
+  constructor(events: ServerEvents, mayHaveLines: boolean) {
     this.#events = events
+    this.#mayHaveLines = mayHaveLines
   }
 
   begin(handle: CallHandle): void {
@@ -206,8 +252,10 @@ class HttpCall implements Sending {
     if (reader === undefined) {
       this.#size += bytes.length
       this.#pieces.push(Uint8Array.from(bytes))
+      const isLine = this.#mayHaveLines && this.#isOk && bytes.includes(10)
+      const goesOn = !isLine || this.#readLines()
       if (this.#size > MAX_MESSAGE) this.#tooLarge()
-      return true
+      return goesOn
     }
     let goesOn = true
     for (const block of reader.push(bytes)) {
@@ -219,8 +267,37 @@ class HttpCall implements Sending {
     return goesOn
   }
 
+  /** A message per line; a message of several lines is read when the response is complete. */
+  #readLines(isComplete = false): boolean {
+    let rest = Buffer.concat(isComplete ? [...this.#pieces, LINE_END] : this.#pieces)
+    let goesOn = true
+    for (let at = rest.indexOf(10); at >= 0; at = rest.indexOf(10)) {
+      const text = rest.subarray(0, at).toString('utf8').trim()
+      if (!this.#hasLines && text !== '' && readServerMessage(text).kind === 'unknown') {
+        this.#mayHaveLines = false
+        return true
+      }
+      rest = rest.subarray(at + 1)
+      if (text === '') continue
+      if (!this.#hasLines) this.#events.began('stream', this.#header('mcp-session-id'))
+      this.#hasLines = true
+      goesOn = this.#events.received({ text, block: LINE }) && goesOn
+      if (this.isOver) return true
+    }
+    this.#pieces = [rest]
+    this.#size = rest.length
+    return goesOn
+  }
+
   #end(): void {
     if (this.isOver) return
+    if (this.#hasLines) {
+      this.#readLines(true)
+      if (this.isOver) return
+      this.isOver = true
+      this.#events.ended()
+      return
+    }
     if (this.#reader !== undefined) {
       this.isOver = true
       this.#events.ended()

@@ -1,3 +1,4 @@
+import type { EndedSessions } from '../../exchange/ended-sessions.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import type { MessageStreams } from '../../exchange/message-streams.ts'
 import type { JsonObject } from '../../model/json.ts'
@@ -5,6 +6,7 @@ import { boundMessages } from './bounded-server.ts'
 import { Catalog } from './catalog.ts'
 import { catchThrows } from './caught-events.ts'
 import { serveMcp } from './endpoint.ts'
+import { acceptedHosts } from './foreign-pages.ts'
 import { type GuardsFor, guardServer } from './guarded-server.ts'
 import { HeldMcpServer } from './held-server.ts'
 import { HttpMcpServer, type HttpServerOptions } from './http-server.ts'
@@ -26,6 +28,7 @@ export interface McpEndpointOptions<P> {
   readonly options: JsonObject
   readonly sealKey: Uint8Array
   readonly streams: MessageStreams
+  readonly ended: EndedSessions
   readonly rules: McpRules<P>
   /** The guards for texts of calls and results. */
   readonly guardsFor: GuardsFor
@@ -48,7 +51,7 @@ export type SseServer = {
 export type StdioServer = {
   readonly kind: 'stdio'
   readonly held: HeldServer
-} & StdioServerOptions
+} & Omit<StdioServerOptions, 'ended'>
 
 export type ServerOptions = (HttpServer | ApiServer | SseServer | StdioServer) & {
   readonly pins: PinOptions | undefined
@@ -73,9 +76,9 @@ export interface McpEndpoint {
 export function createMcpEndpoint<P>(given: McpEndpointOptions<P>): McpEndpoint {
   const { name, options, sealKey, rules, guardsFor } = given
   const servers = given.servers.map((own) =>
-    catchThrows(guardServer(boundMessages(openServer<P>(own)), guardsFor)),
+    catchThrows(guardServer(boundMessages(openServer<P>(own, given.ended)), guardsFor)),
   )
-  const { prefixMode, failureMode, dnsRebindingProtection } = options
+  const { prefixMode, failureMode } = options
   const isPrefixed = prefixMode === 'Always' || (prefixMode !== 'Never' && given.servers.length > 1)
   const plan: EndpointPlan<P> = {
     name,
@@ -89,15 +92,16 @@ export function createMcpEndpoint<P>(given: McpEndpointOptions<P>): McpEndpoint 
     rules,
     seal: new Seal(sealKey),
     streams: given.streams,
+    ended: given.ended,
     failsOpen: failureMode === 'FailOpen',
     keepsInitialize: given.servers.some(({ kind }) => kind === 'stdio' || kind === 'sse'),
     identity: { name: 'portcullis', version: '1' },
-    onlyLocal: dnsRebindingProtection === true,
+    hosts: acceptedHosts(options),
   }
   return { serve: (exchange, responder) => serveMcp(plan, exchange, responder) }
 }
 
-function openServer<P>(options: ServerOptions): McpServer<P> {
+function openServer<P>(options: ServerOptions, ended: EndedSessions): McpServer<P> {
   if (options.kind === 'http') return new HttpMcpServer<P>(options)
   if (options.kind === 'openapi') {
     const { heldDocument, source } = options
@@ -106,15 +110,17 @@ function openServer<P>(options: ServerOptions): McpServer<P> {
   }
   const { held } = options
   const known = held.server as HeldMcpServer<P> | undefined
-  const server = known ?? (options.kind === 'sse' ? sseServer<P>(options) : stdioServer<P>(options))
+  const server =
+    known ??
+    (options.kind === 'sse' ? sseServer<P>(options, ended) : stdioServer<P>({ ...options, ended }))
   if (options.kind === 'sse') server.update(sseChannels(options))
   held.server = server as HeldMcpServer<never>
   if (held.isClosed) server.close()
   return server
 }
 
-function sseServer<P>(options: SseServer): HeldMcpServer<P> {
+function sseServer<P>(options: SseServer, ended: EndedSessions): HeldMcpServer<P> {
   const { name, sessionTtl } = options
   const openChannel = sseChannels(options)
-  return new HeldMcpServer({ name, sessionTtl, maxSessions: MAX_STREAMS, openChannel })
+  return new HeldMcpServer({ name, sessionTtl, maxSessions: MAX_STREAMS, ended, openChannel })
 }

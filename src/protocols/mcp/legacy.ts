@@ -7,7 +7,8 @@ import { recording } from './recording.ts'
 import { ACCEPTED } from './relay.ts'
 import { attributesOf } from './sent.ts'
 import type { McpResponder, Serving } from './serving.ts'
-import { newSessionKey, openSession, serverSession } from './session.ts'
+import { newSessionKey, openSession } from './session.ts'
+import { endAtServers } from './session-end.ts'
 import { isOfOldTransport, streamOf } from './well-formed.ts'
 
 /*
@@ -78,13 +79,11 @@ function listen<P>(serving: Serving<P>, id: string, write: (text: string) => voi
   listenToAll({ ...serving, responder, session })
 }
 
-function endSession<P>({ plan, exchange, caller }: Serving<P>, id: string, permit: P): void {
+function endSession<P>(serving: Serving<P>, id: string, permit: P): void {
+  const { plan, responder, caller } = serving
   const session = id === '' ? undefined : openSession(plan.seal, id, plan.name, caller)
   if (session === undefined) return
-  for (const server of plan.servers) {
-    const version = session.servers.get(server.name)?.version
-    server.end?.(permit, exchange, serverSession(session, server.name), version)
-  }
+  endAtServers(serving, session, permit).catch((error: unknown) => responder.broke(error))
 }
 
 /**

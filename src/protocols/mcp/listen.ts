@@ -12,7 +12,7 @@ import { type Changed, eventFor, failureReply, Relay } from './relay.ts'
 import { replaceIn, rewriteForClient } from './rewrite.ts'
 import { attributesOf, sentTo } from './sent.ts'
 import type { Received, ServerEvents, ServerFailure } from './server.ts'
-import type { Serving } from './serving.ts'
+import type { EndpointPlan, Serving } from './serving.ts'
 import { serverSession } from './session.ts'
 import { unacceptedStream } from './well-formed.ts'
 
@@ -42,7 +42,7 @@ export function listenToAll<P>(serving: Serving<P>): void {
     const state = serverSession(session, own.name)
     sendings.add(own.listen(permit, exchange, state, resume, events))
   }
-  const isChanged = plan.rules.isGuarded || plan.names.isPrefixed
+  const isChanged = plan.rules.isGuarded || plan.names.areChanged
   const change = (text: string, server: number) => changed(serving, text, server)
   if (plan.servers.length === 1) {
     const own = isChanged ? (text: string) => change(text, 0) : undefined
@@ -77,7 +77,7 @@ function changed<P>(serving: Serving<P>, text: string, server: number): Changed 
     const own = { method, names, shows, isFiltered: rules.isGuarded }
     return reportedBy(report, filterList(text, server, own))
   }
-  return names.isPrefixed ? rewriteForClient(message, server, names) : text
+  return names.areChanged ? rewriteForClient(message, server, names) : text
 }
 
 /** `subscriptions/listen`: changes, in one stream per request. */
@@ -119,13 +119,19 @@ function subscribed<P>(
 ): string | undefined {
   const { notifications } = params
   const wanted = isObject(notifications) ? notifications.resourceSubscriptions : undefined
-  if (!plan.names.isPrefixed || !Array.isArray(wanted)) return undefined
+  if (!plan.names.areChanged || !Array.isArray(wanted)) return undefined
   const own = wanted.flatMap((uri) => {
-    const named = typeof uri === 'string' ? plan.names.fromClient('resource', uri) : undefined
-    return named?.server === server ? [named.name] : []
+    const named = typeof uri === 'string' ? subscribedBy(plan, uri) : undefined
+    return named?.server === server || named?.server === 'any' ? [named.name] : []
   })
   const path = ['params', 'notifications', 'resourceSubscriptions']
   return replaceIn(text, [[path, JSON.stringify(own)]])
+}
+
+/** Without prefixes, only the lists show which server offers a resource. */
+function subscribedBy<P>({ names, catalog, servers }: EndpointPlan<P>, uri: string) {
+  if (names.isPrefixed) return names.fromClient('resource', uri)
+  return { server: catalog.serverOf('resource', servers.length, uri) ?? 'any', name: uri } as const
 }
 
 /** Merges the streams of several servers. It ends when the last of them does. */
@@ -290,5 +296,5 @@ interface Honoured {
 function merged(all: readonly Honoured[]): Honoured {
   const uris = all.flatMap(({ resourceSubscriptions: own }) => (Array.isArray(own) ? own : []))
   const sum: Honoured = Object.assign({}, ...all)
-  return uris.length === 0 ? sum : { ...sum, resourceSubscriptions: uris }
+  return uris.length === 0 ? sum : { ...sum, resourceSubscriptions: [...new Set(uris)] }
 }

@@ -65,7 +65,8 @@ function* shownSteps(
     if (name === undefined || !shows(server, name, item)) continue
     const own = names.forClient(method.part, server, name)
     const isRenamed = own !== name
-    items.push({ index, text: isRenamed ? renamed(item, method, own) : item, isRenamed })
+    const shown = isRenamed ? renamed(item, method, own, (uri) => names.page(server, uri)) : item
+    items.push({ index, text: shown, isRenamed })
   }
   return items
 }
@@ -90,14 +91,29 @@ function isWrittenOnce(item: string, name: string): boolean {
   return first >= 0 && item.indexOf(name, first + name.length) < 0 && !item.includes('\\')
 }
 
-function renamed(item: string, method: ListMethod, name: string): string {
-  return editJson(item, (path, raw) => {
+function renamed(
+  item: string,
+  method: ListMethod,
+  name: string,
+  page: (uri: string) => string,
+): string {
+  return editJson(item, (path, raw, first) => {
     if (path.length === 0) return 'enter'
-    if (path.length > 1 || path[0] !== method.name) return 'keep'
+    const [member, inMeta, inUi] = path
+    if (member === '_meta' && method.part === 'tool') {
+      if (first === '{') return path.length === 1 || inMeta === 'ui' ? 'enter' : 'keep'
+      const isPage = inMeta === 'ui' ? inUi === 'resourceUri' : PAGE_KEYS.has(String(inMeta))
+      if (!isPage || first !== '"') return 'keep'
+      return { text: JSON.stringify(page(JSON.parse(raw()) as string)) }
+    }
+    if (path.length > 1 || member !== method.name) return 'keep'
     const text = JSON.stringify(name)
     return JSON.parse(raw()) === name ? 'keep' : { text }
   })
 }
+
+/** Members of a tool's `_meta` with the URI of its page, in addition to `ui.resourceUri`. */
+const PAGE_KEYS: ReadonlySet<string> = new Set(['ui/resourceUri', 'openai/outputTemplate'])
 
 /** The max characters of a message to filter in one turn. */
 const MAX_AT_ONCE = 1 << 15

@@ -7,7 +7,7 @@ import type { ClientMessage } from './message.ts'
 import { methodOf } from './methods.ts'
 import { ACCEPTED, Relay } from './relay.ts'
 import { isModern } from './revisions.ts'
-import { idFromClient, replaceIn } from './rewrite.ts'
+import { idFromClient, replaceIn, responseForServer } from './rewrite.ts'
 import { attributesOf, sentTo } from './sent.ts'
 import type { Serving } from './serving.ts'
 
@@ -98,19 +98,19 @@ function notifyServers<P>(serving: Serving<P>, message: ClientMessage): void {
     forwardTo(serving, message, 0, permit)
     return
   }
-  const back = backTo(message)
+  const back = backTo(serving, message)
   if (back === undefined) broadcast(serving, message, permit)
   else if (back.server >= plan.servers.length) responder.reply(ACCEPTED)
   else forwardTo(serving, { ...message, text: back.text }, back.server, permit)
 }
 
 /** Returns the one server that a message is for: a response to its request, or its progress. */
-function backTo(message: ClientMessage) {
+function backTo<P>({ plan }: Serving<P>, message: ClientMessage) {
   if (message.kind === 'response') {
     const found = idFromClient(message.id)
     // An ID that the gateway did not issue belongs to no server.
     if (found === undefined) return { server: Number.POSITIVE_INFINITY, text: '' }
-    return { server: found.server, text: replaceIn(message.text, [[['id'], found.raw]]) }
+    return { server: found.server, text: responseForServer(message.text, found, plan.names) }
   }
   if (message.method !== 'notifications/progress') return undefined
   const { progressToken } = message.params

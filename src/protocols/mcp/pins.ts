@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import { canonicalExactJson } from '../../cel/values/json-exact.ts'
 import { readJson } from '../../cel/values/json-read.ts'
-import { Uint } from '../../cel/values/number.ts'
 import { isObject } from './message.ts'
 import { changedParts, PINNED_PARTS, type PinnedPart, type ToolPin } from './schema.ts'
 
@@ -71,20 +71,9 @@ export function digestsOf(item: string): ToolPin | undefined {
   if (!isObject(tool)) return undefined
   const parts = PINNED_PARTS.flatMap((part) => {
     if (!Object.hasOwn(tool, part)) return []
-    const text = canonical(tool[part])
+    const text = canonicalExactJson(tool[part])
     const digest = createHash('sha256').update(`${part}\n${text}`).digest('hex')
     return [[part, `sha256:${digest}`] as const]
   })
   return Object.fromEntries(parts)
-}
-
-/** The canonical text of a value, independent of member order and string escapes. */
-function canonical(value: unknown): string {
-  if (typeof value === 'bigint') return String(value)
-  if (value instanceof Uint) return String(value.value)
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  const members = Object.keys(value).sort()
-  const own = value as Readonly<Record<string, unknown>>
-  return `{${members.map((name) => `${JSON.stringify(name)}:${canonical(own[name])}`).join(',')}}`
 }

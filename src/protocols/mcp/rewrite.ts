@@ -3,6 +3,7 @@ import type { ServerMessage } from './message.ts'
 import type { NameKind } from './methods.ts'
 import type { Names } from './names.ts'
 
+/** The member of `_meta` that names the task of a message. */
 const RELATED_TASK = 'io.modelcontextprotocol/related-task'
 
 /** Returns a server's ID for the client: with the server's index, so that it leads back to it. */
@@ -10,10 +11,14 @@ function idForClient(server: number, raw: string): string {
   return JSON.stringify(`${server}:${raw}`)
 }
 
+interface ServerId {
+  readonly server: number
+  /** As the server wrote it. */
+  readonly raw: string
+}
+
 /** Returns undefined if the gateway did not issue it. */
-export function idFromClient(
-  raw: string,
-): { readonly server: number; readonly raw: string } | undefined {
+export function idFromClient(raw: string): ServerId | undefined {
   if (!raw.startsWith('"')) return undefined
   const [, server, own] = /^(\d{1,3}):(.+)$/s.exec(JSON.parse(raw) as string) ?? []
   if (server === undefined || own === undefined) return undefined
@@ -27,17 +32,10 @@ export function rewriteForClient(
   server: number,
   names: Names,
 ): string {
-  const isAsked = kind === 'request'
   return editJson(text, (path, raw) => {
-    const kindOfName = nameAt(path)
+    const kindOfName = nameAt(path, kind)
     if (kindOfName !== undefined) return nameEdit(kindOfName, raw())
-    if (isAsked && isPath(path, ['id'])) return { text: idForClient(server, raw()) }
-    if (isAsked && isPath(path, ['params', '_meta', 'progressToken'])) {
-      return { text: idForClient(server, raw()) }
-    }
-    if (isPath(path, ['params', 'requestId']) && kind === 'notification') {
-      return { text: idForClient(server, raw()) }
-    }
+    if (names.hasServerIds && isIdAt(path, kind)) return { text: idForClient(server, raw()) }
     return mayHoldNames(path) ? 'enter' : 'keep'
   })
 
@@ -48,6 +46,27 @@ export function rewriteForClient(
   }
 }
 
+const TASK_OF_RESPONSE: JsonPath = ['result', '_meta', RELATED_TASK, 'taskId']
+
+/** Rewrites a client's response with the IDs of the server whose request it is for. */
+export function responseForServer(text: string, { server, raw: id }: ServerId, names: Names) {
+  return editJson(text, (path, raw) => {
+    if (isPath(path, ['id'])) return { text: id }
+    if (path.some((part, i) => part !== TASK_OF_RESPONSE[i])) return 'keep'
+    if (path.length < TASK_OF_RESPONSE.length) return 'enter'
+    const task: unknown = JSON.parse(raw())
+    const named = typeof task === 'string' ? names.fromClient('task', task) : undefined
+    return named?.server === server ? { text: JSON.stringify(named.name) } : 'keep'
+  })
+}
+
+/** True for the ID of a server's request, wherever messages repeat it. */
+function isIdAt(path: JsonPath, kind: ServerMessage['kind']): boolean {
+  if (kind === 'notification') return isPath(path, ['params', 'requestId'])
+  if (kind !== 'request') return false
+  return isPath(path, ['id']) || isPath(path, ['params', '_meta', 'progressToken'])
+}
+
 /** False for content that only concerns the server: structured content, schemas, arguments. */
 function mayHoldNames(path: JsonPath): boolean {
   const last = path.at(-1)
@@ -55,7 +74,7 @@ function mayHoldNames(path: JsonPath): boolean {
 }
 
 /** Returns the kind of object that a value at this path names, if any. */
-function nameAt(path: JsonPath): NameKind | undefined {
+function nameAt(path: JsonPath, kind: ServerMessage['kind']): NameKind | undefined {
   const last = path.at(-1)
   if (last === 'uri') {
     const [first, second] = path
@@ -67,7 +86,9 @@ function nameAt(path: JsonPath): NameKind | undefined {
   }
   if (last !== 'taskId') return undefined
   if (path.at(-2) === RELATED_TASK) return 'task'
-  if (path.length === 2 && (path[0] === 'result' || path[0] === 'params')) return 'task'
+  // A server's request is about a task of the client.
+  if (isPath(path, ['params', 'taskId'])) return kind === 'request' ? undefined : 'task'
+  if (isPath(path, ['result', 'taskId'])) return 'task'
   return isPath(path, ['result', 'task', 'taskId']) ? 'task' : undefined
 }
 

@@ -86,8 +86,13 @@ export interface McpServer<P> {
     resume: StreamResume,
     events: ServerEvents,
   ): Sending
-  /** The client has ended its session. */
-  end?(permit: P, exchange: Exchange, session: ServerSession, version: string | undefined): void
+  /** The client has ended its session. Resolves with false if the server may still know it. */
+  end?(
+    permit: P,
+    exchange: Exchange,
+    session: ServerSession,
+    version: string | undefined,
+  ): Promise<boolean>
   /** Closes the server's own connections and processes, together with its configuration. */
   close?(): void
 }

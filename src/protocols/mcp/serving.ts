@@ -1,3 +1,4 @@
+import type { EndedSessions } from '../../exchange/ended-sessions.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import type { Header } from '../../exchange/header-edit.ts'
 import type { McpRecord } from '../../exchange/mcp-record.ts'
@@ -7,6 +8,7 @@ import { REQUEST_SLICE, runCooperatively } from '../../model/steps.ts'
 import type { McpMessage } from './attributes.ts'
 import type { Catalog } from './catalog.ts'
 import type { ConsentForm } from './consent.ts'
+import type { AcceptedHosts } from './foreign-pages.ts'
 import type { ServerIdentity } from './handshake.ts'
 import type { Names } from './names.ts'
 import type { PinFinding, Pins } from './pins.ts'
@@ -54,13 +56,15 @@ export interface EndpointPlan<P> {
   readonly pins: readonly (Pins | undefined)[]
   readonly rules: McpRules<P>
   readonly seal: Seal
+  /** Sessions that clients ended, at any process. */
+  readonly ended: EndedSessions
   /** Streams of clients that speak the transport of 2024-11-05. */
   readonly streams: MessageStreams
   readonly failsOpen: boolean
   /** True if servers must receive `initialize` again when another process continues a session. */
   readonly keepsInitialize: boolean
   readonly identity: ServerIdentity
-  readonly onlyLocal: boolean
+  readonly hosts: AcceptedHosts
 }
 
 /** One request of a client while it is served. */

@@ -88,4 +88,15 @@ export function serverSession(session: ClientSession | undefined, server: string
   return { key, initialize, id: servers.get(server)?.id }
 }
 
+/** IDs of the gateway's own are shorter; those of other servers can have any length. */
+const MAX_KEY = 64
+
+/** The keys of a session that has ended: its own, and those of the sessions that servers know. */
+export function sessionKeys({ key, servers }: ClientSession): readonly string[] {
+  const known = [...servers.values()].flatMap(({ id = '' }) =>
+    id === '' || id.length > MAX_KEY ? [] : [id],
+  )
+  return [key, ...known]
+}
+
 const NO_SESSION: ServerSession = { key: '', id: undefined, initialize: undefined }

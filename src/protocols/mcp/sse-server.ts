@@ -69,7 +69,9 @@ class SseChannel implements Channel {
     const { open, timeout } = this.#options
     const headers = merged([['accept', STREAM]], prepared.headers)
     const { path, authority } = prepared
-    const call = { method: 'GET', path, authority, headers, body: NO_BODY, timeout }
+    // The stream lasts as long as its session, and the server may have nothing to say.
+    const idleTimeout = Number.POSITIVE_INFINITY
+    const call = { method: 'GET', path, authority, headers, body: NO_BODY, timeout, idleTimeout }
     const handle = open(exchange, call, {
       response: (status, fields) => {
         const type = fields.find(([name]) => name === 'content-type')?.[1] ?? ''
@@ -121,13 +123,13 @@ class SseChannel implements Channel {
 
   #post(text: string, exchange: Exchange, path: string): void {
     this.#prepared(exchange, (prepared) => {
-      const { open, timeout } = this.#options
+      const { open, timeout, idleTimeout } = this.#options
       const headers = merged([['content-type', 'application/json']], prepared.headers)
       const { authority, credentialQuery } = prepared
       const joint = path.includes('?') ? '&' : '?'
       const whole = credentialQuery === '' ? path : `${path}${joint}${credentialQuery}`
       const body = encoder.encode(text)
-      const call = { method: 'POST', path: whole, authority, headers, body, timeout }
+      const call = { method: 'POST', path: whole, authority, headers, body, timeout, idleTimeout }
       open(exchange, call, {
         // A server that does not accept a message will not respond to it.
         response: (status) => {

@@ -16,6 +16,7 @@ const MAX_LINE = 16 * 1024 * 1024
 const MAX_UNREAD = 16 * 1024 * 1024
 /** How long a program may run after its input ends, then after SIGTERM; in milliseconds. */
 const END_GRACE = 2_000
+const GROUP_INTERVAL = 100
 
 export interface ProcessEvents {
   /** One message, without its line end. */
@@ -41,7 +42,10 @@ export class StdioProcess {
       detached: process.platform !== 'win32',
     })
     this.#child.on('error', (error: NodeJS.ErrnoException) => this.#over(error.code ?? 'error'))
-    this.#child.on('exit', (code, signal) => this.#over(signal ?? `exit-${code}`))
+    this.#child.on('exit', (code, signal) => {
+      this.#endGroup()
+      this.#over(signal ?? `exit-${code}`)
+    })
     this.#child.stdin.on('error', () => {})
     // Diagnostic output of a program is not kept.
     this.#child.stderr.resume()
@@ -74,14 +78,31 @@ export class StdioProcess {
     })
   }
 
-  #kill(signal: NodeJS.Signals): void {
+  /** Ends what the program started and left behind. */
+  #endGroup(): void {
+    if (!this.#signalGroup('SIGTERM')) return
+    const endsAt = performance.now() + END_GRACE
+    // As long as the group has a process, no other one gets its ID.
+    const timer = setInterval(() => {
+      const isLate = performance.now() >= endsAt
+      if (!this.#signalGroup(isLate ? 'SIGKILL' : 0) || isLate) clearInterval(timer)
+    }, GROUP_INTERVAL)
+    timer.unref()
+  }
+
+  /** Returns false if the group has no processes. */
+  #signalGroup(signal: NodeJS.Signals | 0): boolean {
     const { pid } = this.#child
-    if (pid === undefined) return
+    if (pid === undefined || process.platform === 'win32') return false
     try {
-      process.kill(process.platform === 'win32' ? pid : -pid, signal)
+      return process.kill(-pid, signal)
     } catch {
-      this.#child.kill(signal)
+      return false
     }
+  }
+
+  #kill(signal: NodeJS.Signals): void {
+    if (!this.#signalGroup(signal)) this.#child.kill(signal)
   }
 
   #read(bytes: Buffer): void {

@@ -3,6 +3,7 @@ import { HeaderEdit } from '../../exchange/header-edit.ts'
 import type { HeaderReader } from '../../exchange/header-view.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
 import { CODES, errorReply } from './errors.ts'
+import { type AcceptedHosts, type Arrival, foreignness } from './foreign-pages.ts'
 import { claimedVersion, headerProblem, isRemoved } from './header-check.ts'
 import { type ClientMessage, idKey, readBatch, readMessage } from './message.ts'
 
@@ -16,10 +17,15 @@ type McpRequest = Pick<RequestAttributes, 'method' | 'path' | 'search' | 'host' 
 }
 
 /** Checks everything except the body; returns undefined if it may be an MCP request. */
-export function rejectedRequest(request: McpRequest, onlyLocal: boolean): Reply | undefined {
+export function rejectedRequest(
+  request: McpRequest,
+  arrival: Arrival,
+  hosts: AcceptedHosts,
+): Reply | undefined {
   if (request.path.startsWith('/.well-known/')) return reply(404, 'no-route')
-  if (!onlyLocal || isLocal(request)) return undefined
-  return errorReply(403, 'null', { code: CODES.invalidRequest, message: 'Forbidden' })
+  const message = foreignness(request, arrival, hosts)
+  if (message === undefined) return undefined
+  return errorReply(403, 'null', { code: CODES.invalidRequest, message }, 'csrf')
 }
 
 /**
@@ -132,13 +138,4 @@ function acceptsBoth(accept = ''): boolean {
   const types = accept.split(',').map((type) => type.split(';')[0]?.trim().toLowerCase())
   if (types.includes('*/*')) return true
   return types.includes('application/json') && types.includes('text/event-stream')
-}
-
-const LOCAL = /^(?:localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)(?::\d+)?$/
-
-/** True if Host and Origin are local: a page of another site cannot have sent the request. */
-function isLocal({ host, headers }: McpRequest): boolean {
-  const origin = headers.get('origin')
-  if (!LOCAL.test(host)) return false
-  return origin === undefined || LOCAL.test(origin.replace(/^https?:\/\//, ''))
 }

@@ -9,10 +9,11 @@ import { rerank } from './rerank.ts'
 import { responses } from './responses/index.ts'
 
 export const DIALECTS: readonly Dialect[] = [
+  // Its list of models is at a path that ends like OpenAI's.
+  gemini,
   completions,
   responses,
   messages,
-  gemini,
   converse,
   embeddings,
   rerank,

@@ -1,5 +1,6 @@
 import { runToCompletion } from '../../../model/steps.ts'
-import { CONTEXT, type Finding, findSteps, lastBreak } from './masker.ts'
+import { isPlain } from './folded-text.ts'
+import { CONTEXT, type Finding, FOLDED_REACH, findSteps, settledIn } from './masker.ts'
 import { type Recognizer, searchEffort } from './recognizers.ts'
 
 /** Text of a block; if `isEnd`, the block has no more of it. */
@@ -47,9 +48,7 @@ export class BorderMasker {
     if (isEnd) this.#ended.push(block)
     // The search of the block already holds back as much as may be the beginning of a finding.
     if (!isEnd && this.#blocks.length < 2) return this.#release(this.#text.length)
-    const reached = Math.max(0, this.#text.length - this.#reach)
-    const settled = this.#hasBreaks ? lastBreak(this.#text, reached) : reached
-    return this.#release(Math.max(settled, this.#from))
+    return this.#release(Math.max(settledIn(this.#text, this.#reach, this.#hasBreaks), this.#from))
   }
 
   /** Releases everything: of a later finding, only the part that follows is masked. */
@@ -92,7 +91,8 @@ export class BorderMasker {
   }
 
   #keepFrom(end: number): void {
-    const kept = Math.max(0, end - this.#reach)
+    const reach = isPlain(this.#text) ? this.#reach : FOLDED_REACH * this.#reach
+    const kept = Math.max(0, end - reach)
     this.#text = this.#text.slice(kept)
     this.#from = end - kept
     const blocks = this.#blocks.map(({ block, at }) => ({ block, at: Math.max(0, at - kept) }))

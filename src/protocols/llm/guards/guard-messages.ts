@@ -1,7 +1,13 @@
 import { REQUEST_SLICE, runCooperatively, runToCompletion } from '../../../model/steps.ts'
 import type { LlmError } from '../error.ts'
 import { STEP } from './candidates.ts'
-import { type Guard, type GuardedMessage, type GuardRule, isRemote } from './guard-rule.ts'
+import {
+  type Guard,
+  type GuardedMessage,
+  type GuardRule,
+  isRemote,
+  type RemoteGuard,
+} from './guard-rule.ts'
 import { guardTextSteps } from './guard-text.ts'
 import { maskBorders } from './joined-texts.ts'
 import { type Effort, searchEffort } from './recognizers.ts'
@@ -20,13 +26,13 @@ export async function guardMessages(
   for (const guard of guards) {
     const own = texts
     const guarded = isRemote(guard)
-      ? await guard.judge(messages.map(({ role }, at) => ({ role, content: own[at] ?? '' })))
+      ? await judgedBy(guard, messages, own)
       : await runCooperatively(
-          guardAll(own, partsOf(messages), guard, effort),
+          guardAll(own, messages, guard, effort),
           () => performance.now(),
           REQUEST_SLICE,
         )
-    if (!Array.isArray(guarded)) return guarded as LlmError
+    if ('status' in guarded) return guarded
     texts = guarded
   }
   return texts
@@ -38,14 +44,32 @@ export function guardMessagesNow(
   rules: readonly GuardRule[],
 ): readonly string[] | LlmError {
   const effort = searchEffort()
-  const parts = partsOf(messages)
   let texts: readonly string[] | LlmError = messages.map(({ content }) => content)
   for (const rule of rules) {
-    texts = runToCompletion(guardAll(texts, parts, rule, effort))
+    texts = runToCompletion(guardAll(texts, messages, rule, effort))
     if ('status' in texts) return texts
   }
   return texts
 }
+
+/** A service gets no names of members that are words, like those that a program chooses. */
+async function judgedBy(
+  guard: RemoteGuard,
+  messages: readonly GuardedMessage[],
+  texts: readonly string[],
+): Promise<readonly string[] | LlmError> {
+  const places = messages.flatMap(({ isName }, at) =>
+    isName === true && WORD.test(texts[at] ?? '') ? [] : [at],
+  )
+  const own = places.map((at) => ({ role: messages[at]?.role ?? '', content: texts[at] ?? '' }))
+  const judged = await guard.judge(own)
+  if (!Array.isArray(judged)) return judged
+  const all = [...texts]
+  for (const [index, at] of places.entries()) all[at] = judged[index] ?? ''
+  return all
+}
+
+const WORD = /^[\w.-]{1,64}$/
 
 /** Groups texts that are parts of one message, if it has several. */
 function partsOf(messages: readonly GuardedMessage[]): readonly (readonly number[])[] {
@@ -64,13 +88,18 @@ const EACH_TEXT = 64
 
 function* guardAll(
   given: readonly string[],
-  parts: readonly (readonly number[])[],
+  messages: readonly GuardedMessage[],
   rule: GuardRule,
   effort: Effort,
 ): Generator<void, readonly string[] | LlmError> {
   const guarded: string[] = []
   let letters = 0
-  for (const one of given) {
+  const isMask = rule.rejection === undefined
+  for (const [at, one] of given.entries()) {
+    if (isMask && messages[at]?.isArguments === true) {
+      guarded.push(one)
+      continue
+    }
     const { text, rejection } = yield* guardTextSteps(one, [rule], effort)
     if (rejection !== undefined) return rejection
     guarded.push(text)
@@ -79,7 +108,7 @@ function* guardAll(
     letters = 0
     yield
   }
-  for (const places of parts) {
+  for (const places of partsOf(messages)) {
     const own = places.map((at) => guarded[at] ?? '')
     const { texts, isFound } = yield* maskBorders(own, rule, effort)
     if (!isFound) continue

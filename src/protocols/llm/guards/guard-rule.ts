@@ -42,6 +42,10 @@ export interface GuardedMessage {
   readonly content: string
   /** Texts with the same number are parts of one message, which a model reads as one text. */
   readonly message?: number | undefined
+  /** The name of a member in the data of a tool. */
+  readonly isName?: boolean | undefined
+  /** Arguments that a model writes for a tool: a mask would change what the tool does. */
+  readonly isArguments?: boolean | undefined
 }
 
 export type Guard = GuardRule | RemoteGuard
@@ -55,12 +59,14 @@ const MAX_LENGTH = 256
 
 /** For a user-defined regular expression. It may match anything, so no text is cut early. */
 export function patternRecognizer(pattern: string, name: string): Recognizer {
-  const compiled = compilePattern(pattern)
+  const compiled = compilePattern(withAnySpaces(pattern)) ?? compilePattern(pattern)
+  const rarest = longestWord(pattern)
   function* findSteps(
     text: string,
     from: number,
     effort: Effort,
   ): Generator<void, Span | undefined> {
+    if (rarest !== undefined && !text.includes(rarest, from)) return undefined
     for (let at = from; at <= text.length; ) {
       const found = compiled === undefined ? 'spent' : yield* compiled.findSteps(text, at, effort)
       if (found === null) return undefined
@@ -79,4 +85,19 @@ export function patternRecognizer(pattern: string, name: string): Recognizer {
     find: (text, from, effort = searchEffort()) => runToCompletion(findSteps(text, from, effort)),
     findSteps,
   }
+}
+
+/** Where a pattern has a space, a text may have several, or a line end. */
+export function withAnySpaces(pattern: string): string {
+  return pattern.replace(TOKENS, (token) => (token === ' ' ? '(?:\\s+)' : token))
+}
+
+/** Quoted text, an escape, a class, a group's beginning, or one character. */
+const TOKENS = /\\Q[\s\S]*?(?:\\E|$)|\\[\s\S]|\[\^?\]?(?:\[:\^?\w+:\]|\\[\s\S]|[^\]])*\]|[\s\S]/g
+
+/** Of a pattern that is words: one of them is looked for first, which takes far less. */
+function longestWord(pattern: string): string | undefined {
+  if (!/^[\w ,:;@%&#"'<>=!~`/-]+$/.test(pattern)) return undefined
+  const words = pattern.split(' ').sort((a, b) => b.length - a.length)
+  return words[0] || undefined
 }

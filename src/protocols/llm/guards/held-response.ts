@@ -3,6 +3,7 @@ import type { LlmError } from '../error.ts'
 import type { Part, StreamEvent } from '../neutral.ts'
 import { guardMessages } from './guard-messages.ts'
 import type { Guard, GuardedMessage } from './guard-rule.ts'
+import { guardedError } from './guarded-error.ts'
 
 /* Holds responses back until services have checked them as a whole. */
 
@@ -22,20 +23,24 @@ export async function guardPartsLater(
   return parts.map((part, at): Part => {
     const text = texts.get(at)
     if (text === undefined || text === textOf(part)) return part
+    if (part.kind === 'toolCall') return { ...part, arguments: text }
     // A signature is for the text that its maker wrote.
     if (part.kind === 'reasoning') return { ...part, text, signature: undefined }
     return { ...part, text } as Part
   })
 }
 
-/** Reasoning and output are separate texts. */
+/** Reasoning and output are separate texts, and so are the arguments of each call. */
 function messageOf(kind: string, content: string): GuardedMessage {
-  return { role: 'assistant', content, message: kind === 'reasoning' ? 1 : 0 }
+  const role = 'assistant'
+  if (kind === 'toolCall') return { role, content, isArguments: true }
+  return { role, content, message: kind === 'reasoning' ? 1 : 0 }
 }
 
 function textOf(part: Part | undefined): string {
   if (part === undefined) return ''
   const { kind } = part
+  if (kind === 'toolCall') return part.arguments
   return kind === 'text' || kind === 'refusal' || kind === 'reasoning' ? part.text : ''
 }
 
@@ -70,7 +75,11 @@ export class HeldReader implements StreamReader {
     for (const event of events) {
       if (event.kind === 'ping') continue
       if (event.kind === 'delta') this.#size += event.text.length
-      this.#events.push(event)
+      this.#events.push(
+        event.kind === 'error'
+          ? { ...event, error: guardedError(event.error, this.#guards) }
+          : event,
+      )
     }
     if (this.#size > MAX_HELD) this.#events = [...this.#first, { kind: 'error', error: TOO_LONG }]
   }
@@ -111,11 +120,9 @@ const TOO_LONG: LlmError = {
 
 /** Texts by block, in the order in which blocks begin; blocks without text are omitted. */
 function textsOf(events: readonly StreamEvent[]): ReadonlyMap<number, string> {
-  const calls = new Set<number>()
   const pieces = new Map<number, string[]>()
   for (const event of events) {
-    if (event.kind === 'blockStart' && event.part.kind === 'toolCall') calls.add(event.block)
-    if (event.kind !== 'delta' || calls.has(event.block) || event.text === '') continue
+    if (event.kind !== 'delta' || event.text === '') continue
     const known = pieces.get(event.block)
     if (known === undefined) pieces.set(event.block, [event.text])
     else known.push(event.text)

@@ -1,6 +1,7 @@
+import { isPlain } from './folded-text.ts'
 import type { GuardRule } from './guard-rule.ts'
 import { noteFound } from './guard-text.ts'
-import { CONTEXT, type Finding, findSteps } from './masker.ts'
+import { CONTEXT, type Finding, FOLDED_REACH, findSteps } from './masker.ts'
 import type { Effort } from './recognizers.ts'
 
 /*
@@ -23,7 +24,8 @@ export function* maskBorders(
   const borders = bordersOf(texts, joined.length)
   const longest = Math.max(0, ...rule.recognizers.map(({ maxLength }) => maxLength))
   const crossing: Finding[] = []
-  for (const { start, end } of around(borders, longest + 2 * CONTEXT, joined.length)) {
+  const reach = (longest + 2 * CONTEXT) * (isPlain(joined) ? 1 : FOLDED_REACH)
+  for (const { start, end } of around(borders, reach, joined.length)) {
     const found = yield* findSteps(joined.slice(start, end), rule.recognizers, effort)
     for (const one of found) {
       const finding = { ...one, start: start + one.start, end: start + one.end }

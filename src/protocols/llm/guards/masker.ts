@@ -1,5 +1,7 @@
 import { runToCompletion } from '../../../model/steps.ts'
 import { CandidateWalk, STEP } from './candidates.ts'
+import { findFolded, merged } from './folded-search.ts'
+import { foldingsOf, isPlain } from './folded-text.ts'
 import { type Effort, type Known, type Recognizer, type Span, searchEffort } from './recognizers.ts'
 
 /** How many characters before and after itself a finding depends on. */
@@ -26,11 +28,10 @@ export function* maskSteps(
   recognizers: readonly Recognizer[],
   effort: Effort,
 ): Generator<void, MaskedText> {
-  // In a long text, the walk advances with the search and ends where the search does.
-  const known: Known = text.length > STEP ? { walk: new CandidateWalk(text) } : {}
-  const found = new Set<string>()
-  const { out } = yield* maskUntil(text, 0, text.length, { recognizers, effort, found, known })
-  return { text: out, found: [...found] }
+  const findings = yield* findSteps(text, recognizers, effort)
+  if (findings.length === 0) return { text, found: [] }
+  const { out } = replaced(text, 0, text.length, findings)
+  return { text: out, found: [...new Set(findings.map(({ name }) => name))] }
 }
 
 /** A range to mask, and its mask. */
@@ -48,17 +49,54 @@ interface Search {
   readonly findings?: Finding[]
 }
 
-/** Finds the ranges of a text that would be masked. */
+/**
+ * Finds the ranges of a text that would be masked, in all its readings. What is before `from` is
+ * context: nothing is found that begins there.
+ */
 export function* findSteps(
   text: string,
   recognizers: readonly Recognizer[],
   effort: Effort,
+  from = 0,
 ): Generator<void, readonly Finding[]> {
+  const search = (own: string, begin: number) => findExact(own, begin, recognizers, effort)
+  const findings = yield* search(text, from)
+  return merged(findings, yield* findFolded(text, from, search))
+}
+
+/** The same in the text as it is. */
+function* findExact(
+  text: string,
+  from: number,
+  recognizers: readonly Recognizer[],
+  effort: Effort,
+): Generator<void, readonly Finding[]> {
+  // In a long text, the walk advances with the search and ends where the search does.
   const known: Known = text.length > STEP ? { walk: new CandidateWalk(text) } : {}
   const findings: Finding[] = []
-  const search = { recognizers, effort, found: new Set<string>(), known, findings }
-  yield* maskUntil(text, 0, text.length, search)
+  yield* maskUntil(text, from, text.length, {
+    ...{ recognizers, effort, found: new Set<string>(), known, findings },
+  })
   return findings
+}
+
+/** Replaces the findings between two positions; `end` is the position after all of them. */
+function replaced(
+  text: string,
+  from: number,
+  limit: number,
+  findings: readonly Finding[],
+): { readonly out: string; readonly end: number } {
+  const parts: string[] = []
+  let at = from
+  for (const { start, end, mask } of findings) {
+    if (end <= at || start >= limit) continue
+    parts.push(text.slice(at, Math.max(at, start)), mask)
+    at = end
+  }
+  const end = Math.max(at, limit)
+  parts.push(text.slice(at, end))
+  return { out: parts.join(''), end }
 }
 
 /** Findings per step, and the effort per step for near matches: a fifth of a millisecond each. */
@@ -181,9 +219,7 @@ export class StreamMasker {
   push(piece: string): string {
     if (this.#recognizers.length === 0) return piece
     this.#text += piece
-    const reached = Math.max(0, this.#text.length - this.#reach)
-    const settled = this.#hasBreaks ? lastBreak(this.#text, reached) : reached
-    return this.#release(Math.max(settled, this.#from))
+    return this.#release(Math.max(settledIn(this.#text, this.#reach, this.#hasBreaks), this.#from))
   }
 
   end(): string {
@@ -192,21 +228,53 @@ export class StreamMasker {
 
   /** Settles findings that begin before `limit` and releases everything before it. */
   #release(limit: number): string {
-    const effort = this.#effort ?? searchEffort()
-    const search = { recognizers: this.#recognizers, effort, found: this.#found }
-    const { out, end } = runToCompletion(maskUntil(this.#text, this.#from, limit, search))
-    const kept = Math.max(0, end - CONTEXT)
+    const { out, end } = isPlain(this.#text) ? this.#exact(limit) : this.#folded(limit)
+    const kept = Math.max(0, end - CONTEXT * FOLDED_REACH)
     this.#text = this.#text.slice(kept)
     this.#from = end - kept
     return out
   }
+
+  #exact(limit: number) {
+    const effort = this.#effort ?? searchEffort()
+    const search = { recognizers: this.#recognizers, effort, found: this.#found }
+    return runToCompletion(maskUntil(this.#text, this.#from, limit, search))
+  }
+
+  #folded(limit: number) {
+    const effort = this.#effort ?? searchEffort()
+    const all = runToCompletion(findSteps(this.#text, this.#recognizers, effort, this.#from))
+    const own = all.filter(({ start }) => start < limit)
+    for (const { name } of own) this.#found.add(name)
+    return replaced(this.#text, this.#from, limit, own)
+  }
+}
+
+/** Invisible characters make a finding longer: so many times its length is held back for it. */
+export const FOLDED_REACH = 8
+
+/**
+ * Returns the position up to which no later text can change what is found: in no reading of the
+ * text does a finding that has begun before it go on at its end.
+ */
+export function settledIn(text: string, reach: number, hasBreaks: boolean): number {
+  const of = (own: string) => {
+    const reached = Math.max(0, own.length - reach)
+    return hasBreaks ? lastBreak(own, reached) : reached
+  }
+  let settled = of(text)
+  for (const folded of foldingsOf(text)) {
+    const own = of(folded.text)
+    settled = Math.min(settled, own === 0 ? 0 : folded.endOf(own - 1))
+  }
+  return Math.max(settled, text.length - FOLDED_REACH * reach, 0)
 }
 
 /**
  * Returns the position after the last character that no finding crosses: punctuation that none
  * contains, or a space next to a lowercase letter. Returns `from` if there is none after it.
  */
-export function lastBreak(text: string, from: number): number {
+function lastBreak(text: string, from: number): number {
   for (let at = text.length - 1; at >= from; at--) {
     const code = text.charCodeAt(at)
     if (BREAKS.has(code)) return at + 1

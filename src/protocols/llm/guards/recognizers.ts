@@ -1,5 +1,6 @@
+import { runToCompletion } from '../../../model/steps.ts'
 import { candidateTables } from './candidate-table.ts'
-import { type Candidates, CandidateWalk, indexFrom, isWordOrHyphen } from './candidates.ts'
+import { type Candidates, CandidateWalk, indexFrom, isWordOrHyphen, STEP } from './candidates.ts'
 
 /** Finds text that must not be seen. */
 export interface Recognizer {
@@ -159,6 +160,9 @@ function isDigit(code: number): boolean {
  * lowercase letter, or any of `,;!?"<>{}` or a line end: a stream can be cut there (./masker.ts).
  */
 
+/** Sixteen digits with four spaces between groups. */
+const MAX_GROUPED = 28
+
 export const RECOGNIZERS: readonly Recognizer[] = [
   { name: 'email', mask: '<EMAIL_ADDRESS>', maxLength: 200, find: findEmail },
   define({
@@ -187,6 +191,14 @@ export const RECOGNIZERS: readonly Recognizer[] = [
     next: inChain,
     isValid: isCard,
   }),
+  {
+    name: 'creditCard',
+    mask: '<CREDIT_CARD>',
+    maxLength: MAX_GROUPED,
+    find: (text, from, effort = searchEffort()) =>
+      runToCompletion(findGroupedCard(text, from, effort)),
+    findSteps: findGroupedCard,
+  },
   define({
     name: 'ssn',
     mask: '<SSN>',
@@ -217,12 +229,41 @@ export const RECOGNIZERS: readonly Recognizer[] = [
   }),
 ]
 
-/** Returns the recognizer of a configured guard. */
-export function recognizerOf(name: string): Recognizer | undefined {
-  const found = RECOGNIZERS.find((recognizer) => recognizer.name === name)
+/** Returns the recognizers of a configured guard. */
+export function recognizersOf(name: string): readonly Recognizer[] {
+  const found = RECOGNIZERS.filter((recognizer) => recognizer.name === name)
   // Build the tables now, so that the first request does not wait for them.
-  if (found?.needsWalk) candidateTables()
+  if (found.some(({ needsWalk }) => needsWalk)) candidateTables()
   return found
+}
+
+/** Card numbers in their printed groups, with what a chain of digits does not have in between. */
+// Written out, V8 skips text without digits ten times as fast.
+const GROUPED_CARD =
+  /[0-9][0-9][0-9][0-9]([./_]| {2,4})[0-9][0-9][0-9][0-9](?:\1[0-9]{4}\1[0-9]{4}|[0-9]{2}\1[0-9]{5})(?![\w-]|\.[0-9])/g
+
+function* findGroupedCard(
+  text: string,
+  from: number,
+  effort: Effort,
+): Generator<void, Span | undefined> {
+  for (let begin = from; begin < text.length; begin += STEP) {
+    if (begin > from) yield
+    // A number that begins in this part may end in the next.
+    const part = text.slice(Math.max(0, begin - 2), begin + STEP + MAX_GROUPED)
+    const shift = Math.max(0, begin - 2)
+    GROUPED_CARD.lastIndex = begin - shift
+    for (let found = GROUPED_CARD.exec(part); found !== null; found = GROUPED_CARD.exec(part)) {
+      const start = shift + found.index
+      const before = text[start - 1] ?? ''
+      if (/[\w.-]/.test(before)) continue
+      const rest = outOf(effort, CANDIDATE, text, start)
+      if (rest !== undefined) return rest
+      const end = start + found[0].length
+      if (isCard(text, start, end)) return { start, end }
+    }
+  }
+  return undefined
 }
 
 const DOMAIN = /(?:[a-z0-9-]{1,40}\.){1,3}[a-z]{2,12}(?![\w-])/iy

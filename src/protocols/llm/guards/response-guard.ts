@@ -3,6 +3,7 @@ import type { StreamEvent } from '../neutral.ts'
 import { type BlockText, BorderMasker } from './border-masker.ts'
 import type { GuardRule } from './guard-rule.ts'
 import { noteFound } from './guard-text.ts'
+import { guardedError } from './guarded-error.ts'
 import { StreamMasker } from './masker.ts'
 
 /**
@@ -21,8 +22,12 @@ export class EventGuard {
   #held: { readonly of: GuardedBlocks; readonly events: StreamEvent[] } | undefined
   #isOver = false
 
+  /** Rules that reject: a mask in the arguments of a tool would change what it does. */
+  readonly #rejecting: readonly GuardRule[]
+
   constructor(rules: readonly GuardRule[]) {
     this.#rules = rules
+    this.#rejecting = rules.filter(({ rejection }) => rejection !== undefined)
   }
 
   filter(events: readonly StreamEvent[]): readonly StreamEvent[] {
@@ -38,7 +43,8 @@ export class EventGuard {
     switch (event.kind) {
       case 'blockStart': {
         const { kind } = event.part
-        const own = kind === 'toolCall' ? undefined : this.#begin(event.block, kind)
+        const own =
+          kind === 'toolCall' ? this.#beginCall(event.block) : this.#begin(event.block, kind)
         this.#hold(event, own, out)
         return
       }
@@ -60,6 +66,13 @@ export class EventGuard {
       case 'blockEnd': {
         const own = this.#blocks.get(event.block)
         this.#blocks.delete(event.block)
+        if (own?.isCall === true) {
+          // No other block continues it.
+          this.#settle(out)
+          this.#write(own.flush(), out)
+          this.#emit(event, out)
+          return
+        }
         if (own !== undefined) this.#held ??= { of: own, events: [] }
         this.#hold(event, own, out)
         if (own !== undefined) this.#write(own.take({ ...event, text: '', isEnd: true }), out)
@@ -71,9 +84,20 @@ export class EventGuard {
         for (const own of new Set(this.#blocks.values())) this.#write(own.flush(), out)
         this.#emit(event, out)
         return
+      case 'error':
+        out.push({ kind: 'error', error: guardedError(event.error, this.#rules) })
+        return
       default:
         out.push(event)
     }
+  }
+
+  /** The arguments of each call are a text. */
+  #beginCall(block: number): GuardedBlocks | undefined {
+    if (this.#rejecting.length === 0) return undefined
+    const own = new GuardedBlocks(this.#rejecting, true)
+    this.#blocks.set(block, own)
+    return own
   }
 
   /** Continues the text of the block before, unless that has not ended. */
@@ -137,8 +161,11 @@ export class EventGuard {
 /** Consecutive blocks of one kind, through one rule after the other. */
 class GuardedBlocks {
   readonly #stages: readonly Stage[]
+  /** The arguments of one tool call. */
+  readonly isCall: boolean
 
-  constructor(rules: readonly GuardRule[]) {
+  constructor(rules: readonly GuardRule[], isCall = false) {
+    this.isCall = isCall
     this.#stages = rules.map((rule) => new Stage(rule))
   }
 

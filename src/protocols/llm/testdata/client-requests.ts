@@ -155,6 +155,74 @@ export const RESPONSES_REQUEST = {
   metadata: { team: 'a' },
 }
 
+export const GEMINI_REQUEST = {
+  model: 'client-model',
+  systemInstruction: { parts: [{ text: 'Be brief.' }, { text: 'Use metric units.' }] },
+  contents: [
+    {
+      role: 'user',
+      parts: [
+        { text: 'What is in these? Grüße 🌍' },
+        { inlineData: { mimeType: 'image/png', data: PNG } },
+        { inline_data: { mime_type: 'application/pdf', data: PDF } },
+      ],
+    },
+    {
+      role: 'model',
+      parts: [
+        { text: 'They want the weather.', thought: true },
+        {
+          functionCall: { name: 'get_weather', args: { city: 'Bern' } },
+          thoughtSignature: 'EqQB',
+        },
+        { functionCall: { id: 'call_2', name: 'get_time', args: {} } },
+      ],
+    },
+    {
+      role: 'user',
+      parts: [
+        { functionResponse: { id: 'call_2', name: 'get_time', response: { output: '12:00' } } },
+        { functionResponse: { name: 'get_weather', response: { degrees: 20 } } },
+      ],
+    },
+    { role: 'model', parts: [{ text: 'It is warm.' }] },
+    { role: 'user', parts: [{ text: 'And now?' }] },
+  ],
+  tools: [
+    {
+      functionDeclarations: [
+        {
+          name: 'get_weather',
+          description: 'Weather of a city',
+          parameters: {
+            type: 'OBJECT',
+            properties: {
+              city: { type: 'STRING' },
+              tags: { type: 'ARRAY', items: { type: 'STRING', nullable: true }, maxItems: '3' },
+            },
+            required: ['city'],
+          },
+        },
+        { name: 'get_time', parametersJsonSchema: WEATHER_SCHEMA },
+      ],
+    },
+    { googleSearch: {} },
+  ],
+  toolConfig: { functionCallingConfig: { mode: 'AUTO' } },
+  safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }],
+  generationConfig: {
+    maxOutputTokens: 6000,
+    temperature: 0.2,
+    topP: 0.9,
+    topK: 40,
+    stopSequences: ['END'],
+    candidateCount: 1,
+    responseMimeType: 'application/json',
+    responseJsonSchema: ANSWER_SCHEMA,
+    thinkingConfig: { thinkingBudget: 5000, includeThoughts: true },
+  },
+}
+
 export const MESSAGES_REQUEST = {
   model: 'client-model',
   max_tokens: 6000,

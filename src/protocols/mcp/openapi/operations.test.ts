@@ -38,6 +38,31 @@ describe('operations of an API', () => {
     }
   })
 
+  it('have no arguments that identify the caller', () => {
+    const of = (names: readonly string[], place: string) =>
+      names.map((name) => ({ name, in: place, required: true, schema: { type: 'string' } }))
+    const withheld = [
+      ...['X-Api-Key', 'api-key', 'ApiKey', 'X-Auth-Token', 'Access-Token', 'X-Vault-Token'],
+      ...['X-Amz-Security-Token', 'Ocp-Apim-Subscription-Key', 'X-Client-Secret', 'Own-Key'],
+      ...['X-Forwarded-For', 'x-forwarded-user', 'Forwarded', 'X-Real-IP', 'Via', 'X-User-Id'],
+      ...['X-Envoy-External-Address', 'Cf-Access-Jwt-Assertion', 'X-Remote-User', 'Remote-User'],
+    ]
+    const kept = ['Idempotency-Key', 'X-Page-Token', 'X-Request-Id', 'If-Match', 'X-User-Agent']
+    const parameters = [
+      ...of([...withheld, ...kept], 'header'),
+      ...of(['q', 'own_key', 'page_token'], 'query'),
+      ...of(['api-key'], 'path'),
+    ]
+    const securitySchemes = {
+      header: { type: 'apiKey', in: 'header', name: 'own-key' },
+      query: { type: 'apiKey', in: 'query', name: 'own_key' },
+    }
+    const paths = { '/find/{api-key}': { get: { operationId: 'find', parameters } } }
+    const [find] = operationsOf({ ...document(paths), components: { securitySchemes } }, undefined)
+    const properties = (find?.tool.inputSchema as { properties: object } | undefined)?.properties
+    assert.deepEqual(Object.keys(properties ?? {}), [...kept, 'q', 'page_token', 'api-key'])
+  })
+
   it('receive integers beyond 2^53 verbatim, in JSON parameters', () => {
     const json = { content: { 'application/json': { schema: {} } } }
     const parameters = [

@@ -1,3 +1,4 @@
+import { isOfCaller, schemeParameters } from './credentials.ts'
 import { type DocumentObject, isDocumentObject as isObject } from './schema.ts'
 import { decodeStep, definitionsFor, toJsonSchema } from './schemas.ts'
 
@@ -61,13 +62,14 @@ export function operationsOf(
   const names = new Set<string>()
   const { paths } = document
   if (!isObject(paths)) return operations
+  const schemes = schemeParameters(document)
   for (const [path, written] of Object.entries(paths)) {
     const item = resolve(document, written)
     if (!path.startsWith('/') || item === undefined) continue
     for (const method of METHODS) {
       const operation = isObject(item[method]) ? item[method] : undefined
       if (operation === undefined || operations.length === MAX_OPERATIONS) continue
-      const made = operationOf(document, { base, path, item, method, operation })
+      const made = operationOf(document, { base, path, item, method, operation, schemes })
       if (made === undefined) continue
       const name = uniqueName(made.tool.name, names)
       operations.push({ ...made, tool: { ...made.tool, name } })
@@ -82,12 +84,14 @@ interface Place {
   readonly item: DocumentObject
   readonly method: string
   readonly operation: DocumentObject
+  /** Parameters that the document declares as API keys. */
+  readonly schemes: ReadonlySet<string>
 }
 
 /** Returns undefined if it requires something unsupported, so it is not offered. */
 function operationOf(document: DocumentObject, place: Place): Operation | undefined {
-  const { base, path, item, method, operation } = place
-  const written = parametersOf(document, item, operation)
+  const { base, path, item, method, operation, schemes } = place
+  const written = parametersOf(document, item, operation, schemes)
   const body = bodyOf(document, operation)
   if (written === undefined || body === 'unsupported') return undefined
   const taken = new Set(body === undefined ? [] : [BODY])
@@ -148,6 +152,7 @@ function parametersOf(
   document: DocumentObject,
   item: DocumentObject,
   operation: DocumentObject,
+  schemes: ReadonlySet<string>,
 ): readonly WrittenParameter[] | undefined {
   const found = new Map<string, WrittenParameter>()
   for (const list of [item['parameters'], operation['parameters']]) {
@@ -155,7 +160,7 @@ function parametersOf(
     if (!Array.isArray(list)) return undefined
     for (const written of list) {
       const own = resolve(document, written)
-      const read = own === undefined ? 'unsupported' : parameterOf(own)
+      const read = own === undefined ? 'unsupported' : parameterOf(own, schemes)
       if (read === 'unsupported') return undefined
       if (read !== 'ignored') found.set(`${read.in} ${read.name}`, read)
     }
@@ -169,12 +174,16 @@ const STYLES = {
   header: ['simple'],
 } as const
 
-function parameterOf(own: DocumentObject): WrittenParameter | 'ignored' | 'unsupported' {
+function parameterOf(
+  own: DocumentObject,
+  schemes: ReadonlySet<string>,
+): WrittenParameter | 'ignored' | 'unsupported' {
   const { name, in: place, required, schema, content, description } = own
   if (typeof name !== 'string' || name === '') return 'unsupported'
   const isRequired = required === true || place === 'path'
   if (place === 'cookie') return isRequired ? 'unsupported' : 'ignored'
   if (place !== 'path' && place !== 'query' && place !== 'header') return 'unsupported'
+  if (place !== 'path' && isOfCaller(place, name, schemes)) return 'ignored'
   if (place === 'header') {
     // According to the specification, these are not parameters, in any spelling.
     if (NOT_ARGUMENTS.has(name.toLowerCase())) return isRequired ? 'unsupported' : 'ignored'

@@ -1,5 +1,5 @@
+import { exactJson } from '../../../cel/values/json-exact.ts'
 import type { Header } from '../../../exchange/header-edit.ts'
-import { exactJson } from '../exact-json.ts'
 import { isJsonType, type Operation, type Parameter } from './operations.ts'
 
 /** The API request for a call. */

@@ -133,7 +133,7 @@ export class ApiMcpServer<P> implements McpServer<P> {
     calling: ApiCall,
     own: object,
   ): CallHandle {
-    const { open, timeout } = this.#options
+    const { open, timeout, idleTimeout } = this.#options
     const { authority, credentialQuery } = prepared
     const joint = path.includes('?') ? '&' : '?'
     const whole = credentialQuery === '' ? path : `${path}${joint}${credentialQuery}`
@@ -145,7 +145,7 @@ export class ApiMcpServer<P> implements McpServer<P> {
       ...said,
       ...prepared.headers.filter(([name]) => !said.some(([one]) => one === name)),
     ]
-    const call = { method, path: whole, authority, headers: all, body, timeout }
+    const call = { method, path: whole, authority, headers: all, body, timeout, idleTimeout }
     let status = 0
     let fields: readonly Header[] = []
     let size = 0

@@ -5,8 +5,10 @@ import { errorHeaders, type LlmError, type LlmErrorType, type WireError } from '
 import { copyBytes, encodeJson, joinBytes, parseJsonText } from '../../json.ts'
 import { type Fields, list, obj, reading, readProviderValue, str } from '../../reading.ts'
 import { SseTap, type TapReader, TapState } from '../../stream-tap.ts'
+import { readRequest } from './read-request.ts'
 import { errorFrom, readError, readResponse, readStream, readUsage } from './response.ts'
 import { writeRequest } from './write-request.ts'
+import { writeResponse, writeStream } from './write-response.ts'
 
 const OPERATIONS: Readonly<Record<string, Operation | undefined>> = {
   generateContent: 'generate',
@@ -20,14 +22,19 @@ const OPERATIONS: Readonly<Record<string, Operation | undefined>> = {
 export const gemini: Dialect = defineDialect({
   name: 'gemini',
   recognize(method, path) {
+    if (method === 'GET' && /\/v1(?:alpha|beta)\d*\/models$/.test(path)) {
+      return { dialect: 'gemini', operation: 'models' }
+    }
     const [, model, call] = /\/models\/([^/:]+):([a-zA-Z]+)$/.exec(path) ?? []
     if (method !== 'POST' || model === undefined || call === undefined) return undefined
     const operation = OPERATIONS[call]
     if (operation === undefined) return undefined
     return { dialect: 'gemini', operation, model, stream: call === 'streamGenerateContent', call }
   },
-  pathOf: ({ call, stream }, model) =>
-    `/models/${encodeURIComponent(model)}:${call ?? (stream ? 'streamGenerateContent' : 'generateContent')}`,
+  pathOf: ({ operation, call, stream }, model) =>
+    operation === 'models'
+      ? '/models'
+      : `/models/${encodeURIComponent(model)}:${call ?? (stream ? 'streamGenerateContent' : 'generateContent')}`,
   describe: describeJson,
   usageOf: (bytes) =>
     bytes[0] === OPEN_LIST
@@ -40,6 +47,11 @@ export const gemini: Dialect = defineDialect({
   tap: () => new GeminiTap(),
   writeError,
   writeStreamError: (error) => writeSse(JSON.stringify(geminiError(error))),
+  client: {
+    readRequest: (bytes, context) => reading(() => readRequest(bytes, context)),
+    writeResponse,
+    writeStream: (request) => writeStream(request, geminiError),
+  },
   provider: {
     maxToolName: 64,
     writeRequest: (request, options) => reading(() => writeRequest(request, options)),

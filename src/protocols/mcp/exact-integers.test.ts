@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { exactJson } from '../../cel/values/json-exact.ts'
 import { withoutConsent } from './consent.ts'
-import { exactJson } from './exact-json.ts'
 import { type ClientMessage, readMessage } from './message.ts'
 
 function messageOf(params: string): ClientMessage {
