@@ -7,6 +7,7 @@ import type { ValueMatch } from './route.ts'
 export type Backend =
   | HostBackend
   | UnixBackend
+  | AdminBackend
   | ServiceBackend
   | DynamicBackend
   | AiBackend
@@ -40,6 +41,11 @@ export interface Endpoint {
 export interface UnixBackend extends BackendIdentity {
   readonly kind: 'unix'
   readonly path: string
+}
+
+/** The admin API and the Admin UI of the gateway itself: its main process serves them. */
+export interface AdminBackend extends BackendIdentity {
+  readonly kind: 'admin'
 }
 
 export interface ServiceBackend extends BackendIdentity {

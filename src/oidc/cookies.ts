@@ -8,6 +8,8 @@ export interface CookieOptions {
   readonly isSecure: boolean
   /** In seconds; 0 removes the cookie. */
   readonly maxAge: number
+  /** Sent only below this path; by default `/`. */
+  readonly path?: string | undefined
 }
 
 /** If a name occurs more than once, the first value applies. */
@@ -22,9 +24,9 @@ export function readCookies(header: string | undefined): ReadonlyMap<string, str
 }
 
 export function writeCookie(name: string, value: string, options: CookieOptions): string {
-  const { isSecure, maxAge } = options
+  const { isSecure, maxAge, path = '/' } = options
   const more = isSecure ? '; Secure' : ''
-  return `${name}=${value}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${more}`
+  return `${name}=${value}; Path=${path}; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${more}`
 }
 
 /** Splits a value into cookies and removes leftover ones; undefined if the value is too long. */

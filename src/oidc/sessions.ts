@@ -1,6 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { JWTPayload } from 'jose'
-import { clearChunks, readChunks, readCookies, writeChunks, writeCookie } from './cookies.ts'
+import {
+  type CookieOptions,
+  clearChunks,
+  readChunks,
+  readCookies,
+  writeChunks,
+  writeCookie,
+} from './cookies.ts'
 import {
   type LoginSecrets,
   loginSecrets,
@@ -20,6 +27,8 @@ export interface SessionOptions {
   readonly redirectUri: string
   /** The name that its cookies contain. */
   readonly name: string
+  /** Browsers send its cookies only below this path; by default `/`. */
+  readonly path?: string
   /** Runs work only once, even if several processes have the same session. */
   readonly once?: <T>(key: string, work: () => Promise<T>) => Promise<T>
 }
@@ -83,8 +92,11 @@ export class OidcSessions {
   constructor(options: SessionOptions) {
     this.#options = options
     this.#isSecure = options.redirectUri.startsWith('https:')
-    // Browsers accept a name with this prefix only from this host, and not from a sibling.
-    this.#prefix = `${this.#isSecure ? '__Host-' : ''}${options.name}`
+    // Browsers accept a name with this prefix only from this host, and not from a sibling; only with
+    // the path `/`, though.
+    const isWhole = (options.path ?? '/') === '/'
+    const prefix = isWhole ? '__Host-' : '__Secure-'
+    this.#prefix = `${this.#isSecure ? prefix : ''}${options.name}`
   }
 
   async begin(returnTo: string, header: string | undefined): Promise<Redirect | LoginFailure> {
@@ -103,7 +115,7 @@ export class OidcSessions {
       location: url.href,
       cookies: [
         ...old.slice(0, Math.max(0, old.length - MAX_FLOWS + 1)).map((one) => this.#clear(one)),
-        writeCookie(name, value, { isSecure: this.#isSecure, maxAge: FLOW_AGE }),
+        writeCookie(name, value, this.#cookie(FLOW_AGE)),
       ],
     }
   }
@@ -162,7 +174,7 @@ export class OidcSessions {
   /** Ends the session here, and returns where to end it at the provider. */
   async logout(header: string | undefined, returnTo: string): Promise<Redirect> {
     const cookies = readCookies(header)
-    const options = { isSecure: this.#isSecure, maxAge: 0 }
+    const options = this.#cookie(0)
     const cleared = clearChunks(this.#sessionName, cookies, options)
     const stored = this.#stored(cookies)
     const home = localPath(returnTo)
@@ -194,7 +206,7 @@ export class OidcSessions {
   }
 
   #write(stored: Stored, before: ReadonlyMap<string, string>): readonly string[] | undefined {
-    const options = { isSecure: this.#isSecure, maxAge: Math.max(1, stored.ends - now()) }
+    const options = this.#cookie(Math.max(1, stored.ends - now()))
     const value = this.#options.sealed.seal(stored, this.#sessionName)
     return writeChunks(this.#sessionName, value, before, options)
   }
@@ -213,6 +225,10 @@ export class OidcSessions {
     return made
   }
 
+  #cookie(maxAge: number): CookieOptions {
+    return { isSecure: this.#isSecure, maxAge, path: this.#options.path }
+  }
+
   get #sessionName(): string {
     return `${this.#prefix}-session`
   }
@@ -227,7 +243,7 @@ export class OidcSessions {
   }
 
   #clear(name: string): string {
-    return writeCookie(name, '', { isSecure: this.#isSecure, maxAge: 0 })
+    return writeCookie(name, '', this.#cookie(0))
   }
 }
 

@@ -6,8 +6,8 @@ import type { ResponseDraft } from '../exchange/response-draft.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import type { A2a } from '../policies/a2a/schema.ts'
 import { type CardAddress, differentStart, rewriteCard } from '../protocols/a2a/card.ts'
-import { a2aErrorFormat } from '../protocols/a2a/errors.ts'
-import { type A2aMessage, readA2a } from '../protocols/a2a/message.ts'
+import { a2aErrorFormat, callErrorText } from '../protocols/a2a/errors.ts'
+import { type A2aMessage, type A2aRejection, readA2a } from '../protocols/a2a/message.ts'
 import { isOf1_0 } from '../protocols/a2a/signed-card.ts'
 import { type CardSignatures, openCardSignatures } from './card-signatures.ts'
 import type { Compilation } from './compilation.ts'
@@ -38,7 +38,7 @@ export function withA2a(
     const { request, path, search } = exchange
     const header = (name: string) => request.headers.get(name)
     const read = readA2a({ verb: request.method, path, search, body: request.body, header })
-    if ('rejected' in read) return rejected(read.rejected, read.status)
+    if ('rejected' in read) return rejected(exchange, read)
     exchange.a2a = read.attributes
     if (read.card === undefined) return undefined
     cards.set(exchange, read.card)
@@ -84,8 +84,11 @@ export function withA2a(
 const CARD_REQUEST = ['accept-encoding', 'if-none-match', 'if-modified-since', 'range']
 const CARD_RESPONSE = ['etag', 'last-modified', 'digest', 'content-digest', 'repr-digest']
 
-function rejected(message: string, status: number): Reply {
-  return { ...reply(status, 'bad-request'), detail: 'a2a-request', message }
+function rejected({ request }: Exchange, { rejected: message, status, code }: A2aRejection): Reply {
+  const own = { ...reply(status, 'bad-request'), detail: 'a2a-request', message }
+  if (code === undefined) return own
+  const body = callErrorText(request, { code, message })
+  return { ...own, body, contentType: 'application/json' }
 }
 
 function addressOf({ request, path }: Exchange, publicUrl: string | undefined): CardAddress {

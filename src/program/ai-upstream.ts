@@ -30,7 +30,7 @@ export function aiUpstream(
     const { request, path } = exchange
     const endpoint = recognizeEndpoint(request.method, path)
     if (endpoint?.operation === 'models') {
-      return router && listModels(router, exchange, startedAt)
+      return router && listModels(router, exchange, startedAt, endpoint.dialect)
     }
     if (endpoint?.dialect === 'responses') return openStateful(endpoint, exchange)
     if (endpoint === undefined) return unread(exchange)
@@ -162,9 +162,15 @@ function mayUse(allowed: Value | undefined, model: string): boolean {
 }
 
 /**
- * Lists the models that this client may use, in OpenAI's format; Anthropic's SDK can read it too.
+ * Lists the models that this client may use: in Google's format, or in OpenAI's, which Anthropic's
+ * SDK can read too.
  */
-function listModels(router: ModelRouter, exchange: Exchange, created: number): Reply {
+function listModels(
+  router: ModelRouter,
+  exchange: Exchange,
+  created: number,
+  dialect: Endpoint['dialect'],
+): Reply {
   const allowed = allowedModels(exchange)
   const data = [...router.names(exchange)]
     .filter(([name, members]) => mayUse(allowed, name) && members.some(mayBeUsed(exchange, name)))
@@ -180,12 +186,19 @@ function listModels(router: ModelRouter, exchange: Exchange, created: number): R
     }))
   const first_id = data[0]?.id ?? null
   const last_id = data.at(-1)?.id ?? null
-  const body = { object: 'list', data, has_more: false, first_id, last_id }
+  const list = { object: 'list', data, has_more: false, first_id, last_id }
+  const body = dialect === 'gemini' ? { models: data.map(({ id }) => geminiModel(id)) } : list
   return {
     ...reply(200, 'direct-response', `${JSON.stringify(body)}\n`),
     detail: 'models',
     contentType: 'application/json',
   }
+}
+
+/** A model as Google's API lists it; all of its members but these are about one provider. */
+function geminiModel(name: string) {
+  const supportedGenerationMethods = ['generateContent', 'streamGenerateContent']
+  return { name: `models/${name}`, displayName: name, supportedGenerationMethods }
 }
 
 /** Whether rules may allow a call to the model; the rest of the call decides later. */

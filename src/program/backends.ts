@@ -142,6 +142,7 @@ function compilePlain(
   const { steps, run, kinds, readsBody, readsBeginning, decodesBody, decider } = section
   const http = reached.byKind.get('http')?.[0].value as Http | undefined
   const requestTimeout = attemptTime(http?.requestTimeout)
+  const responseIdle = attemptTime(http?.responseIdleTimeout)
   const program: BackendProgram = {
     name: backend.name,
     upstream: { kind: 'cluster', cluster },
@@ -152,6 +153,7 @@ function compilePlain(
     readsBeginning,
     decodesBody,
     requestTimeout,
+    responseIdle,
     judgesResponses: unhealthyExpressionOf(policies) !== undefined,
     decider,
     responseParts: section.responseParts,

@@ -192,5 +192,5 @@ export function backendOf(target: Exclude<Target, { kind: 'backend' }>, origin: 
  * Whether the gateway itself can call it: it has addresses and no rules that choose between them.
  */
 export function isCallable(backend: Backend | undefined): backend is Backend {
-  return backend !== undefined && !['invalid', 'ai', 'mcp'].includes(backend.kind)
+  return backend !== undefined && !['invalid', 'ai', 'mcp', 'admin'].includes(backend.kind)
 }

@@ -1,6 +1,8 @@
 import type { DecisionSampler } from '../exchange/decision.ts'
+import type { EndedSessions } from '../exchange/ended-sessions.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { MessageStreams } from '../exchange/message-streams.ts'
+import type { ProviderPauses } from '../exchange/provider-pauses.ts'
 import type { Outcome } from '../exchange/step.ts'
 import type { Backend } from '../model/backend.ts'
 import type { ValidPolicy } from '../model/policy.ts'
@@ -35,6 +37,10 @@ export interface CompileDeps {
   readonly sealKey?: Uint8Array
   /** Streams of clients whose requests may reach other workers; by default, there are no others. */
   readonly streams?: MessageStreams
+  /** Providers that asked for a pause; by default, no other process knows of them. */
+  readonly pauses?: ProviderPauses
+  /** MCP sessions that clients ended; by default, there are no other processes. */
+  readonly endedSessions?: EndedSessions
   /** Milliseconds that an unused MCP session is kept; half an hour by default. */
   readonly mcpSessionTtl?: number
   /** For policies that access external resources; the real implementation by default. */

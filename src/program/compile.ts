@@ -68,7 +68,8 @@ export function retiredClusters(previous: Program, next: Program): readonly Clus
   return gone
 }
 
-function* compileSteps(
+/** One step for each part; see `compileProgramCooperatively`. */
+export function* compileSteps(
   model: Model,
   previous: Program | undefined,
   services: CompileDeps,
@@ -150,6 +151,7 @@ function matching(matcher: (exchange: Exchange) => PlacedRoute) {
   return (exchange: Exchange) => {
     const route = matcher(exchange)
     exchange.proxy = route.attributes
+    exchange.namesHost = route.namesHost === true
     return route
   }
 }

@@ -1,10 +1,18 @@
 import { renderOrigin } from '../diagnostics/render.ts'
-import { type AiBackend, type McpPins, type McpTarget, partsOf } from '../model/backend.ts'
+import {
+  type AiBackend,
+  type Backend,
+  type McpPins,
+  type McpTarget,
+  partsOf,
+} from '../model/backend.ts'
 import { clientsOf, type Listener, servesRequests } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached, Section } from '../model/policy.ts'
 import type { Match } from '../model/route.ts'
 import type { Authorization } from '../policies/authorization-rules.ts'
+import { valuesOf } from '../policies/conditional.ts'
+import type { DirectResponse } from '../policies/direct-response/schema.ts'
 import { failsOpen } from '../policies/ext-authz/schema.ts'
 import { appliesAlways, POLICY_SCHEMAS } from '../policies/schema.ts'
 import { knownTools, readPinFile } from '../protocols/mcp/schema.ts'
@@ -24,7 +32,6 @@ import {
   type RuleGuard,
   STRENGTH,
   weakest,
-  withoutBackend,
 } from './protection.ts'
 
 /** The guards of everything that serves requests, in evaluation order. */
@@ -138,6 +145,19 @@ function certificateGuards(listener: Listener): readonly Guard[] {
   ]
 }
 
+/** The admin API checks every caller itself, on ports of gateways in any case. */
+function adminGuard({ name, origin }: Backend): Guard {
+  return {
+    kind: 'adminAuth',
+    policy: `backend:${name}`,
+    level: 'backend',
+    origin: renderOrigin(origin),
+    isEnforced: true,
+    isInvalid: false,
+    rules: [],
+  }
+}
+
 function routeOf(surveyed: Surveyed, where: RulePlace, network: readonly Guard[]): EffectiveRoute {
   const { reach, rulesGuard } = surveyed
   const { gateway, listener, route, rule } = where
@@ -173,8 +193,21 @@ function routeOf(surveyed: Surveyed, where: RulePlace, network: readonly Guard[]
     matches: rule.matches.map(showMatch),
     guards,
     backends,
-    protection: behind.length === 0 ? withoutBackend(protect([])) : byAnyOf(behind),
+    protection: behind.length > 0 ? byAnyOf(behind) : whenOwn(protect([]), layers),
   }
+}
+
+/** A response of the gateway itself, which may be something to guard. */
+function whenOwn(found: Protection, layers: readonly Layer[]): Protection {
+  return found === 'unprotected' && !showsContent(layers) ? 'no-backend' : found
+}
+
+function showsContent(layers: readonly Layer[]): boolean {
+  const found = effectiveAt(layers, 'traffic').byKind.get('directResponse') ?? []
+  const values = found.flatMap(({ value }) => valuesOf(value)) as readonly DirectResponse[]
+  return values.some(({ status, body = '', bodyExpression }) => {
+    return status < 400 && (body !== '' || bodyExpression !== undefined)
+  })
 }
 
 /**
@@ -200,6 +233,7 @@ function backendOf(
     guardsOf(all, 'backend').filter(({ kind }) => !MCP_RULES.has(kind) || backend?.kind === 'mcp')
   const guards = guardsIn(around)
   if (backend === undefined) return { backend: name, guards }
+  if (backend.kind === 'admin') return { backend: name, guards: [...guards, adminGuard(backend)] }
   const parts = partsOf(backend).map((part): EffectivePart => {
     const own = 'provider' in part ? { backend, provider: part } : { backend, server: part }
     const all = guardsIn(reach.within(around, own))

@@ -1,8 +1,8 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import type { HeaderReader } from '../exchange/header-view.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
-import { runToCompletion } from '../model/steps.ts'
 import type { McpMessage } from '../protocols/mcp/attributes.ts'
+import { arrivalOf } from '../protocols/mcp/foreign-pages.ts'
 import { guardMessage } from '../protocols/mcp/guarded-message.ts'
 import { isObject } from '../protocols/mcp/message.ts'
 import { methodOf } from '../protocols/mcp/methods.ts'
@@ -41,12 +41,12 @@ export interface ExplainedMessage {
 }
 
 /** Applies rules and pins, and then guards, which run for every message that is forwarded. */
-export function explainMessage(
+export function* explainMessage(
   upstream: McpUpstream,
   exchange: Exchange,
   body: HypotheticalBody | undefined,
-): ExplainedMessage {
-  const ruled = explainRules(upstream, exchange, body)
+): Generator<void, ExplainedMessage> {
+  const ruled = yield* explainRules(upstream, exchange, body)
   const { stage, late, unknown } = ruled
   const isDenied = stage?.decision?.isEnforced === true && !stage.decision.isAllowed
   const guards = mcpGuardsFor(exchange)
@@ -56,7 +56,7 @@ export function explainMessage(
   if (exchange.request.method !== 'POST' || guards.request === undefined) return open
   if (body?.content === undefined) return { ...ruled, unknown: UNKNOWN_MESSAGE }
   const text = new TextDecoder().decode(body.content)
-  const { rejection } = runToCompletion(guardMessage(text, guards.request))
+  const { rejection } = yield* guardMessage(text, guards.request)
   if (rejection === undefined) return open
   // A protocol error, which is a response like any other.
   return { ...ruled, late: { ...reply(200, 'authorization'), message: rejection } }
@@ -65,16 +65,16 @@ export function explainMessage(
 const UNKNOWN_MESSAGE = 'the message is unknown because no body was given'
 
 /** The message is in the body; without a body, there is nothing to evaluate rules on. */
-function explainRules(
-  { mcp, servers, isPrefixed, onlyLocal }: McpUpstream,
+function* explainRules(
+  { mcp, servers, isPrefixed, hosts }: McpUpstream,
   exchange: Exchange,
   body: HypotheticalBody | undefined,
-): ExplainedMessage {
+): Generator<void, ExplainedMessage> {
   const { method, path, search, host, headers: given } = exchange.request
   const headers = ofClients(given)
   const request = { method, path, search, host, headers, body: body?.content }
   const isOld = isOfOldTransport(request)
-  const rejected = rejectedRequest(request, onlyLocal)
+  const rejected = rejectedRequest(request, arrivalOf(exchange), hosts)
   if (rejected !== undefined) return { late: rejected }
   // Only the gateway that began the session knows its owner and its expiry.
   const session = headers.get('mcp-session-id')
@@ -83,7 +83,7 @@ function explainRules(
     if (unaccepted !== undefined) return { late: unaccepted }
     if (method === 'DELETE' && session === undefined) return { late: withoutSession() }
     const methodName = method === 'DELETE' ? 'session/end' : 'session/listen'
-    return { stage: mcp.explainGeneral(exchange, { methodName }) }
+    return { stage: yield* mcp.explainGeneral(exchange, { methodName }) }
   }
   if (method !== 'POST') return { late: NOT_ALLOWED }
   if (body === undefined) {
@@ -102,8 +102,8 @@ function explainRules(
   if (message.kind !== 'request' || known?.kind !== 'part' || known.part === 'task') {
     const isKnown = message.kind !== 'request' || known !== undefined
     const stage = isKnown
-      ? mcp.explainGeneral(exchange, attributes)
-      : mcp.explainMessage(exchange, attributes)
+      ? yield* mcp.explainGeneral(exchange, attributes)
+      : yield* mcp.explainMessage(exchange, attributes)
     const isList = message.method === 'tools/list'
     return { stage, ...(isList ? { tools: toolsFor({ mcp, servers, isPrefixed }, exchange) } : {}) }
   }
@@ -121,7 +121,7 @@ function explainRules(
   const own = { target, name: found.name }
   const isTool = part === 'tool'
   const about = isTool && isObject(values) ? { ...own, arguments: values } : own
-  const stage = mcp.explainMessage(exchange, { ...attributes, [part]: about })
+  const stage = yield* mcp.explainMessage(exchange, { ...attributes, [part]: about })
   const pins = isTool ? servers[found.server]?.pins : undefined
   const isDenied = stage.decision?.isEnforced === true && !stage.decision.isAllowed
   if (pins === undefined || isDenied) return { stage }

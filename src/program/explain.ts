@@ -7,9 +7,9 @@ import type { IdentityVariable } from '../exchange/identity.ts'
 import { destinationOf, sourceOf } from '../exchange/peer.ts'
 import { PlainHeaders } from '../exchange/plain-headers.ts'
 import type { Reply } from '../exchange/reply.ts'
-import { clientsOf, servesRequests } from '../model/gateway.ts'
-import { rankFor } from '../model/hostnames.ts'
+import { servesRequests } from '../model/gateway.ts'
 import type { Attached } from '../model/policy.ts'
+import { runToCompletion } from '../model/steps.ts'
 import type { TcpRoute } from '../model/tcp-route.ts'
 import { Reach } from '../reach/reach.ts'
 import { leadsToBackend, streamFor } from '../reach/streams.ts'
@@ -20,6 +20,7 @@ import {
   type HypotheticalBody,
   unprepared,
 } from './explain-call.ts'
+import { clientCertificates, listenerFor } from './explain-listener.ts'
 import { type ExplainedTool, explainMessage } from './explain-mcp.ts'
 import {
   limitsAt,
@@ -125,6 +126,15 @@ export function explainRequest(
   hypothetical: HypotheticalRequest,
   dice: { value: number },
 ): ExplainedRequest | string {
+  return runToCompletion(explainSteps(program, hypothetical, dice))
+}
+
+/** The same, one rule at a time. */
+export function* explainSteps(
+  program: Program,
+  hypothetical: HypotheticalRequest,
+  dice: { value: number },
+): Generator<void, ExplainedRequest | string> {
   const listener = listenerFor(program, hypothetical)
   if (listener === undefined) {
     const { listener: wanted } = hypothetical
@@ -140,7 +150,7 @@ export function explainRequest(
     name: '',
     decision: network?.decide(connection),
     admitting: network?.admittedBy(connection),
-    rules: network?.explain(connection) ?? [],
+    rules: network === undefined ? [] : yield* network.explain(connection),
   }
   if (!servesRequests(listener.listener)) {
     const stream = streamOf(program, listener, connection)
@@ -156,7 +166,7 @@ export function explainRequest(
   const page = exchangeOf(connection, listener, hypothetical)
   const early = unread ?? replyOf(route, EARLY, exchange) ?? pageOf(route, page)
   for (const policy of authentications) identify(exchange, policy, hypothetical)
-  const traffic = stageOf('traffic', '', route.decider, exchange)
+  const traffic = yield* stageOf('traffic', '', route.decider, exchange)
   const before = uncalledAt(route, exchange, hypothetical)
   const response = isDenied(traffic) ? undefined : (before.late ?? replyOf(route, LATE, exchange))
   for (const meter of route.meters ?? []) meter(exchange)
@@ -174,7 +184,7 @@ export function explainRequest(
   const called = describedAt(chosen, exchange, sent) ?? calledAt(chosen, exchange, sent)
   // Before a provider is chosen, its rules have nothing to evaluate.
   const isOver = called.late !== undefined
-  const last = isOver ? [] : backendStages(chosen, exchange, hypothetical.provider, called)
+  const last = isOver ? [] : yield* backendStages(chosen, exchange, hypothetical.provider, called)
   const { upstream } = chosen
   const about = [exchange, hypothetical, allowedIn(last)] as const
   const { uncalled, late: own } = uncalledBy(before, chosen, ...about)
@@ -185,7 +195,7 @@ export function explainRequest(
     // Rules about messages read the values that transformations set.
     replyOf(chosen, TRANSFORMING, exchange)
     replyOf(chosen, GUARDING, exchange)
-    const { stage, late, unknown, tools } = explainMessage(upstream, exchange, sent)
+    const { stage, late, unknown, tools } = yield* explainMessage(upstream, exchange, sent)
     const own = stage === undefined ? [] : [{ stage: 'mcp', name: chosen.name, ...stage } as const]
     return { ...found, stages: [first, traffic, ...last, ...own], late, unknown, tools }
   }
@@ -224,20 +234,23 @@ function streamOf(
   return undefined
 }
 
-function backendStages(
+function* backendStages(
   { name, decider, upstream }: BackendProgram,
   exchange: Exchange,
   wanted: string | undefined,
   { call, candidates }: Called,
-): readonly ExplainedStage[] {
-  if (upstream.kind !== 'ai') return [stageOf('backend', name, decider, exchange)]
+): Generator<void, readonly ExplainedStage[]> {
+  if (upstream.kind !== 'ai') return [yield* stageOf('backend', name, decider, exchange)]
   const providers = candidates?.map(({ program }) => program) ?? upstream.providers
   const named = providers.filter(({ provider }) => provider === wanted)
-  return [...new Set(named.length === 0 ? providers : named)].map((one) => {
+  const stages: ExplainedStage[] = []
+  for (const one of new Set(named.length === 0 ? providers : named)) {
     exchange.backend = one.attributes
     exchange.llm = call?.attributesFor(one.provider) ?? one.llm
-    return { ...stageOf('backend', name, one.decider, exchange), provider: one.provider }
-  })
+    const stage = yield* stageOf('backend', name, one.decider, exchange)
+    stages.push({ ...stage, provider: one.provider })
+  }
+  return stages
 }
 
 /**
@@ -252,46 +265,6 @@ export function denialOf(stages: readonly ExplainedStage[]): Decision | undefine
 
 export function isDenied({ decision }: ExplainedStage): boolean {
   return decision?.isEnforced === true && !decision.isAllowed
-}
-
-/**
- * The listeners with a name: `gateway/listener` takes precedence over a gateway's name, which takes
- * precedence over a listener's name, which several gateways may have. Without a name, all
- * listeners.
- */
-export function listenersCalled(
-  listeners: readonly ListenerProgram[],
-  wanted: string | undefined,
-): readonly ListenerProgram[] {
-  if (wanted === undefined) return listeners
-  const exact = listeners.filter((one) => `${one.gateway}/${one.listener.name}` === wanted)
-  if (exact.length > 0) return exact
-  const own = listeners.filter(({ gateway }) => gateway === wanted)
-  return own.length > 0 ? own : listeners.filter(({ listener }) => listener.name === wanted)
-}
-
-/** Whether the listener requests client certificates; undefined if it does not. */
-export function clientCertificates({
-  listener,
-}: Pick<ListenerProgram, 'listener'>): 'Require' | 'Optional' | undefined {
-  return clientsOf(listener)
-}
-
-function listenerFor(
-  { listeners }: Program,
-  { host, sni, listener: wanted }: HypotheticalRequest,
-): ListenerProgram | undefined {
-  const named = listenersCalled(listeners, wanted)
-  const rank = ({ listener }: ListenerProgram) => {
-    const name = servesRequests(listener) ? host : (sni ?? '')
-    return rankFor(listener.hostname, name)
-  }
-  const able = named.filter(
-    (one) =>
-      one.listener.protocol !== 'Invalid' && (wanted !== undefined || servesRequests(one.listener)),
-  )
-  const [best] = able.filter((one) => rank(one) >= 0).sort((a, b) => rank(b) - rank(a))
-  return best
 }
 
 function connectionOf(
@@ -331,20 +304,20 @@ export function bodyReaderOf(
 ): { readonly exchange: Exchange; readonly needs: BodyNeeds } | undefined {
   const listener = listenerFor(program, hypothetical)
   const connection = listener && connectionOf(listener, hypothetical)
-  if (listener === undefined || connection === undefined) return undefined
-  if (!servesRequests(listener.listener)) return undefined
+  const isServed = listener !== undefined && servesRequests(listener.listener)
+  if (!isServed || connection === undefined) return undefined
   const exchange = exchangeOf(connection, listener, hypothetical)
   const route = listener.match(exchange)
   if (readsBodyFirst(route)) {
     return { exchange, needs: { whole: route.readsBody, decoded: route.decodesBody === true } }
   }
-  // Only a call to a model reads it, whole and decoded.
-  return { exchange, needs: { whole: true, decoded: true } }
+  return { exchange, needs: { whole: true, decoded: true, isCall: true } }
 }
 
 interface BodyNeeds {
   readonly whole: boolean
   readonly decoded: boolean
+  readonly isCall?: boolean
 }
 
 /** Sets the identity as if the authentication had established it. */
@@ -363,19 +336,19 @@ function isPermissive({ state, value }: Attached & { readonly value?: unknown })
   return state === 'valid' && (value as { readonly mode?: string }).mode === 'Permissive'
 }
 
-function stageOf(
+function* stageOf(
   stage: 'traffic' | 'backend',
   name: string,
   decider: BackendProgram['decider'],
   exchange: Exchange,
-): ExplainedStage {
+): Generator<void, ExplainedStage> {
   const variables = exchange as unknown as Parameters<NonNullable<typeof decider>['decide']>[0]
   return {
     stage,
     name,
     decision: decider?.decide(variables),
     admitting: decider?.admittedBy(variables),
-    rules: decider?.explain(variables) ?? [],
+    rules: decider === undefined ? [] : yield* decider.explain(variables),
   }
 }
 

@@ -2,7 +2,10 @@ import type { JsonObject } from '../cel/values/value.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { IdentityVariable } from '../exchange/identity.ts'
 import type { Attached } from '../model/policy.ts'
+import { secretText } from '../model/secret.ts'
 import type { Authentication } from '../policies/authentication/schema.ts'
+import { parseHtpasswd, type Users } from '../policies/basic-auth/htpasswd.ts'
+import type { BasicAuth } from '../policies/basic-auth/schema.ts'
 import type { CredentialLocation } from '../policies/credential-location.ts'
 import { maySend } from '../policies/find-credential.ts'
 import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts'
@@ -20,7 +23,7 @@ export interface Recognized {
    * that succeeds.
    */
   readonly accepted: readonly IdentityVariable[]
-  /** Why a token is not accepted. */
+  /** Why a token or user is not accepted. */
   readonly rejection: string | undefined
 }
 
@@ -31,12 +34,40 @@ export function recognize(policy: Attached, identity: HypotheticalIdentity): Rec
   for (const { kind, value } of members) {
     const given = (IDENTIFYING.get(kind) ?? []).filter((one) => identity[one] !== undefined)
     if (given.length === 0) continue
-    const bad = kind === 'jwtAuthentication' ? tokenRejection(value, identity.jwt) : undefined
+    const bad = REJECTIONS[kind]?.(value, identity)
     if (bad === undefined) return { variables, accepted: given, rejection: undefined }
     rejection ??= bad
   }
   return { variables, accepted: [], rejection }
 }
+
+/** What of an identity is compared with the policy. */
+const REJECTIONS: Readonly<
+  Record<string, (value: unknown, identity: HypotheticalIdentity) => string | undefined>
+> = {
+  jwtAuthentication: (value, { jwt }) => tokenRejection(value, jwt),
+  basicAuth: (value, { basicAuth }) => userRejection(value as BasicAuth, basicAuth),
+}
+
+/** Passwords are not given; names that are not listed have none. */
+function userRejection({ htpasswd }: BasicAuth, user: JsonObject | undefined): string | undefined {
+  const users = usersIn(htpasswd)
+  const name = user?.['username']
+  if (users === undefined || typeof name !== 'string') return undefined
+  return users.byName.has(name) ? undefined : `user ${name} is unknown`
+}
+
+/** Undefined if its text is unknown. */
+function usersIn(htpasswd: BasicAuth['htpasswd']): Users | undefined {
+  const known = USERS.get(htpasswd)
+  const text = known === undefined ? secretText(htpasswd) : undefined
+  if (text === undefined) return known
+  const users = parseHtpasswd(text)
+  USERS.set(htpasswd, users)
+  return users
+}
+
+const USERS = new WeakMap<object, Users>()
 
 /** Whether the request has a credential for which no identity is given: it is not verified here. */
 export function isUnverified(

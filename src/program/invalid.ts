@@ -1,10 +1,10 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
-import { renderOrigin } from '../diagnostics/render.ts'
-import type { Decider, Decision } from '../exchange/decision.ts'
+import type { Decider, Decision, ExplainSteps } from '../exchange/decision.ts'
 import { reply } from '../exchange/reply.ts'
 import type { Step } from '../exchange/step.ts'
 import type { InvalidPolicy, PolicyPlace } from '../model/policy.ts'
 import { STAGE_OF_SECTION } from '../policies/expressions.ts'
+import { policyRecordOf } from './policy-record.ts'
 
 /** An invalid policy, which therefore denies everything it guards. */
 export interface Fault {
@@ -21,7 +21,13 @@ export function faultOf(policy: InvalidPolicy): Fault {
 
 /** Denies everything: no rule is evaluated. */
 export function invalidDecider(fault: Fault): Decider {
-  return { decide: () => decisionOf(fault), admittedBy: () => undefined, explain: () => [] }
+  return { decide: () => decisionOf(fault), admittedBy: () => undefined, explain: noRules }
+}
+
+/** There is nothing to explain. */
+function* noRules(): ExplainSteps {
+  yield
+  return []
 }
 
 const INVALID = reply(500, 'invalid-policy')
@@ -37,10 +43,9 @@ export function invalidStep(fault: Fault): Step {
 
 /** Created for each denied request: the policy may have moved to another line. */
 function decisionOf({ policy, diagnostic }: Fault): Decision {
-  const { policy: name, section, level, kind, origin } = policy
   const reason = diagnostic && `${diagnostic.code}: ${diagnostic.message}`
   return {
-    stage: STAGE_OF_SECTION[section] as Decision['stage'],
+    stage: STAGE_OF_SECTION[policy.section] as Decision['stage'],
     isAllowed: false,
     isEnforced: true,
     cause: 'invalid-policy',
@@ -49,7 +54,7 @@ function decisionOf({ policy, diagnostic }: Fault): Decision {
     nearest: undefined,
     search: undefined,
     audited: undefined,
-    invalid: { policy: name, section, level, kind, origin: renderOrigin(origin) },
+    invalid: policyRecordOf(policy),
     provider: undefined,
     isSkipped: false,
     attributes: [],

@@ -9,6 +9,8 @@ export interface Kept {
   readonly remembered?: number
   /** Names of policies with a rate limit, and the number of their keys. */
   limitedKeys?(): readonly [policy: string, count: number]
+  /** The running processes of an MCP server. */
+  mcpProcesses?(): readonly [target: string, count: number]
   /** Seconds since the keys of each issuer were fetched; issuers never fetched are omitted. */
   keyAges?(): Iterable<readonly [issuer: string, seconds: number]>
   /** Limits that it shares with other processes. */
@@ -35,16 +37,19 @@ export function keptFigures(program: Program | undefined) {
   let remembered = 0
   const ages = new Map<string, number>()
   const keys = new Map<string, number>()
+  const processes = new Map<string, number>()
   for (const value of program?.state.values() ?? []) {
     const kept = value as Kept
     remembered += kept.remembered ?? 0
     const [policy, count] = kept.limitedKeys?.() ?? ['', 0]
     if (count > 0) keys.set(policy, count + (keys.get(policy) ?? 0))
+    const [target, running] = kept.mcpProcesses?.() ?? ['', 0]
+    if (target !== '') processes.set(target, running + (processes.get(target) ?? 0))
     for (const [issuer, seconds] of kept.keyAges?.() ?? []) {
       ages.set(issuer, Math.max(seconds, ages.get(issuer) ?? 0))
     }
   }
-  return { remembered, ages, keys }
+  return { remembered, ages, keys, processes }
 }
 
 /** All limits that are shared with other processes. */

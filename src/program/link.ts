@@ -99,13 +99,22 @@ function goOn(
   exchange: Parameters<Step>[0],
   next: number,
 ): Outcome | Promise<Outcome> {
-  if (!(outcome instanceof Promise)) return outcome
+  const step = steps[next - 1] as Step
+  if (!(outcome instanceof Promise)) return repliedBy(step, exchange, outcome)
   return outcome.then(
-    (response) => response ?? runFrom(steps, exchange, next),
+    (response) =>
+      response === undefined ? runFrom(steps, exchange, next) : repliedBy(step, exchange, response),
     (error: unknown) => {
-      throw errorIn(places.get(steps[next - 1] as Step), error)
+      throw errorIn(places.get(step), error)
     },
   )
+}
+
+/** The record of the response names the policy. Linked steps have none: the step itself set it. */
+function repliedBy(step: Step, exchange: Parameters<Step>[0], outcome: Outcome): Outcome {
+  const place = places.get(step)
+  if (place !== undefined) exchange.repliedBy = place
+  return outcome
 }
 
 function runFrom(

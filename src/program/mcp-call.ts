@@ -1,4 +1,5 @@
 import type { Exchange } from '../exchange/exchange.ts'
+import { givenHeader, givenNames } from '../exchange/forwarded-headers.ts'
 import type { Header } from '../exchange/header-edit.ts'
 import type { Reply } from '../exchange/reply.ts'
 import type { Outcome, Step } from '../exchange/step.ts'
@@ -75,9 +76,9 @@ function preparedCall({ path }: CallPolicies, exchange: Exchange): PreparedCall 
   const { request, sentEdit, credentialQuery, host } = exchange
   const removed = new Set(sentEdit.removed)
   const headers: Header[] = []
-  for (const name of request.headers.keys()) {
+  for (const name of givenNames(exchange)) {
     if (NOT_FORWARDED.has(name) || removed.has(name)) continue
-    const value = request.headers.get(name)
+    const value = givenHeader(exchange, name)
     if (value !== undefined) headers.push([name, value])
   }
   for (const [name, value] of sentEdit.added) headers.push([name.toLowerCase(), value])

@@ -1,10 +1,12 @@
 import type { OpenCall } from '../exchange/call.ts'
+import { OwnEndedSessions } from '../exchange/ended-sessions.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { MessageStreams } from '../exchange/message-streams.ts'
 import type { McpBackend, McpTarget } from '../model/backend.ts'
 import { canonicalJson } from '../model/json.ts'
 import type { Http } from '../policies/http/schema.ts'
 import { attemptTime } from '../policies/timeout/compile.ts'
+import { acceptedHosts } from '../protocols/mcp/foreign-pages.ts'
 import type {
   HeldServer,
   McpEndpoint,
@@ -21,6 +23,7 @@ import { effectiveAt } from '../reach/effective.ts'
 import type { Layer } from '../reach/layers.ts'
 import { holdsForRequests, isForEachServer } from '../reach/points.ts'
 import { caller } from '../upstream/call.ts'
+import { RESPONSE_IDLE } from '../upstream/idle-timeouts.ts'
 import { clusterPolicies } from './backend-policies.ts'
 import { isCallable } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
@@ -34,6 +37,7 @@ import { sealKeyOf } from './seal-key.ts'
 
 /** For a process without other workers. */
 const OWN_STREAMS = new MessageStreams()
+const OWN_ENDED = new OwnEndedSessions()
 
 /** Default timeout of a tool, in milliseconds. */
 const DEFAULT_TIMEOUT = 300_000
@@ -57,6 +61,7 @@ export function openMcpUpstream(
     options: backend.options,
     sealKey: sealKeyOf(compilation.services),
     streams: compilation.services.streams ?? OWN_STREAMS,
+    ended: compilation.services.endedSessions ?? OWN_ENDED,
     rules: {
       isGuarded: mcp.isGuarded || servers.some(({ pins }) => pins !== undefined),
       decide: (exchange, message) => mcp.decide(exchange, message).permit,
@@ -73,8 +78,8 @@ export function openMcpUpstream(
     const target = backend.targets[index] as McpTarget
     return { name, pins, knownTools: () => knownTools(target) }
   })
-  const onlyLocal = backend.options['dnsRebindingProtection'] === true
-  return { kind: 'mcp', mcp, servers: plans, isPrefixed, onlyLocal, serve: lazily(options) }
+  const hosts = acceptedHosts(backend.options)
+  return { kind: 'mcp', mcp, servers: plans, isPrefixed, hosts, serve: lazily(options) }
 }
 
 /** The MCP implementation is loaded with the first backend that needs it. */
@@ -147,6 +152,7 @@ function openServer(
       keepsCredentials: auth?.kind === 'passthrough',
     }),
     timeout: attemptTime(http?.requestTimeout) || DEFAULT_TIMEOUT,
+    idleTimeout: attemptTime(http?.responseIdleTimeout) || RESPONSE_IDLE,
     ...pinned,
   }
   if (target.transport === 'mcp') return { kind: 'http', ...http1 }
@@ -176,10 +182,10 @@ function originOf(address: McpAddress): string | undefined {
 function heldFor(
   { contexts }: Compilation,
   backend: McpBackend,
-  { name, options }: McpTarget,
+  { name, options, transport }: McpTarget,
 ): HeldSessions {
   const key = `mcp ${backend.name}/${name} ${canonicalJson(options)}`
-  return contexts.keepAs(key, () => new HeldSessions())
+  return contexts.keepAs(key, () => new HeldSessions(transport === 'stdio' ? name : ''))
 }
 
 function pinsOf({ name, pins }: McpTarget): Pick<ServerOptions, 'pins'> | 'invalid' {
@@ -202,12 +208,24 @@ function openProcess(
   const held = heldFor(compilation, backend, target)
   const sessionTtl = compilation.services.mcpSessionTtl ?? DEFAULT_SESSION_TTL
   const stdio = options as unknown as StdioOptions
-  return { kind: 'stdio', name, held, stdio, sessionTtl }
+  const quotas = compilation.services.policyDeps?.quotas
+  const limitsName = `mcp-processes ${backend.name}/${name}`
+  return { kind: 'stdio', name, held, stdio, sessionTtl, quotas, limitsName }
 }
 
 class HeldSessions implements HeldServer {
   server: HeldServer['server'] = undefined
   isClosed = false
+  readonly #target: string
+
+  /** `target` is empty for a server without processes. */
+  constructor(target: string) {
+    this.#target = target
+  }
+
+  mcpProcesses(): readonly [target: string, count: number] {
+    return [this.#target, this.server?.channels ?? 0]
+  }
 
   close(): void {
     this.isClosed = true

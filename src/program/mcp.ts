@@ -45,6 +45,7 @@ export function compileMcp(
     readsBeginning: section.readsBeginning,
     decodesBody: section.decodesBody,
     requestTimeout: 0,
+    responseIdle: 0,
     decider: section.decider,
     responseParts: section.responseParts,
     upstream,
@@ -89,17 +90,17 @@ function mcpProgram(
       exchange.mcp = before
       return isShown
     },
-    explainMessage(exchange, message) {
+    *explainMessage(exchange, message) {
       enter(exchange, message)
       const rules = rulesOf(message)
       const { decision } = Permit.message(rules?.decider, exchange)
-      return explained(exchange, rules, decision)
+      return yield* explained(exchange, rules, decision)
     },
-    explainGeneral(exchange, message) {
+    *explainGeneral(exchange, message) {
       enter(exchange, message)
       const isPossible = general && (() => shows(exchange, 'part', general, ...targets.values()))
       const { permit, decision } = Permit.general(isPossible, general?.decider, exchange)
-      const all = explained(exchange, general, decision)
+      const all = yield* explained(exchange, general, decision)
       // Rules about tools need not match a message that names none.
       const own = permit === undefined ? all : { ...all, admitting: undefined, rules: [] }
       return { ...own, deniedStatus: 403 }
@@ -117,16 +118,16 @@ function mcpProgram(
 
 const NO_PART: Partial<McpPart> = {}
 
-function explained(
+function* explained(
   exchange: Exchange,
   rules: MessageRules | undefined,
   decision: MessageVerdict['decision'],
-): MessageExplanation {
+): Generator<void, MessageExplanation> {
   const variables = variablesOf(exchange)
   return {
     decision,
     admitting: rules?.decider.admittedBy(variables),
-    rules: rules?.decider.explain(variables) ?? [],
+    rules: rules === undefined ? [] : yield* rules.decider.explain(variables),
     // Clients that may not use an item must not learn that it exists.
     deniedStatus: 200,
   }

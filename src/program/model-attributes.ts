@@ -20,6 +20,8 @@ const CONTENT = new Set(['model', ...CONTENT_MEMBERS, 'tools'])
  * expensive one, and about 16,000 fields, far more than any conversation has.
  */
 const READING_FUEL = 1_000_000
+/** The fuel for each 8 bytes of a longer body: its letters, and as much again for escapes. */
+const FUEL_SHIFT = 3
 
 export function attributesOf(summary: RequestSummary, body: JsonObject, size: number): JsonObject {
   const params: Record<string, JsonObject[string]> = {}
@@ -92,7 +94,7 @@ export function readObject(
   bytes: Uint8Array,
   form?: JsonForm,
 ): { readonly object: JsonObject } | Reply {
-  const allowance = { left: READING_FUEL }
+  const allowance = { left: READING_FUEL + (bytes.length >> FUEL_SHIFT) }
   const text = decodeUtf8(bytes)
   if (text === undefined) return invalid('The body is not valid UTF-8.')
   const body = readJson(text, { duplicates: 'reject', allowance, form })

@@ -393,6 +393,6 @@ interface SentBody {
 }
 
 /** Bytes of a call whose texts are searched in one turn. */
-const MAX_GUARDED_AT_ONCE = 1 << 16
+const MAX_GUARDED_AT_ONCE = 1 << 14
 
 const ENRICHED: ReadonlySet<Operation> = new Set(['generate', 'countTokens'])

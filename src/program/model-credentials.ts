@@ -1,4 +1,5 @@
 import type { Exchange } from '../exchange/exchange.ts'
+import { NOTHING_FORWARDED } from '../exchange/forwarded-headers.ts'
 import { HeaderEdit, headerEdit, NO_EDIT } from '../exchange/header-edit.ts'
 import { removeParameter } from '../policies/find-credential.ts'
 import type { CredentialHeader } from '../protocols/llm/provider.ts'
@@ -23,6 +24,36 @@ export function withholdCredentials(exchange: Exchange): void {
   exchange.requestEdit = CLIENT_CREDENTIALS.with(exchange.requestEdit)
   if (exchange.search === '') return
   for (const name of CLIENT_PARAMETERS) removeParameter(exchange, name)
+}
+
+/** The only headers of clients that reach a model provider: content, versions and tracing. */
+const PROVIDER_HEADERS: ReadonlySet<string> = new Set([
+  ...['accept', 'accept-language', 'content-type', 'content-disposition', 'content-language'],
+  ...['if-match', 'if-none-match', 'range', 'user-agent', 'idempotency-key', 'date'],
+  ...['openai-beta', 'anthropic-version', 'anthropic-beta', 'x-goog-api-client'],
+  ...['traceparent', 'tracestate', 'x-request-id', 'x-client-request-id'],
+  // The handshake of a WebSocket; its subprotocols may contain a key.
+  ...['sec-websocket-key', 'sec-websocket-version', 'sec-websocket-extensions'],
+])
+
+/** Headers by which a client identifies itself to a provider, and says who pays. */
+const PROVIDER_CREDENTIALS: ReadonlySet<string> = new Set([
+  ...['authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'x-goog-user-project'],
+  ...['openai-organization', 'openai-project', 'sec-websocket-protocol'],
+])
+
+/**
+ * Withholds the client's headers from a model provider, except for those that it needs. A list of
+ * credentials would never be complete: proxies before the gateway add sessions under any name.
+ */
+export function withholdHeaders(exchange: Exchange, keepsCredentials: boolean): void {
+  if (!keepsCredentials) withholdCredentials(exchange)
+  exchange.forwarded = NOTHING_FORWARDED
+  const removed = [...exchange.request.headers.keys()].filter(
+    (name) => !PROVIDER_HEADERS.has(name) && !(keepsCredentials && PROVIDER_CREDENTIALS.has(name)),
+  )
+  if (removed.length > 0)
+    exchange.requestEdit = headerEdit({ remove: removed }).with(exchange.requestEdit)
 }
 
 const BEARER = 'Bearer '

@@ -3,8 +3,8 @@ import type { AttachedGuardrails } from '../exchange/guardrails.ts'
 import { headerEdit } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { CallWebhook } from '../exchange/webhook.ts'
+import type { PolicyPlace } from '../model/policy.ts'
 import type { Guard as GuardPolicy, Guardrails } from '../policies/guardrails/schema.ts'
-import { CONTENT_MEMBERS } from '../protocols/llm/content-members.ts'
 import {
   type Guard,
   type GuardCheck,
@@ -12,11 +12,13 @@ import {
   type GuardRule,
   guardMessages,
   guardMessagesNow,
+  hasTokens,
   isRemote,
   type LlmError,
+  mapRequestTexts,
   noteOutcome,
   patternRecognizer,
-  recognizerOf,
+  recognizersOf,
 } from '../protocols/llm/index.ts'
 
 /* Applies guards to a call: to its texts before it is sent, and the rules for its response. */
@@ -57,9 +59,9 @@ export function guardsOf(exchange: Exchange, checks?: GuardChecks): CallGuards {
     const of = (phase: Phase) =>
       attached.flatMap(({ policy, value, webhooks }) =>
         ((value as Guardrails)[phase] ?? []).map((one) => ({
-          policy,
+          policy: policy.policy,
           written: one,
-          bind: compile(one, webhooks.get(one) as CallWebhook | undefined, phase),
+          bind: compile(one, policy, webhooks.get(one) as CallWebhook | undefined, phase),
         })),
       )
     known = { request: of('request'), response: of('response') }
@@ -78,16 +80,21 @@ export function guardsOf(exchange: Exchange, checks?: GuardChecks): CallGuards {
 
 const NO_GUARDS: CallGuards = { request: [], response: [] }
 
-function compile(guard: GuardPolicy, call: CallWebhook | undefined, phase: Phase): Bind {
-  if (call !== undefined) return webhookOf(guard, call, phase)
-  const rule = ruleOf(guard)
+function compile(
+  guard: GuardPolicy,
+  by: PolicyPlace,
+  call: CallWebhook | undefined,
+  phase: Phase,
+): Bind {
+  if (call !== undefined) return webhookOf(guard, by, call, phase)
+  const rule = ruleOf(guard, by)
   return (_, check) => (check === undefined ? rule : { ...rule, check })
 }
 
-function rejectionOf({ rejection }: GuardPolicy): LlmError {
+function rejectionOf({ rejection }: GuardPolicy, by: PolicyPlace): LlmError {
   const { status, message = 'The content is not allowed.' } = rejection
   const written = writtenOf(rejection)
-  return { status, type: 'invalidRequest', message, code: 'content_rejected', written }
+  return { status, type: 'invalidRequest', message, code: 'content_rejected', written, by }
 }
 
 function writtenOf({ body = '', headers }: GuardPolicy['rejection']): LlmError['written'] {
@@ -100,21 +107,21 @@ function writtenOf({ body = '', headers }: GuardPolicy['rejection']): LlmError['
 }
 
 /** A guard that is neither pattern nor service is unknown and rejects everything. */
-function ruleOf(guard: GuardPolicy): GuardRule {
+function ruleOf(guard: GuardPolicy, by: PolicyPlace): GuardRule {
   const { regex } = guard
-  const error = rejectionOf(guard)
+  const error = rejectionOf(guard, by)
   if (regex === undefined) return { recognizers: [ANY_TEXT], rejection: error }
   const recognizers = regex.rules.flatMap(({ builtin, pattern, name = 'MASKED' }) => {
     if (pattern !== undefined) return [patternRecognizer(pattern, name)]
-    return recognizerOf(builtin ?? '') ?? []
+    return recognizersOf(builtin ?? '')
   })
   return { recognizers, rejection: regex.action === 'Reject' ? error : undefined }
 }
 
 const ANY_TEXT = patternRecognizer('(?s).+', 'TEXT')
 
-function webhookOf(guard: GuardPolicy, call: CallWebhook, phase: Phase): Bind {
-  const error = rejectionOf(guard)
+function webhookOf(guard: GuardPolicy, by: PolicyPlace, call: CallWebhook, phase: Phase): Bind {
+  const error = rejectionOf(guard, by)
   const { webhook, openAIModeration, azureContentSafety, bedrockGuardrails } = guard
   const service = webhook ?? openAIModeration ?? azureContentSafety ?? bedrockGuardrails
   const isOpen = service?.failureMode === 'Allow'
@@ -137,7 +144,7 @@ function webhookOf(guard: GuardPolicy, call: CallWebhook, phase: Phase): Bind {
             : { ...error, status, message, written: undefined }
         }
         case 'failed':
-          return isOpen ? texts() : UNAVAILABLE
+          return isOpen ? texts() : { ...UNAVAILABLE, by }
       }
     },
   })
@@ -149,30 +156,6 @@ const UNAVAILABLE: LlmError = {
   message: 'The content could not be checked, so the call is rejected.',
   code: 'guard_unavailable',
 }
-
-/** Members that do not contain text: protocol keywords, IDs, and file data. */
-const STRUCTURE = new Set([
-  'type',
-  'role',
-  'id',
-  'call_id',
-  'callId',
-  'tool_call_id',
-  'tool_use_id',
-  'data',
-  'file_data',
-  'file_id',
-  'media_type',
-  'mimeType',
-  'mime_type',
-  'signature',
-  'thoughtSignature',
-  'encrypted_content',
-  'cache_control',
-  'detail',
-  'format',
-  'status',
-])
 
 /** Guards that need no service; each guard that does is replaced by one that rejects everything. */
 export function localGuards(guards: readonly Guard[]): readonly GuardRule[] {
@@ -187,6 +170,7 @@ export function guardRequest(
   guards: readonly Guard[],
 ): Readonly<Record<string, unknown>> | Reply {
   if (guards.length === 0) return {}
+  if (hasTokens(body)) return UNREADABLE_TOKENS
   return withTexts(body, guardMessagesNow(textsIn(body), localGuards(guards)), EMPTIED)
 }
 
@@ -195,14 +179,21 @@ export async function guardRequestLater(
   body: Readonly<Record<string, unknown>>,
   guards: readonly Guard[],
 ): Promise<Readonly<Record<string, unknown>> | Reply> {
+  if (hasTokens(body)) return UNREADABLE_TOKENS
   // A service may empty a text on purpose.
   const emptied = guards.some(isRemote) ? '' : EMPTIED
   return withTexts(body, await guardMessages(textsIn(body), guards), emptied)
 }
 
+/** What cannot be read is not known to be harmless. */
+const UNREADABLE_TOKENS = rejectedBy({
+  ...{ status: 400, type: 'invalidRequest', code: 'content_unreadable' },
+  message: 'Input as numbers of tokens cannot be guarded: send it as text.',
+})
+
 function textsIn(body: Readonly<Record<string, unknown>>): readonly GuardedMessage[] {
   const messages: GuardedMessage[] = []
-  mapTexts(body, (message) => {
+  mapRequestTexts(body, (message) => {
     messages.push(message)
     return message.content
   })
@@ -219,117 +210,14 @@ function withTexts(
 ): Readonly<Record<string, unknown>> | Reply {
   if ('status' in guarded) return rejectedBy(guarded)
   let at = 0
-  return mapTexts(body, ({ content }) => {
+  return mapRequestTexts(body, ({ content }) => {
     const text = guarded[at++] ?? content
     return text === '' && content !== '' ? emptied : text
   })
 }
 
-/** The content, and text that a model is to repeat or to end with. */
-const GUARDED_MEMBERS: readonly string[] = [...CONTENT_MEMBERS, 'prediction', 'suffix']
-
-/** The members of content in which a text changed. */
-function mapTexts(
-  body: Readonly<Record<string, unknown>>,
-  map: (message: GuardedMessage) => string,
-): Readonly<Record<string, unknown>> {
-  const changed: Record<string, unknown> = {}
-  let lists = 0
-  const number = () => lists++
-  for (const name of GUARDED_MEMBERS) {
-    if (!Object.hasOwn(body, name)) continue
-    const walk = new Walk(map, number)
-    const isSystem = SYSTEM.has(name)
-    const value = walk.at(body[name], isSystem ? 'system' : 'user', isSystem)
-    if (walk.isChanged) changed[name] = value
-  }
-  return changed
-}
-
-/** Lists in these members contain the parts of one message. */
-const PARTS = new Set(['content', 'parts', 'summary'])
-
-const SYSTEM = new Set(['system', 'systemInstruction', 'system_instruction', 'instructions'])
-
-/** Values without text keep their identity: a body may have a hundred thousand of them. */
-class Walk {
-  isChanged = false
-  readonly #map: (message: GuardedMessage) => string
-  readonly #number: () => number
-
-  /** `number` returns the number of the next message with parts. */
-  constructor(map: (message: GuardedMessage) => string, number: () => number) {
-    this.#map = map
-    this.#number = number
-  }
-
-  /** `isParts`: a list here contains the parts of a message. */
-  at(value: unknown, role: string, isParts = false): unknown {
-    if (typeof value === 'string') return this.#text({ role, content: value })
-    if (Array.isArray(value)) return this.#list(value, role, isParts ? this.#number() : undefined)
-    if (typeof value !== 'object' || value === null || !isPlain(value)) return value
-    return this.#object(value as Readonly<Record<string, unknown>>, role)
-  }
-
-  #list(list: readonly unknown[], role: string, message: number | undefined): unknown {
-    let changed: unknown[] | undefined
-    for (let index = 0; index < list.length; index++) {
-      const given = list[index]
-      const item = message === undefined ? this.at(given, role) : this.#part(given, role, message)
-      if (item === given) continue
-      changed ??= [...list]
-      changed[index] = item
-    }
-    return changed ?? list
-  }
-
-  #part(part: unknown, role: string, message: number): unknown {
-    if (typeof part === 'string') return this.#text({ role, content: part, message })
-    const isObject = typeof part === 'object' && part !== null && !Array.isArray(part)
-    if (!isObject || !isPlain(part)) return this.at(part, role)
-    return this.#object(part as Readonly<Record<string, unknown>>, role, message)
-  }
-
-  /** `message`: the object is a part of it. */
-  #object(object: Readonly<Record<string, unknown>>, role: string, message?: number): unknown {
-    const { role: own = role } = object
-    const spoken = typeof own === 'string' ? own : role
-    let changed: Record<string, unknown> | undefined
-    for (const name of Object.keys(object)) {
-      const member = object[name]
-      if (typeof member === 'string' && STRUCTURE.has(name)) continue
-      const mapped =
-        name === 'text' && typeof member === 'string'
-          ? this.#text({ role: spoken, content: member, message })
-          : this.at(member, spoken, PARTS.has(name))
-      if (mapped === member) continue
-      changed ??= { ...object }
-      Object.defineProperty(changed, name, { ...MEMBER, value: mapped })
-    }
-    return changed ?? object
-  }
-
-  #text(message: GuardedMessage): string {
-    const { content } = message
-    // Image data is not text, so searching it is useless.
-    if (content.startsWith('data:') && /^data:[\w/+.-]+;base64,/.test(content)) return content
-    const mapped = this.#map(message)
-    this.isChanged ||= mapped !== content
-    return mapped
-  }
-}
-
-/** For members with any name, `__proto__` included. */
-const MEMBER = { configurable: true, enumerable: true, writable: true } as const
-
-/** Numbers that keep their spelling are objects, too. */
-function isPlain(value: object): boolean {
-  const { isRawJSON } = JSON as unknown as { isRawJSON: (value: unknown) => boolean }
-  return !isRawJSON(value)
-}
-
 /** The reply to a client whose call guards reject. */
-export function rejectedBy({ status, message, code = '', written }: LlmError): Reply {
+export function rejectedBy({ status, message, code = '', written, by }: LlmError): Reply {
   const reason = status >= 500 ? 'external-authorization' : 'authorization'
-  return { ...reply(status, reason), detail: 'guard', message, code, ...written }
+  return { ...reply(status, reason), detail: 'guard', message, code, by, ...written }
 }

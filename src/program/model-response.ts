@@ -126,7 +126,8 @@ export class ModelResponse {
     isChunked: boolean,
   ): PassingBody | undefined {
     const isFailed = status >= 400
-    if (!this.#isPassThrough || this.#isEdited || (isFailed && this.isFinal)) return undefined
+    const isRead = isFailed && (this.isFinal || this.#call.guardsErrors === true)
+    if (!this.#isPassThrough || this.#isEdited || isRead) return undefined
     const isReadable = status >= 200 && status < 300 && !isCoding(header('content-encoding'))
     if (!isReadable) return AS_IT_IS
     if (isEventType(header('content-type'))) {
@@ -195,8 +196,9 @@ export class ModelResponse {
     if (this.isFinal && draft.status >= 400) {
       draft.change(headerEdit({ set: [{ name: 'x-should-retry', value: 'false' }] }))
     }
-    if (this.#isPassThrough) return undefined
+    if (this.#isPassThrough && !this.#readsError(draft)) return undefined
     if (isCoded(draft)) return UNREADABLE
+    if (this.#isPassThrough) return undefined
     const isStream = isSuccess(draft) && this.#call.stream
     if (isStream && !isEventStream(draft)) {
       if (!/^application\/json\b/i.test(draft.headers.get('content-type') ?? '')) return UNREADABLE
@@ -220,11 +222,15 @@ export class ModelResponse {
   ): BodyTransformer | undefined => {
     if (draft === undefined || draft.isOwn) return undefined
     if (isSuccess(draft) && isEventStream(draft) && !isCoded(draft)) return this.#translate(flow)
-    if (this.#isPassThrough) {
+    if (this.#isPassThrough && !this.#readsError(draft)) {
       this.#isTapped = isSuccess(draft) && !isCoded(draft)
       return undefined
     }
     return this.#collect(flow, draft)
+  }
+
+  #readsError(draft: ResponseDraft): boolean {
+    return this.#call.guardsErrors === true && !isSuccess(draft)
   }
 
   #translate(flow: BodyFlow): BodyTransformer {

@@ -46,6 +46,8 @@ export interface ListenerPart {
 export interface PlacedRoute extends RouteProgram {
   /** `proxy` in expressions. */
   readonly attributes: JsonObject
+  /** The route or the listener has hostnames. */
+  readonly namesHost?: boolean
 }
 
 export interface Around {

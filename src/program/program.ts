@@ -1,7 +1,13 @@
 import type { JsonObject } from '../cel/values/value.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Connection } from '../exchange/connection.ts'
-import type { Decider, Decision, ExplainedRule, RulePlace } from '../exchange/decision.ts'
+import type {
+  Decider,
+  Decision,
+  ExplainedRule,
+  ExplainSteps,
+  RulePlace,
+} from '../exchange/decision.ts'
 import type { ErrorFormat } from '../exchange/error-format.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Reply } from '../exchange/reply.ts'
@@ -16,6 +22,7 @@ import type { MetricLabels } from '../policies/metric-labels.ts'
 import type { TracingPolicy } from '../policies/tracing/compile.ts'
 import type { CredentialHeader } from '../protocols/llm/provider.ts'
 import type { McpMessage } from '../protocols/mcp/attributes.ts'
+import type { AcceptedHosts } from '../protocols/mcp/foreign-pages.ts'
 import type { PinOptions } from '../protocols/mcp/pins.ts'
 import type { Sending } from '../protocols/mcp/server.ts'
 import type { McpResponder } from '../protocols/mcp/serving.ts'
@@ -106,7 +113,7 @@ export interface NetworkDecision {
   /** Undefined if it is accepted and there is nothing to report. */
   decide(connection: Connection): Decision | undefined
   admittedBy(connection: Connection): RulePlace | undefined
-  explain(connection: Connection): readonly ExplainedRule[]
+  explain(connection: Connection): ExplainSteps
 }
 
 export interface RouteProgram extends WayBack {
@@ -159,6 +166,8 @@ export interface BackendProgram extends WayBack {
   readonly decodesBody?: boolean
   /** Milliseconds for each attempt; 0 uses the route's timeout. */
   readonly requestTimeout: number
+  /** Milliseconds for each pause of a response; 0 uses the route's timeout. */
+  readonly responseIdle: number
   /** Whether one of its expressions reads completed responses. */
   readonly judgesResponses?: boolean
   /** Like RouteProgram.decider. */
@@ -204,8 +213,7 @@ export interface McpUpstream {
   readonly servers: readonly McpServerPlan[]
   /** Names are prefixed with their server's name. */
   readonly isPrefixed: boolean
-  /** Requests from other machines are rejected. */
-  readonly onlyLocal: boolean
+  readonly hosts: AcceptedHosts
   /** Serves a request whose body was read. */
   serve(permit: Permit<'backend'>, exchange: Exchange, responder: McpResponder): Sending
 }
@@ -218,6 +226,8 @@ export interface ProviderProgram extends BackendProgram {
   readonly attributes: JsonObject
   /** The host of its address. */
   readonly host: string
+  /** The host and port. */
+  readonly address: string
   /** `llm` in expressions, as far as it is known for requests that are not parsed. */
   readonly llm: JsonObject
   /** How calls reach it. */
@@ -303,8 +313,8 @@ export interface McpProgram {
   /** Whether a list shows it: a call may still be denied because of its arguments. */
   shows(exchange: Exchange, message: McpMessage): boolean
   /** The same as `decide` and `admit`, rule by rule; nothing is counted. */
-  explainMessage(exchange: Exchange, message: McpMessage): MessageExplanation
-  explainGeneral(exchange: Exchange, message: McpMessage): MessageExplanation
+  explainMessage(exchange: Exchange, message: McpMessage): Generator<void, MessageExplanation>
+  explainGeneral(exchange: Exchange, message: McpMessage): Generator<void, MessageExplanation>
   /** The challenge for what `decide` denied last, if a token with more scopes would be accepted. */
   stepUp(exchange: Exchange): string | undefined
 }

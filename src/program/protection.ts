@@ -7,8 +7,8 @@ import { kindsThat } from '../reach/kinds.ts'
  * `partly-guarded`: the same for some of its hostnames, matches or backends, while others admit
  * everything. `open-by-default`: only Deny rules reject requests. `unknown`: it could not be
  * determined whether rules reject anything, or a service is called conditionally or fails open.
- * `no-backend`: nothing guards it and there is no backend: a redirect, or a response of the gateway
- * itself.
+ * `no-backend`: nothing guards it and there is nothing to guard: a redirect, or a response of the
+ * gateway itself that is an error or has no body.
  */
 export type Protection =
   | 'guarded'
@@ -85,10 +85,6 @@ export function byAnyOf(all: readonly Protection[]): Protection {
   // The backends differ, so something is rejected on the path to one of them.
   const isGuarding = all.includes('guarded') || all.includes('partly-guarded')
   return isGuarding ? 'partly-guarded' : 'open-by-default'
-}
-
-export function withoutBackend(before: Protection): Protection {
-  return before === 'unprotected' ? 'no-backend' : before
 }
 
 export const MCP_RULES: ReadonlySet<string> = kindsThat(

@@ -1,18 +1,13 @@
 import type { Decision } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
+import type { ProviderPauses } from '../exchange/provider-pauses.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
 import type { Balanced, Balancer } from '../upstream/balance.ts'
-import type { Cluster } from '../upstream/cluster.ts'
 import type { CallTarget, ModelAttempt, ModelCall } from './model-call.ts'
-import { moveKey, withholdCredentials } from './model-credentials.ts'
+import { moveKey, withholdHeaders } from './model-credentials.ts'
 import type { ProviderProgram, Selection } from './program.ts'
 import { latencyOf, observeLatency } from './provider-latency.ts'
-
-/**
- * When a provider that requested a pause may be called again; kept as long as its cluster lives.
- */
-const RESTING = new WeakMap<Cluster, number>()
 
 /** The order in which providers are called. */
 export interface SelectionPlan {
@@ -36,7 +31,10 @@ export class ProviderMember implements Balanced {
   readonly target: CallTarget
 
   /** `model`: the requested model, unless the provider sets its own name for it. */
-  constructor(program: ProviderProgram, model?: string) {
+  readonly #pauses: ProviderPauses
+
+  constructor(program: ProviderProgram, pauses: ProviderPauses, model?: string) {
+    this.#pauses = pauses
     this.name = program.provider
     this.program = program
     const { target } = program
@@ -46,12 +44,12 @@ export class ProviderMember implements Balanced {
 
   /** The same provider for this model. */
   asking(model: string): ProviderMember {
-    return new ProviderMember(this.program, model)
+    return new ProviderMember(this.program, this.#pauses, model)
   }
 
   /** It is not called for this many milliseconds unless there is no other. */
   rest(milliseconds: number): void {
-    RESTING.set(this.program.upstream.cluster, performance.now() + milliseconds)
+    this.#pauses.pause(this.#place, milliseconds)
   }
 
   /** Of two providers, the one expected to complete its pending requests sooner serves. */
@@ -62,7 +60,12 @@ export class ProviderMember implements Balanced {
 
   get isHealthy(): boolean {
     const { cluster } = this.program.upstream
-    return cluster.isHealthy && (RESTING.get(cluster) ?? 0) <= performance.now()
+    return cluster.isHealthy && !this.#pauses.isPaused(this.#place)
+  }
+
+  get #place(): string {
+    const { target, address } = this.program
+    return `${target.name} ${address}`
   }
 }
 
@@ -158,10 +161,11 @@ export class ProviderSelection implements Selection {
     if (this.#hasRun) this.#restore()
     this.#hasRun = true
     exchange.rejection = undefined
+    exchange.repliedBy = undefined
     exchange.backend = program.attributes
     exchange.providerHost = program.host
     exchange.llm = this.#call?.attributesFor(program.provider) ?? program.llm
-    if (!program.keepsCredentials) withholdCredentials(exchange)
+    withholdHeaders(exchange, program.keepsCredentials)
     this.#reported = exchange.decisions.length
     return program.run(exchange)
   }

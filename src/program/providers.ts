@@ -1,4 +1,5 @@
 import type { JsonObject } from '../cel/values/value.ts'
+import { ProviderPauses } from '../exchange/provider-pauses.ts'
 import type { AiBackend, AiProvider } from '../model/backend.ts'
 import type { Attached, ValidPolicy } from '../model/policy.ts'
 import {
@@ -71,6 +72,7 @@ export function compileProviders(
     readsBeginning: once.readsBeginning || programs.some((one) => one.readsBeginning === true),
     decodesBody: once.decodesBody || programs.some((one) => one.decodesBody === true),
     requestTimeout: 0,
+    responseIdle: 0,
     decider: undefined,
     upstream: aiUpstream(backend, programs, plan, router, { sealKey: sealKeyOf(services), random }),
   }
@@ -122,12 +124,14 @@ function compileProvider(
     readsBeginning: section.readsBeginning,
     decodesBody: section.decodesBody,
     requestTimeout: attemptTime(http?.requestTimeout),
+    responseIdle: attemptTime(http?.responseIdleTimeout),
     judgesResponses: unhealthyExpressionOf(policies) !== undefined,
     decider: section.decider,
     responseParts: section.responseParts,
     requestBodies: section.requestBodies,
     attributes: attributesOf(backend.name, provider.name),
     host: endpoint.host,
+    address: `${endpoint.host}:${endpoint.port}`,
     llm: { provider: provider.name },
     target: {
       name: `${backend.name}/${provider.name}`,
@@ -155,8 +159,10 @@ function compileProvider(
     mayAllow: mayAllow(compilation, own),
     attachGuards: section.steps[section.kinds.indexOf('guardrails')],
   }
-  return new ProviderMember(program)
+  return new ProviderMember(program, compilation.services.pauses ?? OWN_PAUSES)
 }
+
+const OWN_PAUSES = new ProviderPauses()
 
 /** Used for the list of models. */
 function mayAllow({ contexts }: Compilation, layers: readonly Layer[]): ModelVisibility {

@@ -1,5 +1,6 @@
 import { reply } from '../exchange/reply.ts'
 import type { Step } from '../exchange/step.ts'
+import { rankOf } from '../model/hostnames.ts'
 import { NO_TIMEOUTS } from '../policies/delivery.ts'
 import type { RulePlace, Where } from '../reach/where.ts'
 import { compileChoice, compileMirrors } from './backends.ts'
@@ -17,7 +18,7 @@ export function compileRule(
   where: RulePlace,
   known?: Recorded<CompiledSection>,
 ): { readonly target: PlacedRoute; readonly traffic: Recorded<CompiledSection> | undefined } {
-  const { gateway, listener, route, rule } = where
+  const { gateway, listener, route, rule, hostnames } = where
   const attributes = { gateway: gateway.name, listener: listener.name, route: route.name }
   if (rule.action.kind === 'invalid') {
     const names = { name: route.name, rule: rule.name, attributes }
@@ -33,6 +34,7 @@ export function compileRule(
     name: route.name,
     rule: rule.name,
     attributes,
+    namesHost: hostnames.length > 0 || rankOf(listener.hostname) > 0,
     steps: traffic.steps,
     run: traffic.run,
     kinds: traffic.kinds,

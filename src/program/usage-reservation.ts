@@ -53,13 +53,16 @@ export class UsageReservation {
     return this.#limits[this.#taken]
   }
 
-  #note({ budget, measure }: UsageLimit, reply: Outcome): Outcome {
+  #note({ budget, by, measure }: UsageLimit, reply: Outcome): Outcome {
     if (budget !== undefined) {
       const outcome = reply === undefined ? 'allowed' : reply.status === 429 ? 'exhausted' : 'error'
       this.decisions.push({ policy: budget, measure, outcome })
     }
-    if (reply === undefined) this.#taken++
-    else this.settle(() => 0)
-    return reply
+    if (reply === undefined) {
+      this.#taken++
+      return undefined
+    }
+    this.settle(() => 0)
+    return { ...reply, by }
   }
 }

@@ -20,12 +20,16 @@ import type { Streamed, StreamRouter } from './stream-types.ts'
 
 interface TlsObserver {
   secured(connection: Connection, listener: ListenerProgram, secured: Secured): void
-  /** Without a listener if not even a ClientHello arrived. */
+  /**
+   * Without a listener if not even a ClientHello arrived. `id`: what the client receives, if it gets
+   * a response.
+   */
   unsecured(
     connection: Connection,
     listener: ListenerProgram | undefined,
     reason: HandshakeFailure,
     milliseconds: number,
+    id?: string,
   ): void
 }
 
@@ -33,6 +37,8 @@ export interface AcceptObserver extends Observer, TlsObserver {
   /** Called when the gateway begins to serve a connection. */
   served?(listener: string, protocol: WireProtocol): Serving
   rejected(rejection: RejectedConnection): void
+  /** A client sent nothing that tells its protocol in time. */
+  unheard?(): void
   /** Called when network authorization made a decision that is worth recording. */
   decided?(connection: Connection, listener: ListenerProgram, decision: Decision): void
   streamed(connection: Connection, listener: ListenerProgram, streamed: Streamed): void

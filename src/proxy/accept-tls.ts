@@ -17,14 +17,16 @@ import { serveStream } from './tcp.ts'
 const UNRECOGNIZED_NAME = Buffer.from([0x15, 3, 3, 0, 2, 2, 112])
 
 const ADVICE = 'This port requires TLS: use https://\n'
-const SPEAKS_TLS = [
-  'HTTP/1.1 400 Bad Request',
-  'content-type: text/plain; charset=utf-8',
-  `content-length: ${ADVICE.length}`,
-  'connection: close',
-  '',
-  ADVICE,
-].join('\r\n')
+const speaksTls = (id: string) =>
+  [
+    'HTTP/1.1 400 Bad Request',
+    'content-type: text/plain; charset=utf-8',
+    `content-length: ${ADVICE.length}`,
+    'connection: close',
+    `x-request-id: ${id}`,
+    '',
+    ADVICE,
+  ].join('\r\n')
 
 /** Whether an admitted client sent a plaintext request to a port that serves HTTPS. */
 function isPlainHttp({ plan, admittedBy }: DownstreamSocket, bytes: Buffer): boolean {
@@ -41,15 +43,19 @@ function servesHttps({ listeners }: PortPlan): boolean {
 export function acceptTls(accepted: DownstreamSocket, connection: Connection): void {
   const { socket, plan, boundPort } = accepted
   const startedAt = performance.now()
-  const failed = (reason: HandshakeFailure, last?: string) => {
-    if (last === undefined) socket.destroy()
-    else socket.end(last, () => socket.destroy())
-    boundPort.observer.unsecured(connection, undefined, reason, performance.now() - startedAt)
+  const failed = (reason: HandshakeFailure, id?: string) => {
+    // Before the client has its id.
+    boundPort.observer.unsecured(connection, undefined, reason, performance.now() - startedAt, id)
+    if (id === undefined) socket.destroy()
+    else socket.end(speaksTls(id), () => socket.destroy())
   }
   const reader = new HelloReader()
   const greeted = (outcome: Exclude<HelloOutcome, 'more'>, bytes: Buffer) => {
     if (typeof outcome !== 'string') chooseListener(accepted, outcome)
-    else failed('malformed', isPlainHttp(accepted, bytes) ? SPEAKS_TLS : undefined)
+    else {
+      const id = isPlainHttp(accepted, bytes) ? boundPort.acceptDeps.nextId() : undefined
+      failed('malformed', id)
+    }
   }
   const read = (bytes: Buffer) => {
     const outcome = reader.read(bytes)

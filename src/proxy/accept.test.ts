@@ -49,7 +49,7 @@ function responded(socket: Socket): Promise<void> {
 
 describe('connection limits', () => {
   const busy =
-    'HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'
+    'HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\nx-request-id: id-3\r\n\r\n'
   for (const [limit, word, response] of [
     ['connections', 'rejected connections connections', busy],
     ['connectionsPerAddress', 'rejected connections-per-address connections-per-address', ''],

@@ -17,7 +17,7 @@ import { admit } from './admission.ts'
 import type { BoundPort } from './bound-port.ts'
 import type { CallOutName } from './call-outs.ts'
 import { isAlike, type PortPlan, type ProxyProtocolPlan } from './port-plan.ts'
-import { Prelude, type PreludeFound } from './prelude.ts'
+import { Prelude, type PreludeEnd, type PreludeFound } from './prelude.ts'
 import { type RejectionWord, rejectedConnection } from './rejection.ts'
 import { type Port, RequestLoop } from './request-loop.ts'
 import { CLOSED_BY, type ClosedWord, type Serving, type WireProtocol } from './serving.ts'
@@ -293,7 +293,10 @@ export class DownstreamSocket implements AcceptedSocket, Http2Observer {
       const next = () => this.serveHttp(permit, socket, connection, boundPort, isHttp2)
       return { consumed: 0, next }
     }
-    const gone = () => socket.destroy()
+    const gone = (end: PreludeEnd) => {
+      if (end === 'timeout') boundPort.acceptDeps.observer.unheard?.()
+      socket.destroy()
+    }
     const broke = (error: unknown) => this.broke('connection', error)
     new Prelude(socket, plan.http.headTimeout, deadlines, read, gone, broke)
   }

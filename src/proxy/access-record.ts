@@ -7,6 +7,7 @@ import { Milliseconds } from '../telemetry/time-text.ts'
 import { mcpFields } from './mcp-observed.ts'
 import { modelFields } from './model-record.ts'
 import type { RequestState } from './request-state.ts'
+import { unwrittenHeaders } from './unwritten-headers.ts'
 
 type Variables = Parameters<NonNullable<AccessLogProgram['filter']>>[0]
 
@@ -118,6 +119,7 @@ function shaped(
 function accessRecord(state: RequestState, seconds: number): AccessRecord {
   const { exchange, trace } = state
   const { request, connection, jwt } = exchange
+  const unwritten = unwrittenHeaders(exchange)
   return {
     gateway: state.listener.gateway,
     listener: state.listener.listener.name,
@@ -140,6 +142,7 @@ function accessRecord(state: RequestState, seconds: number): AccessRecord {
     'jwt.sub': typeof jwt?.sub === 'string' ? jwt.sub : undefined,
     ...modelFields(state),
     ...mcpFields(state),
+    'headers.unwritten': unwritten.length === 0 ? undefined : unwritten.join(', '),
     'retry.attempt': state.retries === 0 ? undefined : state.retries,
     reason: exchange.reason,
     detail: exchange.detail === '' ? undefined : exchange.detail,

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { Recorded } from '../exchange/recorded.ts'
 import type { RequestId } from '../telemetry/request-id.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
 import { SlotSet } from '../wire/slot-set.ts'
@@ -42,6 +43,10 @@ export class BoundPort implements Port {
     return this.plan.maxBody
   }
 
+  get maxModelBody(): number {
+    return this.plan.maxModelBody
+  }
+
   get maxJson(): number {
     return this.plan.maxJson
   }
@@ -52,6 +57,10 @@ export class BoundPort implements Port {
 
   get trustedHops(): number {
     return this.plan.trustedHops
+  }
+
+  get gateway(): string {
+    return this.plan.listeners[0]?.gateway ?? ''
   }
 
   get reading(): RequestReading {
@@ -98,9 +107,12 @@ export class BoundPort implements Port {
     if (isIn && (this.isDraining || socket.destroyed)) counts.leave()
     if (this.isDraining || !isIn) {
       const word = this.isDraining ? 'draining' : 'connections'
-      if (word === 'connections' && this.plan.kind === 'http') this.#rejectedSockets.report(socket)
-      else socket.destroy()
-      observer.rejected(rejectedConnection(word, word, this.plan, undefined, undefined))
+      const responds = word === 'connections' && this.plan.kind === 'http'
+      const id = responds ? this.acceptDeps.nextId() : undefined
+      const rejection = rejectedConnection(word, word, this.plan, undefined, undefined, id)
+      const recorded = Recorded.connection(observer, rejection)
+      if (id === undefined) socket.destroy()
+      else this.#rejectedSockets.report(socket, recorded, id)
       return
     }
     if (socket.destroyed) return

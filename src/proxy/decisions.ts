@@ -2,20 +2,23 @@ import { showValue } from '../exchange/attribute-value.ts'
 import type { Connection } from '../exchange/connection.ts'
 import type { Attribute, Decision, Failure, Judgement, RulePlace } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
+import { isGrpcRequest } from '../exchange/grpc.ts'
 import type { Rejection } from '../exchange/rejection.ts'
+import type { Reply } from '../exchange/reply.ts'
 import type { PolicyPlace } from '../model/policy.ts'
 import type { DecisionSettings } from '../model/settings.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import { createRequestId } from '../telemetry/create-request-id.ts'
 import type {
   AttributeRecord,
+  CallRecord,
   DecisionRecord,
   IdentifiedRecord,
   MissRecord,
   NearestRecord,
   RuleRecord,
 } from '../telemetry/decision-record.ts'
-import { type DecisionQuery, DecisionRing } from '../telemetry/decision-ring.ts'
+import { type DecisionQuery, DecisionRing, selectDecisions } from '../telemetry/decision-ring.ts'
 import {
   authorizationAuditDenials,
   authorizationDecisions,
@@ -25,6 +28,13 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { sourceOf } from './access-record.ts'
 import { labelsOf } from './decision-sampler.ts'
 import { compileRedaction, type IsShown } from './redaction.ts'
+import type { UnroutedRequest } from './rejection.ts'
+import {
+  type OwnRejection,
+  omissionsFrom,
+  rejectionBy,
+  rejectionFields,
+} from './rejection-record.ts'
 import type { RequestState } from './request-state.ts'
 
 export interface DecisionOptions {
@@ -36,13 +46,20 @@ export interface DecisionOptions {
   readonly write?: ((record: DecisionRecord) => void) | undefined
 }
 
+type ClosedConnection = Pick<OwnRejection, 'cause' | 'detail'> & {
+  readonly id?: string | undefined
+}
+
 const MAX_EXPRESSION = 2_048
 const MAX_PATH = 1_024
 const MAX_DETAIL = 1_024
+const MAX_NAME = 256
 
 /** Creates records of decisions, keeps the newest, and counts them. */
 export class Decisions {
   readonly #ring: DecisionRing
+  /** Of rejections: a flood of malformed requests must not evict decisions of rules. */
+  readonly #rejections: DecisionRing
   readonly #isShown: IsShown
   readonly #options: DecisionOptions
 
@@ -50,19 +67,71 @@ export class Decisions {
     const { settings, sensitiveHeaders } = options
     this.#options = options
     this.#ring = new DecisionRing(settings.keep)
+    this.#rejections = new DecisionRing(settings.keep)
     this.#isShown = compileRedaction(settings.show, sensitiveHeaders)
   }
 
   find(query: DecisionQuery): readonly DecisionRecord[] {
-    return this.#ring.find(query)
+    const found = [...this.#ring.find(query), ...this.#rejections.find(query)]
+    return selectDecisions(found, query)
   }
 
-  /** Called before a client has the response, so that the record can be found by the id. */
-  request(run: RequestState, status: number): void {
+  /**
+   * Called before a client has the response, so that the record can be found by the id. `reply`: a
+   * response of the gateway itself.
+   */
+  request(run: RequestState, status: number, reply?: Reply): void {
     const { request, decisions, rejection } = run.exchange
     const place = placeOf(run, status)
-    for (const decision of decisions) this.#decided(request.id, decision, place)
-    if (rejection !== undefined) this.#rejected(request.id, rejection, place)
+    if (!run.isReported) {
+      for (const decision of decisions) this.#decided(request.id, decision, place)
+      if (rejection !== undefined) this.#rejected(request.id, rejection, place)
+      for (const omission of omissionsFrom(run)) this.#refused(request.id, omission, place)
+    }
+    run.isReported = true
+    const own = reply && rejectionBy(run, reply)
+    if (own !== undefined) this.#refused(request.id, own, place)
+  }
+
+  /** A request without an exchange: it was not read, or no listener serves it. */
+  unserved(
+    connection: Connection,
+    { id, gateway = '', method, host, path }: UnroutedRequest,
+    { status, ...rejection }: Pick<OwnRejection, 'cause' | 'detail'> & { readonly status: number },
+  ): void {
+    this.#refused(
+      id,
+      { stage: 'traffic', ...rejection },
+      {
+        gateway,
+        ...given({ method, host, path: path && cut(path, MAX_PATH), sni: connection.sni }),
+        port: connection.destination.port,
+        source: sourceOf(connection),
+        status,
+      },
+    )
+  }
+
+  /** A connection that no rule denied, and that is closed nevertheless. Returns its id. */
+  closed(
+    at: { readonly gateway: string; readonly listener?: ListenerProgram | undefined },
+    connection: Connection | undefined,
+    { id = createRequestId(), ...rejection }: ClosedConnection,
+  ): string {
+    this.#refused(
+      id,
+      { stage: 'connection', ...rejection },
+      {
+        gateway: at.gateway,
+        ...given({
+          listener: at.listener?.listener.name,
+          port: at.listener?.listener.port,
+          sni: connection?.sni,
+        }),
+        source: connection === undefined ? '' : sourceOf(connection),
+      },
+    )
+    return id
   }
 
   /** Clients see no id of a connection, so it gets a new one. */
@@ -145,6 +214,14 @@ export class Decisions {
     })
   }
 
+  #refused(id: string, rejection: OwnRejection, place: Place): void {
+    const detail = cut(rejection.detail, MAX_DETAIL)
+    const own = rejectionFields({ ...rejection, detail })
+    const record = { id, time: new Date().toISOString(), ...own, ...place, attributes: [] }
+    this.#rejections.add(record)
+    this.#options.write?.(record)
+  }
+
   #keep(record: DecisionRecord): void {
     this.#ring.add(record)
     this.#options.write?.(record)
@@ -185,6 +262,7 @@ type Place = Pick<
   | 'method'
   | 'host'
   | 'path'
+  | 'call'
   | 'status'
   | 'port'
   | 'source'
@@ -203,6 +281,7 @@ function placeOf(run: RequestState, status: number): Place {
     method: request.method,
     host: request.host,
     path: cut(request.path, MAX_PATH),
+    ...given({ call: callOf(run) }),
     status,
     ...given({ port: listener.listener.port }),
     source: sourceOf(exchange),
@@ -210,6 +289,20 @@ function placeOf(run: RequestState, status: number): Place {
     ...given({ sni: connection.sni }),
     identified: identifiedIn(exchange),
   }
+}
+
+/** Names are the client's, and of any length. */
+function callOf({ exchange, call }: RequestState): CallRecord | undefined {
+  const { mcpRecord, a2a } = exchange
+  const named = (protocol: CallRecord['protocol'], method: unknown, name = ''): CallRecord => ({
+    protocol,
+    ...(typeof method !== 'string' || method === '' ? {} : { method: cut(method, MAX_NAME) }),
+    ...(name === '' ? {} : { name: cut(name, MAX_NAME) }),
+  })
+  if (call !== undefined) return named('llm', undefined, call.model)
+  if (mcpRecord !== undefined) return named('mcp', mcpRecord.method, mcpRecord.asked)
+  if (a2a !== undefined) return named('a2a', a2a['method'])
+  return isGrpcRequest(exchange) ? { protocol: 'grpc' } : undefined
 }
 
 /** Only names: details of the identity are among the attributes, if they are shown. */

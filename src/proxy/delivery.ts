@@ -9,24 +9,17 @@ import { Http1Headers } from '../wire/http1/header-view.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import type { BodySink } from '../wire/streams.ts'
-import { outcomeOf } from './attempt-outcome.ts'
+import { isTimeout } from '../wire/upstream-connection.ts'
+import { type Attempted, outcomeOf, type RetryReason } from './attempt-outcome.ts'
 import type { CallOutName } from './call-outs.ts'
-import { Forward, type ForwardEvents } from './forward.ts'
+import { Forward } from './forward.ts'
+import type { ForwardEvents } from './forward-events.ts'
 import { KeptBody } from './kept-body.ts'
 import { MirrorCopy } from './mirror.ts'
 import { causeOf, isFailure, isReset, restAfter, statusCause } from './provider-failure.ts'
 import type { ActiveDelivery, AttemptOutcome, Failover, RequestState } from './request-state.ts'
 import { withoutTrace } from './trace-headers.ts'
-
-/** One request to a backend, for metrics. */
-export interface Attempted {
-  readonly outcome: AttemptOutcome
-  readonly purpose: 'proxy' | 'retry' | 'mirror'
-  /** Milliseconds until the first byte of the response; -1: there was none. */
-  readonly firstByte: number
-}
-
-export type RetryReason = 'status' | 'condition' | 'connect' | 'reset' | 'timeout'
+import { undeliveredReason } from './undelivered-reason.ts'
 
 /** Provides the response if no backend does. */
 export interface DeliveryEvents {
@@ -220,7 +213,8 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     }
     state.trace?.attempting(state)
     const timeout = backend?.requestTimeout || route?.timeouts.backendRequest || DEFAULT_TIMEOUT
-    this.#forward = new Forward(permit, downstream, exchange, choice.pool, timeout, this)
+    const idle = backend?.responseIdle || route?.timeouts.responseIdle || 0
+    this.#forward = new Forward(permit, downstream, exchange, choice.pool, timeout, idle, this)
     this.#forward.encodes = this.#isDecoded && downstream.head.framing === 'chunked'
     this.#forward.isDirect = this.#isDirect()
     this.#forward.start()
@@ -314,20 +308,19 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
     if (!isOurs) this.#state.selection?.responded(-1)
     // Waiting in vain for a free connection says nothing about the endpoint.
     if (isOurs) this.#settle('cancelled', 'shed')
-    else if (reason === 'timeout') this.#settle('timeout', 'timeout')
     else if (isConnect) this.#settle('connect-failed', 'connect')
-    else this.#settle('reset', isReset(reason) ? 'reset' : 'invalid')
+    else this.#settleBroken(reason)
     const retry = this.#retry
     // The client would receive 504 for an attempt that timed out.
-    const isTooLate = reason === 'timeout' && retry?.statuses.has(504) === true
+    const isTooLate = isTimeout(reason) && retry?.statuses.has(504) === true
     const isBroken = retry?.onConnectionError === true && (isUntouched || isConnect)
     if (retry !== undefined && (isTooLate || isBroken) && this.#mayRetry(retry)) {
-      this.#again(retry, isConnect ? 'connect' : reason === 'timeout' ? 'timeout' : 'reset')
+      this.#again(retry, isConnect ? 'connect' : isTimeout(reason) ? 'timeout' : 'reset')
       return
     }
     // Output of a model that no client has read is no loss: a call may be repeated elsewhere.
     if ((isConnect || this.#state.call !== undefined) && !isOurs && this.#mayFailOver()) {
-      this.#failOver(isConnect ? 'connect' : reason === 'timeout' ? 'timeout' : 'reset')
+      this.#failOver(isConnect ? 'connect' : isTimeout(reason) ? 'timeout' : 'reset')
       return
     }
     this.#isOver = true
@@ -349,9 +342,9 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
 
   cut(forward: Forward, reason: string): void {
     const { exchange } = this.#state
-    exchange.reason = isReset(reason) ? 'upstream-reset' : 'upstream-invalid'
     exchange.detail = reason
-    this.#settle('reset', isReset(reason) ? 'reset' : 'invalid')
+    exchange.reason = undeliveredReason(isTimeout(reason) ? 504 : 502, reason)
+    this.#settleBroken(reason)
     forward.downstream.abort()
   }
 
@@ -377,6 +370,11 @@ export class Delivery implements ActiveDelivery, ForwardEvents {
 
   #clusterName(): string {
     return clusterOf(this.#state.backend)?.name ?? ''
+  }
+
+  #settleBroken(reason: string): void {
+    if (isTimeout(reason)) this.#settle('timeout', 'timeout')
+    else this.#settle('reset', isReset(reason) ? 'reset' : 'invalid')
   }
 
   #settle(outcome: Attempt['outcome'], word: AttemptOutcome): void {

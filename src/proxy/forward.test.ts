@@ -14,6 +14,7 @@ it('bytes of a stream that is reused by another request count as written', () =>
     undefined as never,
     undefined as never,
     0,
+    0,
     undefined as never,
   )
   assert.equal(forward.isWritten(), false)
@@ -34,6 +35,7 @@ it('the same applies to a stream to an upstream', () => {
     { head } as unknown as Downstream,
     exchange as never,
     undefined as never,
+    0,
     0,
     { broke: () => {}, withoutResponse: () => {} } as never,
   )
@@ -75,6 +77,7 @@ describe('an error on either side of a request', () => {
       broken<Downstream>({ head, isResponding: false, takesWire: false } as never),
       exchange as never,
       { cancel: () => {}, take: () => undefined, request: () => {} } as never,
+      0,
       0,
       {
         sent: () => {},

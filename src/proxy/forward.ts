@@ -3,48 +3,44 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import type { ForwardPermit } from '../program/permit.ts'
 import type { RequestPool } from '../upstream/cluster.ts'
+import { RESPONSE_IDLE, TUNNEL_IDLE } from '../upstream/idle-timeouts.ts'
 import type { Waiting } from '../upstream/pool.ts'
 import type { Downstream } from '../wire/downstream.ts'
 import { hideOfSet } from '../wire/http1/field-lines.ts'
 import type { Fields } from '../wire/http1/fields.ts'
+import { requestLines } from '../wire/http1/forwarded-lines.ts'
 import type { RequestHead } from '../wire/http1/head.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
 import { droppedWithId, linesWithId } from '../wire/http1/request-id-line.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
+import { isAsked } from '../wire/http1/upgrades.ts'
 import { type OutgoingRequest, renderRequestHead } from '../wire/http1/write.ts'
 import type { BodySink } from '../wire/streams.ts'
 import { nextTurn } from '../wire/turn-writes.ts'
-import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
+import {
+  isTimeout,
+  type ResponseEvents,
+  type UpstreamConnection,
+} from '../wire/upstream-connection.ts'
 import type { CallOutName } from './call-outs.ts'
+import type { ForwardEvents } from './forward-events.ts'
 import { grpcStatusOf } from './grpc-status.ts'
 import { isRepeatable, MAX_REPEATS, UNSEEN } from './repeated-requests.ts'
 import { endBody, writeBody } from './request-body.ts'
 import { SentBody } from './sent-body.ts'
 
-/** Decides about attempts: ./delivery.ts. */
-export interface ForwardEvents {
-  /** The head is sent: the body may follow. */
-  sent(forward: Forward): void
-  /** Returns whether this response goes to the client; otherwise the attempt is over. */
-  accepts(forward: Forward, head: ResponseHead): boolean
-  /** There is no response yet. `isUntouched`: the upstream did not even begin to respond. */
-  withoutResponse(forward: Forward, status: number, reason: string, isUntouched: boolean): void
-  /** The response began, and was cut short. */
-  cut(forward: Forward, reason: string): void
-  /** Something threw, whatever the event. */
-  broke(callOut: CallOutName, error: unknown): void
-}
-
 /** One attempt to get a response from an upstream. */
 export class Forward implements ResponseEvents, BodySink, Waiting {
   readonly downstream: Downstream
   readonly exchange: Exchange
+  readonly idleTimeout: number
   /** Set if the body arrives without its chunk framing. */
   encodes = false
   /** Set if the body goes nowhere else, so that it can arrive in the form for the upstream. */
   isDirect = false
   readonly #pool: RequestPool
   readonly #timeout: number
+  readonly #tunnelIdle: number
   readonly #use: number | undefined
   readonly #events: ForwardEvents
   #upstream: UpstreamConnection | undefined = undefined
@@ -60,19 +56,23 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   #sent: SentBody | undefined = undefined
   #isBodyBegun = false
 
+  /** `idleTimeout`: 0 if it is not set. */
   constructor(
     _: ForwardPermit,
     downstream: Downstream,
     exchange: Exchange,
     pool: RequestPool,
     timeout: number,
+    idleTimeout: number,
     events: ForwardEvents,
   ) {
     this.downstream = downstream
     this.#use = downstream.uses
     this.exchange = exchange
     this.#pool = pool
+    this.idleTimeout = idleTimeout || RESPONSE_IDLE
     this.#timeout = timeout
+    this.#tunnelIdle = idleTimeout || TUNNEL_IDLE
     this.#events = events
   }
 
@@ -146,15 +146,15 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   #send(connection: UpstreamConnection): void {
     const { exchange } = this
     const { head } = this.downstream
-    const edit = renderedEdit(exchange.sentEdit)
+    const edit = exchange.sentEdit
     const out: OutgoingRequest = {
       path: exchange.path,
       query: exchange.sentSearch,
       host: exchange.host,
       framing: head.framing,
       length: head.length,
-      lines: linesWithId(edit, exchange.request.id),
-      dropped: droppedWithId(edit, exchange.request.id),
+      lines: requestLines(edit, exchange),
+      dropped: droppedWithId(renderedEdit(edit), exchange.request.id),
       upgrade: head.upgrade,
       expectContinue: false,
     }
@@ -304,7 +304,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
       this.#fail(502, 'unasked-upgrade', false)
       return
     }
-    upstream.tunnel()
+    upstream.tunnel(this.#tunnelIdle)
     this.#isTunnel = true
     const sink: BodySink = {
       write: (bytes) => upstream.write(bytes),
@@ -380,7 +380,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     const isLost = isUntouched && isShared && isRepeatable(head)
     const isUnlucky = isUntouched && !this.#isFresh && isRepeatable(head)
     if (isUnlucky || ((isUnseen || isLost) && this.#repeats++ < MAX_REPEATS)) this.#open()
-    else this.#fail(reason === 'timeout' ? 504 : 502, reason, isUntouched)
+    else this.#fail(isTimeout(reason) ? 504 : 502, reason, isUntouched)
   }
 
   #fail(status: number, reason: string, isUntouched: boolean): void {
@@ -389,10 +389,4 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     if (this.downstream.isResponding) this.#events.cut(this, reason)
     else this.#events.withoutResponse(this, status, reason, isUntouched)
   }
-}
-
-/** RFC 9110 §7.8: a server only switches to protocols that the client named. */
-function isAsked(asked: string, chosen: string): boolean {
-  const names = asked.split(', ')
-  return chosen !== '' && chosen.split(', ').every((name) => names.includes(name))
 }

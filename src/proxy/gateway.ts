@@ -1,8 +1,11 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { type BudgetStore, MemoryBudgets } from '../exchange/budget-store.ts'
+import { type EndedSessions, OwnEndedSessions } from '../exchange/ended-sessions.ts'
 import type { MessageStreams } from '../exchange/message-streams.ts'
+import { ProviderPauses } from '../exchange/provider-pauses.ts'
 import type { Quotas } from '../exchange/quota.ts'
 import { MemoryUserTokens, type UserTokenStore } from '../exchange/user-token-store.ts'
+import type { Backend } from '../model/backend.ts'
 import type { Model } from '../model/model.ts'
 import { Moves } from '../model/moves.ts'
 import { reconcile } from '../model/reconcile.ts'
@@ -61,6 +64,13 @@ function keepsUnreadable({ session, database, userTokens }: Settings): boolean {
   return session === undefined && (database !== undefined || userTokens.file !== undefined)
 }
 
+/** Only a running gateway knows the address: it is no part of a configuration. */
+function locatedAdmin(backend: Backend, path: string | undefined): Backend {
+  return backend.kind === 'admin' && path !== undefined
+    ? { ...backend, kind: 'unix', path }
+    : backend
+}
+
 /** Thousands of clusters have none. */
 const NO_EXPRESSIONS = {}
 
@@ -84,6 +94,10 @@ export interface GatewayOptions {
   readonly quotas?: Quotas | undefined
   /** Streams of clients whose requests may reach other processes. */
   readonly streams?: MessageStreams | undefined
+  /** Pauses of providers that other processes know of. */
+  readonly pauses?: ProviderPauses | undefined
+  /** MCP sessions that clients ended at any process; by default, at this one. */
+  readonly endedSessions?: EndedSessions | undefined
   /** Sessions of users who sign in on routes. */
   readonly signIn?: NonNullable<CompileDeps['policyDeps']>['signIn']
   /** The usage of budgets, if it is not shared; by default in memory. */
@@ -95,6 +109,8 @@ export interface GatewayOptions {
   ) => NonNullable<NonNullable<CompileDeps['policyDeps']>['userTokens']>
   /** Where these tokens are kept; by default in memory. */
   readonly userTokens?: UserTokenStore | undefined
+  /** The socket at which the main process serves the Admin UI, for backends of that kind. */
+  readonly adminSocket?: string | undefined
   /** The version of the release, for traces. */
   readonly version?: string
 }
@@ -148,7 +164,8 @@ export class Gateway {
     const sealKey = sealKeyOf(settings, ticketSecret)
     const { openUserTokens, userTokens = new MemoryUserTokens() } = options
     this.#services = {
-      openCluster: (backend, policies, { target, hashKey, isFailure }) => {
+      openCluster: (named, policies, { target, hashKey, isFailure }) => {
+        const backend = locatedAdmin(named, options.adminSocket)
         const hasAny = (target ?? hashKey ?? isFailure) !== undefined
         const expressions = !hasAny
           ? NO_EXPRESSIONS
@@ -170,6 +187,8 @@ export class Gateway {
       sealKey,
       mcpSessionTtl: settings.mcp.sessionTtl,
       ...(options.streams === undefined ? {} : { streams: options.streams }),
+      pauses: options.pauses ?? new ProviderPauses(),
+      endedSessions: options.endedSessions ?? new OwnEndedSessions(),
       telemetry: { labels: settings.metrics.labels, hiddenHeaders: settings.sensitiveHeaders },
       policyDeps: {
         ...authenticationDeps(metrics, log),

@@ -2,6 +2,7 @@ import type { Header } from '../exchange/header-edit.ts'
 import type { Reply } from '../exchange/reply.ts'
 import type { Permit } from '../program/permit.ts'
 import type { McpUpstream } from '../program/program.ts'
+import { fieldLine } from '../wire/http1/field-lines.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
 import { droppedWithId, linesWithId } from '../wire/http1/request-id-line.ts'
 import { ResponseHead, readResponseHead } from '../wire/http1/response-head.ts'
@@ -135,7 +136,7 @@ const LIMITS = { head: 65_536, target: 8_192, fields: 100 }
 
 /** The head of an event stream, in the form that the wire reads. */
 function streamHead(headers: readonly Header[]): ResponseHead {
-  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  const lines = headers.map(([name, value]) => fieldLine(name, value) ?? '').join('')
   const text =
     'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n' +
     `cache-control: no-cache, no-transform\r\n${lines}transfer-encoding: chunked\r\n\r\n`

@@ -2,12 +2,14 @@ import type { Exchange } from '../exchange/exchange.ts'
 import type { HeaderEdit } from '../exchange/header-edit.ts'
 import type { ForwardPermit } from '../program/permit.ts'
 import type { Cluster, RequestPool } from '../upstream/cluster.ts'
+import { MIRROR_IDLE } from '../upstream/idle-timeouts.ts'
 import type { Waiting } from '../upstream/pool.ts'
 import { hideOfSet, type NameSet } from '../wire/http1/field-lines.ts'
 import type { Fields } from '../wire/http1/fields.ts'
+import { requestLines } from '../wire/http1/forwarded-lines.ts'
 import type { RequestHead } from '../wire/http1/head.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
-import { droppedWithId, linesWithId } from '../wire/http1/request-id-line.ts'
+import { droppedWithId } from '../wire/http1/request-id-line.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import { renderRequestHead } from '../wire/http1/write.ts'
 import type { BodySink } from '../wire/streams.ts'
@@ -17,10 +19,10 @@ import { endBody, writeBody } from './request-body.ts'
 
 /** Max bytes that wait for a mirror that is slower than the backend; then it receives no more. */
 export const MAX_WAITING = 1 << 20
-const TIMEOUT = 30_000
 
 /** A copy of a request for a backend whose response is ignored, and which must not cause delays. */
 export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
+  readonly idleTimeout = MIRROR_IDLE
   readonly #method: string
   readonly #text: string
   readonly #dropped: NameSet
@@ -99,8 +101,8 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
       host: choice.host,
       framing: head.framing,
       length: head.length,
-      lines: linesWithId(rendered, exchange.request.id),
-      dropped: droppedWithId(rendered, exchange.request.id),
+      lines: requestLines(edit, exchange),
+      dropped: droppedWithId(renderedEdit(edit), exchange.request.id),
       upgrade: '',
       expectContinue: false,
     })
@@ -136,7 +138,7 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
     }
     this.#upstream = connection
     this.#guard(() => {
-      connection.send(this.#method, this.#text, this.#hasBody, TIMEOUT, this)
+      connection.send(this.#method, this.#text, this.#hasBody, MIRROR_IDLE, this)
       for (const piece of this.#waiting.all()) writeBody(connection, piece, this.#encodes)
       this.#waiting.clear()
       this.#size = 0

@@ -10,6 +10,7 @@ import {
   tokenCacheLookups,
 } from '../telemetry/definitions/authorization.ts'
 import { rateLimitKeys } from '../telemetry/definitions/limits.ts'
+import { mcpProcesses } from '../telemetry/definitions/mcp.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 
@@ -35,11 +36,14 @@ export function authenticationDeps(
 
 /** Called before metrics are read. */
 export function countKept(metrics: Metrics, program: Program | undefined): void {
-  const { remembered, ages, keys } = keptFigures(program)
+  const { remembered, ages, keys, processes } = keptFigures(program)
   metrics.gauge(tokenCacheEntries).of({}).at().set(remembered)
   const limited = metrics.gauge(rateLimitKeys)
   limited.clear()
   for (const [policy, count] of keys) limited.of({ policy }).at().set(count)
+  const running = metrics.gauge(mcpProcesses)
+  running.clear()
+  for (const [target, count] of processes) running.of({ target }).at().set(count)
   for (const [provider, seconds] of ages) metrics.gauge(jwksAge).of({ provider }).at().set(seconds)
 }
 

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import type { Connection } from '../exchange/connection.ts'
-import { type Decision, NO_DECISIONS } from '../exchange/decision.ts'
-import type { Reply } from '../exchange/reply.ts'
+import type { Decision } from '../exchange/decision.ts'
+import { isRejection, type Reply } from '../exchange/reply.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import {
   downstreamConnectionsRejected,
@@ -11,6 +11,7 @@ import {
 } from '../telemetry/definitions/downstream.ts'
 import { limitHits } from '../telemetry/definitions/limits.ts'
 import {
+  headersUnwritten,
   requestBytes,
   requestDuration,
   requestFirstByte,
@@ -29,24 +30,27 @@ import type { Gauge } from '../telemetry/gauge.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { Milliseconds } from '../telemetry/time-text.ts'
-import type { Rejection } from '../wire/http1/rejections.ts'
 import type { HandshakeFailure } from '../wire/tls/handshake-failure.ts'
 import type { Secured } from '../wire/tls/terminate.ts'
 import type { AcceptObserver } from './accept-deps.ts'
 import { logConnection, logRequest, respond, sourceOf, variablesOf } from './access-record.ts'
+import type { Attempted, RetryReason } from './attempt-outcome.ts'
 import type { Collectors } from './collectors.ts'
 import type { Decisions } from './decisions.ts'
-import type { Attempted, RetryReason } from './delivery.ts'
 import { errorReporter, type ReportError } from './internal-errors.ts'
 import { countMcp } from './mcp-observed.ts'
 import { countCall, countFailovers } from './model-record.ts'
 import { countRejection } from './observe-authentication.ts'
 import { ServedSeries } from './observe-connections.ts'
-import type { RejectedConnection, UnroutedRequest } from './rejection.ts'
+import { limitOf } from './observe-limits.ts'
+import type { RejectedConnection, UnroutedRequest, Unserved } from './rejection.ts'
+import { CAUSES_OF_CLOSING, LIMITS_OF_REJECTIONS, reasonOf } from './rejection-causes.ts'
+import { hasUnreported } from './rejection-record.ts'
 import type { RequestState } from './request-state.ts'
 import { ResetLog } from './reset-log.ts'
 import type { Serving, WireProtocol } from './serving.ts'
 import type { Streamed } from './stream-types.ts'
+import { unwrittenHeaders } from './unwritten-headers.ts'
 
 interface DeniedConnection {
   readonly id: string
@@ -56,17 +60,6 @@ interface DeniedConnection {
 }
 
 const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const
-
-/** Rejections caused by limits. */
-const LIMITS_OF_REJECTIONS: {
-  readonly [word in Rejection['word']]?: 'head-size' | 'header-count' | 'header-timeout'
-} = {
-  'head-too-large': 'head-size',
-  'target-too-long': 'head-size',
-  'trailers-too-large': 'head-size',
-  'too-many-headers': 'header-count',
-  'head-timeout': 'header-timeout',
-}
 
 /** Counts and logs events; nothing on the request path waits for it. */
 export class Observing implements AcceptObserver {
@@ -108,12 +101,17 @@ export class Observing implements AcceptObserver {
 
   closed(): void {}
 
+  unheard(): void {
+    this.#metrics.counter(limitHits).of({ listener: 'none' }).at('header-timeout').inc()
+  }
+
   served(listener: string, protocol: WireProtocol): Serving {
     return new ServedSeries(this.#metrics, listener, protocol, this.#resetLog)
   }
 
   /** Counts and logs a rejected connection; a denial is logged as the specification defines. */
-  rejected({ word, detail, gateway, listener, connection }: RejectedConnection): void {
+  rejected(rejected: RejectedConnection): void {
+    const { word, detail, gateway, listener, connection } = rejected
     const name = listener === undefined ? gateway : `${gateway}/${listener.listener.name}`
     this.#metrics.counter(downstreamConnectionsRejected).of({ listener: name }).at(word).inc()
     if (word === 'connections' || word === 'connections-per-address')
@@ -121,6 +119,7 @@ export class Observing implements AcceptObserver {
     const isDenied = word === 'authorization'
     const reported = connection && this.#denied.get(connection)
     const own = reported?.listener ?? listener
+    const id = reported?.id ?? this.#closed(rejected)
     const record = {
       'src.addr': connection === undefined ? undefined : sourceOf(connection),
       // A denial has every field of the specification, even if it is empty.
@@ -133,10 +132,16 @@ export class Observing implements AcceptObserver {
       listener: own?.listener.name,
       policy: reported?.policy,
       rule: reported?.rule,
-      'request.id': reported?.id,
+      'request.id': id,
     }
     if (isDenied) this.#log.error('request', record)
     else this.#log.warn('request', record)
+  }
+
+  #closed({ word, detail, id, gateway, listener, connection }: RejectedConnection): string {
+    const said = detail === word || detail === '' ? word : `${word}: ${detail}`
+    const why = { cause: CAUSES_OF_CLOSING[word], detail: said, id }
+    return this.#decisions.closed({ gateway, listener }, connection, why)
   }
 
   decided(connection: Connection, listener: ListenerProgram, decision: Decision): void {
@@ -148,12 +153,9 @@ export class Observing implements AcceptObserver {
     this.#denied.set(connection, { id, listener, policy, rule: name })
   }
 
-  /** Records a denial before the client receives its id. */
-  responding(state: RequestState, { status }: Reply): void {
-    const { decisions, rejection } = state.exchange
-    if (state.isReported || (decisions === NO_DECISIONS && rejection === undefined)) return
-    state.isReported = true
-    this.#decisions.request(state, status)
+  /** Records a denial or a rejection before the client receives its id. */
+  responding(state: RequestState, reply: Reply, status: number): void {
+    if (isRejection(reply) || hasUnreported(state)) this.#decisions.request(state, status, reply)
   }
 
   streamed(
@@ -201,6 +203,8 @@ export class Observing implements AcceptObserver {
     connection: Connection,
     listener: ListenerProgram | undefined,
     reason: HandshakeFailure,
+    _milliseconds: number,
+    id?: string,
   ): void {
     const name = listener === undefined ? 'none' : `${listener.gateway}/${listener.listener.name}`
     this.#metrics.counter(tlsHandshakeFailures).of({ listener: name }).at(reason).inc()
@@ -212,9 +216,17 @@ export class Observing implements AcceptObserver {
       detail: reason,
       duration: new Milliseconds(Date.now() - connection.openedAt),
     }
-    // A missing or invalid client certificate is reported; other failures concern only the client.
-    if (reason.startsWith('client-certificate')) this.#log.warn('request', record)
-    else this.#log.debug('request', record)
+    const isOfCertificate = reason.startsWith('client-certificate')
+    // A missing or invalid client certificate is reported, as is what a client got a response to;
+    // other failures concern only the client.
+    if (!isOfCertificate && id === undefined) {
+      this.#log.debug('request', record)
+      return
+    }
+    const at = { gateway: listener?.gateway ?? '', listener }
+    const cause = isOfCertificate ? 'authentication' : 'bad-request'
+    const own = this.#decisions.closed(at, connection, { cause, detail: reason, id })
+    this.#log.warn('request', { ...record, 'request.id': own })
   }
 
   began(state: RequestState): void {
@@ -226,22 +238,24 @@ export class Observing implements AcceptObserver {
 
   requestRejected(
     connection: Connection,
-    { word, status }: Rejection,
-    unrouted?: UnroutedRequest,
+    { word, status }: Unserved,
+    unrouted: UnroutedRequest,
   ): void {
     this.#metrics.counter(requestsRejected).of({ listener: 'none', refusal: word }).at().inc()
-    const limit = LIMITS_OF_REJECTIONS[word]
+    const reason = reasonOf(word, status)
+    this.#decisions.unserved(connection, unrouted, { cause: reason, detail: word, status })
+    const limit = word === 'internal' ? undefined : LIMITS_OF_REJECTIONS[word]
     if (limit !== undefined)
       this.#metrics.counter(limitHits).of({ listener: 'none' }).at(limit).inc()
     this.#log.info('request', {
       'src.addr': sourceOf(connection),
-      'http.method': unrouted?.method,
-      'http.host': unrouted?.host,
-      'http.path': unrouted?.path,
+      'http.method': unrouted.method,
+      'http.host': unrouted.host,
+      'http.path': unrouted.path,
       'http.status': status,
       'tls.sni': connection.sni,
-      'request.id': unrouted?.id,
-      reason: 'bad-request',
+      'request.id': unrouted.id,
+      reason,
       detail: word,
     })
   }
@@ -267,8 +281,11 @@ export class Observing implements AcceptObserver {
       this.#limited(state)
       countRejection(this.#metrics, exchange)
     }
-    if (exchange.decisions !== NO_DECISIONS && !state.isReported) {
-      this.#decisions.request(state, exchange.status)
+    if (hasUnreported(state)) this.#decisions.request(state, exchange.status)
+    const unwritten = unwrittenHeaders(exchange)
+    if (unwritten.length > 0) {
+      const labels = { listener: listenerOf(state), route: state.route?.name || 'none' }
+      this.#metrics.counter(headersUnwritten).of(labels).at().inc(unwritten.length)
     }
     if (state.selection !== undefined) countFailovers(this.#metrics, state)
     if (state.call !== undefined) countCall(this.#metrics, state, now)
@@ -369,14 +386,6 @@ function backendSeries(metrics: Metrics, backend: string) {
     requests: metrics.counter(upstreamRequests).of({ backend }),
     duration: metrics.histogram(upstreamDuration).of({ backend }),
   }
-}
-
-function limitOf(reason: string, detail: string) {
-  if (reason === 'request-timeout') return 'request-timeout'
-  if (reason === 'too-large') return detail === 'buffer' ? 'buffer' : 'body-size'
-  if (detail === 'overloaded') return 'upstream-pending'
-  if (detail === 'pending-timeout') return 'upstream-connections'
-  return reason === 'body-timeout' || reason === 'overload' ? reason : undefined
 }
 
 function listenerOf(state: RequestState): string {

@@ -1,4 +1,5 @@
 import { isGrpcRequest } from '../exchange/grpc.ts'
+import type { Recorded } from '../exchange/recorded.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { ModelAttempt } from '../program/model-call.ts'
 import type { PassingBody } from '../program/model-response.ts'
@@ -26,6 +27,8 @@ export interface PolicyEvents {
   broken(state: RequestState, error: unknown): void
   /** The gateway itself responds after all. */
   reject(state: RequestState, response: Reply): void
+  /** Makes the record of a response of the gateway itself. */
+  recorded(state: RequestState, response: Reply, status: number): Recorded
 }
 
 const CROWDED = { ...reply(503, 'overload'), detail: 'buffers' }
@@ -174,7 +177,8 @@ export class PolicyDownstream implements Downstream {
     this.#response?.drop()
     const state = this.#state
     const failed = (why: unknown) => this.#failed('response', why)
-    const pass = new ResponsePass(state, this.#client, this.#limits, source, failed)
+    const recorded = (own: Reply, status: number) => this.#events.recorded(state, own, status)
+    const pass = new ResponsePass(state, this.#client, this.#limits, source, { failed, recorded })
     this.#response = pass
     const own = state.selection?.attempt?.response.part
     const parts = this.#parts
@@ -257,9 +261,9 @@ export class PolicyDownstream implements Downstream {
     else chain?.resume()
   }
 
-  reply(status: number, lines: FieldLines, body: Buffer | string): void {
+  reply(recorded: Recorded, status: number, lines: FieldLines, body: Buffer | string): void {
     this.close()
-    this.#client.reply(status, lines, body)
+    this.#client.reply(recorded, status, lines, body)
   }
 
   abort(): void {

@@ -6,6 +6,7 @@ import { RequestNames, type Underscores } from '../wire/http1/request-names.ts'
 import type { ServerLimits } from '../wire/http1/server-limits.ts'
 import { HTTP2_LIMITS, type Http2Limits, type Rate } from '../wire/http2/limits.ts'
 import type { Terminator, TerminatorOptions } from '../wire/tls/terminate.ts'
+import type { ForwardedMode } from './client-address.ts'
 import { HttpListeners } from './http-listeners.ts'
 
 /** How a port accepts connections, as the Program defines; created once per swap. */
@@ -25,6 +26,8 @@ export interface PortPlan {
   readonly http2: Http2Limits
   /** Max bytes of a body that an expression may read. */
   readonly maxBody: number
+  /** The same of a call to a model. */
+  readonly maxModelBody: number
   readonly maxJson: number
   /** The number of proxies in front whose entries in X-Forwarded-For are trusted. */
   readonly trustedHops: number
@@ -41,6 +44,7 @@ export interface PortPlan {
 export interface RequestReading {
   readonly keepsSlashes: boolean
   readonly names: RequestNames
+  readonly forwarded: ForwardedMode
 }
 
 export interface ProxyProtocolPlan {
@@ -59,6 +63,7 @@ export interface TlsDefaults {
 }
 
 interface HttpSettings extends Http1Settings {
+  readonly forwarded: ForwardedMode
   readonly trustedHops: number
   readonly mergeSlashes: boolean
   readonly headersWithUnderscores: Underscores
@@ -82,9 +87,11 @@ interface Http1Settings {
   readonly bodyTimeout: number
   readonly http1IdleTimeout: number
   readonly maxBufferSize: number
+  readonly maxModelBodySize: number
   readonly maxJsonSize: number
   readonly maxBodySize?: number
   readonly maxConnectionDuration?: number
+  readonly upgrades?: readonly string[]
 }
 
 /** Those of the schema, for listeners without a policy. */
@@ -93,10 +100,12 @@ const HTTP_DEFAULTS: HttpSettings = {
   http1MaxHeaders: 100,
   http1HeaderCase: 'Preserve',
   trustedHops: 0,
+  forwarded: 'Auto',
   mergeSlashes: true,
   headersWithUnderscores: 'Auto',
   requestTrailers: 'Drop',
   maxBufferSize: 2_097_152,
+  maxModelBodySize: 33_554_432,
   maxJsonSize: 2_097_152,
   headTimeout: 15_000,
   bodyTimeout: 60_000,
@@ -167,6 +176,7 @@ function planPort(
     http: http1,
     http2: http2Limits(http, http1),
     maxBody: http.maxBufferSize,
+    maxModelBody: Math.max(http.maxBufferSize, http.maxModelBodySize),
     maxJson: http.maxJsonSize,
     trustedHops: http.trustedHops,
     reading: readingOf(http, program),
@@ -182,6 +192,7 @@ function readingOf(http: HttpSettings, { headersRead }: Program): RequestReading
   const forwardsTrailers = http.requestTrailers === 'Forward'
   return {
     keepsSlashes: !http.mergeSlashes,
+    forwarded: http.forwarded,
     names: new RequestNames({ underscores, forwardsTrailers }, headersRead),
   }
 }
@@ -197,6 +208,7 @@ function http1Limits(http: Http1Settings): ServerLimits {
     writeTimeout: http.bodyTimeout,
     body: http.maxBodySize ?? Number.POSITIVE_INFINITY,
     lowersNames: http.http1HeaderCase === 'Lowercase',
+    upgrades: new Set(http.upgrades),
   }
 }
 

@@ -1,6 +1,6 @@
 import { joinedValue } from '../wire/http1/fields.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
-import type { RetryReason } from './delivery.ts'
+import type { RetryReason } from './attempt-outcome.ts'
 import type { Failover } from './request-state.ts'
 
 /** Whether another provider may succeed. */

@@ -2,7 +2,7 @@ import type { Exchange } from '../exchange/exchange.ts'
 import type { Reply } from '../exchange/reply.ts'
 import { reply } from '../exchange/reply.ts'
 import { joinedValue } from '../wire/http1/fields.ts'
-import { roomFor } from './body-room.ts'
+import { modelRoomFor, roomFor } from './body-room.ts'
 import { decodeBody, isCoded } from './content-coding.ts'
 import { KeptBody } from './kept-body.ts'
 import type { Port } from './port.ts'
@@ -14,6 +14,8 @@ export interface BodyNeeds {
   readonly whole: boolean
   /** The body is needed without its Content-Encoding. */
   readonly decoded: boolean
+  /** It is a call to a model, which may be longer. */
+  readonly isCall?: boolean
 }
 
 /** As far as the body was kept. */
@@ -24,7 +26,13 @@ interface TakenBody {
 }
 
 const CROWDED = { ...OVERLOADED, detail: 'buffers' }
-const TOO_LARGE = { ...reply(413, 'too-large'), detail: 'buffer' }
+
+/** The reply to a body that does not fit; it names the setting that says so. */
+function tooLarge(max: number, isCall: boolean | undefined): Reply {
+  const field = isCall === true ? 'maxModelBodySize' : 'maxBufferSize'
+  const message = `The body is longer than ${max} bytes (frontendPolicies.http.${field}).`
+  return { ...reply(413, 'too-large'), detail: 'buffer', message }
+}
 
 /**
  * Provides a body that was read to the expressions of the request; without bytes it did not fit.
@@ -36,7 +44,7 @@ export function takeBody(
   coding: string | undefined,
   needs: BodyNeeds & { readonly isLogged: boolean; readonly max: number },
 ): Reply | undefined | Promise<Reply | undefined> {
-  if (bytes === undefined && needs.whole) return TOO_LARGE
+  if (bytes === undefined && needs.whole) return tooLarge(needs.max, needs.isCall)
   if (bytes !== undefined && isCoded(coding) && (needs.decoded || needs.isLogged)) {
     return decodeBody(exchange, bytes, coding, needs.max, needs.decoded)
   }
@@ -56,13 +64,15 @@ export function readBody(
   needs: BodyNeeds,
   done: (outcome: () => Reply | undefined | Promise<Reply | undefined>) => void,
 ): void {
-  const { maxBody } = port
+  const { maxBody: maxRead, maxModelBody = maxRead, load } = port
+  const { isCall = false } = needs
+  const maxBody = isCall ? maxModelBody : maxRead
   const isLogged = state.listener.needs?.requestBody === true
   const { head } = state.downstream
   // A client that waits for 100 (Continue) is rejected before it sends the body.
   if (needs.whole && head.framing === 'length' && head.length > maxBody) {
     head.keepAlive = false
-    done(() => TOO_LARGE)
+    done(() => tooLarge(maxBody, isCall))
     return
   }
   const take = () => {
@@ -86,8 +96,9 @@ export function readBody(
     // A log can do without it.
     return needs.decoded ? CROWDED : undefined
   }
-  state.exchange.readingLimits = { body: maxBody, json: port.maxJson ?? maxBody }
-  const body = new KeptBody(maxBody, () => done(take), roomFor(port.load, maxBody))
+  state.exchange.readingLimits = { body: maxRead, json: port.maxJson ?? maxRead }
+  const room = isCall ? modelRoomFor(load, maxRead, maxModelBody) : roomFor(load, maxRead)
+  const body = new KeptBody(maxBody, () => done(take), room)
   state.body = body
   state.downstream.readBody(body, false)
 }

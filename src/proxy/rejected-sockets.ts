@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
+import type { Recorded } from '../exchange/recorded.ts'
 import { reasonOf } from '../wire/http1/reasons.ts'
 
-const BUSY = `HTTP/1.1 503 ${reasonOf(503)}\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`
+const BUSY = `HTTP/1.1 503 ${reasonOf(503)}\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n`
 /** Max number of clients that receive the response at once; descriptors are reserved for them. */
 const MAX_SOCKETS = 16
 /** Max milliseconds that a client may take to receive it. */
@@ -11,7 +12,7 @@ const MAX_LENGTH = 500
 export class RejectedSockets {
   #count = 0
 
-  report(socket: Socket): void {
+  report(socket: Socket, _: Recorded, id: string): void {
     if (this.#count >= MAX_SOCKETS) {
       socket.destroy()
       return
@@ -24,6 +25,6 @@ export class RejectedSockets {
     })
     // Input is read: closing with unread bytes would discard the response.
     socket.resume()
-    socket.end(BUSY, 'latin1')
+    socket.end(`${BUSY}x-request-id: ${id}\r\n\r\n`, 'latin1')
   }
 }

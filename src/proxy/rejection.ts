@@ -1,5 +1,6 @@
 import type { Connection } from '../exchange/connection.ts'
 import type { ListenerProgram } from '../program/program.ts'
+import type { Rejection } from '../wire/http1/rejections.ts'
 import type { PortPlan } from './port-plan.ts'
 
 /** Why a connection was closed before any of its data was read or proxied. */
@@ -11,12 +12,19 @@ export type RejectionWord =
   | 'no-route'
   | 'draining'
 
-/** A request that no listener accepts. */
+/** Why a request was rejected before there was an exchange. */
+export interface Unserved {
+  readonly word: Rejection['word'] | 'internal'
+  readonly status: number
+}
+
+/** A request without an exchange, as far as it could be read. */
 export interface UnroutedRequest {
   readonly id: string
-  readonly method: string
-  readonly host: string
-  readonly path: string
+  readonly gateway?: string | undefined
+  readonly method?: string
+  readonly host?: string
+  readonly path?: string
 }
 
 export interface RejectedConnection {
@@ -28,6 +36,8 @@ export interface RejectedConnection {
   readonly listener: ListenerProgram | undefined
   /** Undefined if it was closed before anything was known about it. */
   readonly connection: Connection | undefined
+  /** Undefined: the client gets no response. */
+  readonly id?: string | undefined
 }
 
 export function rejectedConnection(
@@ -36,7 +46,8 @@ export function rejectedConnection(
   plan: PortPlan,
   listener: ListenerProgram | undefined,
   connection: Connection | undefined,
+  id?: string,
 ): RejectedConnection {
   const gateway = plan.listeners[0]?.gateway ?? ''
-  return { word, detail, port: plan.port, gateway, listener, connection }
+  return { word, detail, port: plan.port, gateway, listener, connection, id }
 }

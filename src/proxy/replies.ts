@@ -1,6 +1,7 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import { type Header, HeaderEdit } from '../exchange/header-edit.ts'
 import { KeptHeaders } from '../exchange/kept-headers.ts'
+import type { Recorded } from '../exchange/recorded.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Downstream } from '../wire/downstream.ts'
 import { type FieldLines, fieldLine, joinLines, NO_LINES } from '../wire/http1/field-lines.ts'
@@ -47,12 +48,13 @@ export function ownResponse(exchange: Exchange, reply: Reply): OwnResponse {
 export function writeReply(
   connection: Downstream,
   exchange: Exchange,
+  recorded: Recorded,
   reply: Reply,
   keeps = false,
 ): void {
   const own = ownResponse(exchange, reply)
   const edit = own.reply.headers.with(exchange.responseEdit)
-  sendOwnResponse(connection, exchange, own, edit, keeps)
+  sendOwnResponse(connection, exchange, recorded, own, edit, keeps)
 }
 
 /** Headers of the reply itself take precedence over those of its format. */
@@ -67,6 +69,7 @@ function withHeaders(reply: Reply, headers: readonly Header[]): HeaderEdit {
 export function sendOwnResponse(
   connection: Downstream,
   exchange: Exchange,
+  recorded: Recorded,
   { reply, status, grpc, body, contentType }: OwnResponse,
   edit: HeaderEdit,
   keeps: boolean,
@@ -75,6 +78,7 @@ export function sendOwnResponse(
   exchange.reason = reply.reason
   exchange.detail = reply.detail ?? ''
   let { lines } = renderedEdit(edit)
+  exchange.unwritten = edit.unwritten
   if (grpc !== undefined) {
     exchange.grpcStatus = grpc
     lines = add(lines, 'grpc-status', String(grpc))
@@ -90,7 +94,7 @@ export function sendOwnResponse(
     if (id !== '') kept.set('x-request-id', id)
     exchange.responseHeaders = kept
   }
-  connection.reply(status, lines, body)
+  connection.reply(recorded, status, lines, body)
 }
 
 const GRPC_BODY = [Buffer.alloc(0), 'application/grpc'] as const
@@ -108,9 +112,10 @@ function bodyOf(exchange: Exchange, reply: Reply): readonly [Buffer, string] {
   return problemOf(status, id, headers.get('accept'))
 }
 
-/** Rejects a request that no listener accepts: it has no exchange, but has an id nevertheless. */
+/** Rejects a request that has no exchange, but has an id nevertheless. */
 export function writeRejection(
   connection: Downstream,
+  recorded: Recorded,
   status: number,
   id: string,
   accept: string | undefined,
@@ -118,7 +123,7 @@ export function writeRejection(
 ): void {
   const [body, contentType] = problemOf(status, id, accept)
   const lines = add(add(more, 'content-type', contentType), 'x-request-id', id)
-  connection.reply(status, lines, body)
+  connection.reply(recorded, status, lines, body)
 }
 
 /** RFC 9457 for clients that accept JSON, a line of text for humans; never the reason in detail. */

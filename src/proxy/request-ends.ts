@@ -1,16 +1,18 @@
 import type { Connection } from '../exchange/connection.ts'
 import { NO_EDIT } from '../exchange/header-edit.ts'
-import { reply } from '../exchange/reply.ts'
+import { Recorded } from '../exchange/recorded.ts'
+import { type Reply, reply } from '../exchange/reply.ts'
 import type { Permit } from '../program/permit.ts'
 import type { ClosingWord, Downstream } from '../wire/downstream.ts'
 import { NO_LINES } from '../wire/http1/field-lines.ts'
 import type { Rejection } from '../wire/http1/rejections.ts'
 import type { CallOutName } from './call-outs.ts'
 import type { Port } from './port.ts'
-import { writeReply } from './replies.ts'
+import type { UnroutedRequest, Unserved } from './rejection.ts'
+import { writeRejection, writeReply } from './replies.ts'
 import type { RequestState } from './request-state.ts'
 
-const INTERNAL = reply(500, 'internal')
+const INTERNAL = { ...reply(500, 'internal'), reason: 'internal' } as const
 
 const never = () => false
 
@@ -41,11 +43,31 @@ export class RequestEnds {
     port.observer.opened(connection)
   }
 
-  rejected(_: Downstream, rejection: Rejection): void {
+  /** Nothing of the request is known: its head was not read, or was not a head. */
+  rejected(downstream: Downstream, rejection: Rejection, isReadable: boolean): void {
+    const id = this.port.nextId()
+    const { gateway } = this.port
+    const recorded = this.recordedRejection(rejection, { id, gateway })
+    if (isReadable) {
+      writeRejection(downstream, recorded, rejection.status, id, undefined, NO_LINES)
+    }
+  }
+
+  /** Makes the record of a response of the gateway, which can only be sent with it. */
+  recorded(state: RequestState, response: Reply, status: number): Recorded {
+    const { callOut } = state
+    state.callOut = 'decision-record'
+    const recorded = Recorded.reply(this.port.observer, state, response, status)
+    state.callOut = callOut
+    return recorded
+  }
+
+  protected recordedRejection(rejection: Unserved, request: UnroutedRequest): Recorded {
     try {
-      this.port.observer.requestRejected(this.connection, rejection)
+      return Recorded.rejection(this.port.observer, this.connection, rejection, request)
     } catch (error) {
       this.#report('telemetry', error)
+      return Recorded.broken(error)
     }
   }
 
@@ -126,7 +148,13 @@ export class RequestEnds {
       return
     }
     this.#report('request', error)
-    endBroken(downstream, () => downstream.reply(500, NO_LINES, ''))
+    const id = this.port.nextId()
+    const rejection = { word: INTERNAL.reason, status: INTERNAL.status } as const
+    const { gateway } = this.port
+    const recorded = this.recordedRejection(rejection, { id, gateway })
+    const { status } = rejection
+    const write = () => writeRejection(downstream, recorded, status, id, undefined, NO_LINES)
+    endBroken(downstream, recorded, write)
   }
 
   /**
@@ -146,7 +174,16 @@ export class RequestEnds {
     exchange.responseEdit = NO_EDIT
     exchange.reason = INTERNAL.reason
     if (!downstream.isResponding) exchange.status = INTERNAL.status
-    endBroken(downstream, () => writeReply(downstream, exchange, INTERNAL))
+    const recorded = this.#recordedError(state)
+    endBroken(downstream, recorded, () => writeReply(downstream, exchange, recorded, INTERNAL))
+  }
+
+  #recordedError(state: RequestState): Recorded {
+    try {
+      return Recorded.reply(this.port.observer, state, INTERNAL, INTERNAL.status)
+    } catch (error) {
+      return Recorded.broken(error)
+    }
   }
 
   #report(callOut: CallOutName, error: unknown, state?: RequestState): void {
@@ -158,9 +195,9 @@ export class RequestEnds {
  * Ends an exchange in an unknown state: with the response, with a minimal one that cannot be wrong,
  * or by cutting it off, whichever does not throw.
  */
-function endBroken(downstream: Downstream, response: () => void): void {
+function endBroken(downstream: Downstream, recorded: Recorded, response: () => void): void {
   downstream.head.keepAlive = false
-  const plain = () => downstream.reply(INTERNAL.status, NO_LINES, '')
+  const plain = () => downstream.reply(recorded, INTERNAL.status, NO_LINES, '')
   const cut = () => downstream.abort()
   for (const end of downstream.isResponding ? [cut] : [response, plain, cut]) {
     try {

@@ -1,9 +1,7 @@
 // HOT PATH: what happens to a request, in order. Guarded by bench/proxy.ts.
 
 import { RequestAttributes } from '../exchange/attributes.ts'
-import type { Source } from '../exchange/connection.ts'
 import { Exchange } from '../exchange/exchange.ts'
-import { forwardedSource } from '../exchange/forwarded-source.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import { type ForwardPermit, isPassed, Permit } from '../program/permit.ts'
 import {
@@ -17,13 +15,15 @@ import { hasWayBack } from '../program/way-back.ts'
 import type { Downstream, DownstreamEvents } from '../wire/downstream.ts'
 import { eventDate, eventTime } from '../wire/event-clock.ts'
 import { fieldLine, NO_LINES } from '../wire/http1/field-lines.ts'
-import { type Fields, joinedValue } from '../wire/http1/fields.ts'
+import { joinedValue } from '../wire/http1/fields.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { normalisePath } from '../wire/http1/path.ts'
 import { type Rejection, reject, rejectionOf } from '../wire/http1/rejections.ts'
 import { RequestNames } from '../wire/http1/request-names.ts'
+import type { Attempted, RetryReason } from './attempt-outcome.ts'
 import { roomFor } from './body-room.ts'
-import { type Attempted, Delivery, type DeliveryEvents, type RetryReason } from './delivery.ts'
+import { ClientAddress } from './client-address.ts'
+import { Delivery, type DeliveryEvents } from './delivery.ts'
 import type { KeptBody } from './kept-body.ts'
 import { McpDelivery } from './mcp-delivery.ts'
 import { PolicyDownstream } from './policy-downstream.ts'
@@ -40,12 +40,15 @@ export type { Observer, Port } from './port.ts'
 const DEFAULT_READING: RequestReading = {
   keepsSlashes: false,
   names: new RequestNames({ underscores: 'Auto', forwardsTrailers: false }),
+  forwarded: 'Auto',
 }
 
 /** RFC 9110 §15.5.6: a 405 response lists the allowed methods. */
 const ALLOW = fieldLine('allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE') ?? NO_LINES
 
 export class RequestLoop extends RequestEnds implements DownstreamEvents, DeliveryEvents {
+  readonly #client: ClientAddress = new ClientAddress(this.connection)
+
   // An exception below one of these events concerns one request: it must not reach the code that
   // read the socket, where it would end the process.
 
@@ -59,14 +62,14 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
 
   #request(downstream: Downstream): void {
     const { head } = downstream
-    const { keepsSlashes, names } = this.port.reading ?? DEFAULT_READING
+    const { keepsSlashes, names, forwarded } = this.port.reading ?? DEFAULT_READING
     const path = head.form === 'authority' ? '' : normalisePath(head.path, keepsSlashes)
     const listener = this.port.listeners.forHost(head.host)
     if (typeof path === 'number' || path === '' || listener === undefined) {
       this.#reject(downstream, this.#rejectionOf(path, head.host))
       return
     }
-    const source = this.#sourceOf(head.fields)
+    const source = this.#client.sourceOf(head.fields, this.port.trustedHops)
     if (source === undefined) {
       this.#reject(downstream, rejectionOf(reject('bad-forwarded-for')))
       return
@@ -89,6 +92,7 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     )
     request.id = idOf(head.fields, this.port)
     const exchange = new Exchange(this.connection, request, source)
+    exchange.forwarded = this.#client.forwarded(forwarded, head, exchange, this.port.trustedHops)
     const state = new RequestState(downstream, exchange, listener, eventTime())
     downstream.exchange = state
     state.callOut = 'telemetry'
@@ -117,23 +121,16 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     } else this.#policies(state)
   }
 
-  /** The source; undefined if the proxies in front, which should know it, do not send it. */
-  #sourceOf(fields: Fields): Source | undefined {
-    const { source } = this.connection
-    const { trustedHops } = this.port
-    if (trustedHops === 0) return source
-    return forwardedSource(source, joinedValue(fields, 'x-forwarded-for'), trustedHops)
-  }
-
   #reject(downstream: Downstream, rejection: Rejection): void {
     // What follows may not be meant as a request: for example, bytes of a rejected tunnel.
     const { head } = downstream
     head.keepAlive = false
-    const id = idOf(head.fields, this.port)
+    const { method, host, path, fields } = head
+    const id = idOf(fields, this.port)
     const more = rejection.status === 405 ? ALLOW : NO_LINES
-    writeRejection(downstream, rejection.status, id, joinedValue(head.fields, 'accept'), more)
-    const { method, host, path } = head
-    this.port.observer.requestRejected(this.connection, rejection, { id, method, host, path })
+    const request = { id, gateway: this.port.gateway, method, host, path }
+    const recorded = this.recordedRejection(rejection, request)
+    writeRejection(downstream, recorded, rejection.status, id, joinedValue(fields, 'accept'), more)
   }
 
   #rejectionOf(path: string | number, host: string): Rejection {
@@ -221,7 +218,7 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     const ready = () => this.#when(state, call?.read(exchange.request.body, exchange), provide)
     if (call?.readsBody !== true) provide()
     else if (state.body !== undefined || downstream.head.framing === 'none') ready()
-    else this.#readFirst(state, { whole: true, decoded: true }, ready)
+    else this.#readFirst(state, { whole: true, decoded: true, isCall: true }, ready)
   }
 
   /** An MCP message is read before anything is sent, since rules read it. */
@@ -331,8 +328,6 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
   }
 
   #reply(state: RequestState, response: Reply): void {
-    state.callOut = 'decision-record'
-    this.port.observer.responding?.(state, response)
     if (state.route?.responseParts !== undefined || state.backend?.responseParts !== undefined) {
       state.callOut = 'response'
       this.#policiesOf(state).respondInstead(response)
@@ -340,7 +335,8 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     }
     const keeps = state.listener.needs?.responseHeaders === true
     state.callOut = 'reply'
-    writeReply(state.downstream, state.exchange, response, keeps)
+    const recorded = this.recorded(state, response, response.status)
+    writeReply(state.downstream, state.exchange, recorded, response, keeps)
   }
 
   reject(state: RequestState, response: Reply): void {

@@ -4,9 +4,13 @@ import {
   type ErrorInSuccess,
   errorInSuccess,
 } from '../program/model-response.ts'
+import { eventTime } from '../wire/event-clock.ts'
 import type { FieldLines, NameSet } from '../wire/http1/field-lines.ts'
 import { joinedValue } from '../wire/http1/fields.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
+
+/** Max milliseconds for which white space is held: it may be there to keep a connection open. */
+const MAX_SILENCE = 5_000
 
 /** Holds a response with a success status until it is known to be one. */
 export class ResponseDoubt {
@@ -16,6 +20,7 @@ export class ResponseDoubt {
   readonly isStream: boolean
   /** Without the bytes that decided last. */
   held: Buffer[] = []
+  readonly #startedAt = eventTime()
 
   constructor(head: ResponseHead, written: { dropped: NameSet; lines: FieldLines }) {
     this.head = head
@@ -34,6 +39,8 @@ export class ResponseDoubt {
     const all = isWhole ? this.held : [...this.held, bytes]
     const text = all.length === 1 ? textOf(all[0] as Buffer) : textOf(Buffer.concat(all))
     const verdict = errorInSuccess(text, this.isStream, isWhole)
+    const isLate = verdict === 'more' && eventTime() - this.#startedAt > MAX_SILENCE
+    if (isLate && text.trim() === '') return undefined
     // The buffer that was read to is reused.
     if (verdict === 'more' && bytes !== undefined) this.held.push(Buffer.from(bytes))
     return verdict

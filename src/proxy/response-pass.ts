@@ -4,6 +4,7 @@ import { isGrpcResponse } from '../exchange/grpc.ts'
 import { type HeaderEdit, NO_EDIT } from '../exchange/header-edit.ts'
 import { KeptHeaders } from '../exchange/kept-headers.ts'
 import { errorIn } from '../exchange/policy-error.ts'
+import type { Recorded } from '../exchange/recorded.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import { DraftAttributes, ResponseDraft } from '../exchange/response-draft.ts'
 import type { ListenerProgram } from '../program/program.ts'
@@ -32,6 +33,11 @@ export interface RespondedRequest {
   readonly delivery: { proceed(): void; replaced(): void } | undefined
 }
 
+export interface PassEvents extends Pick<ChainEvents, 'failed'> {
+  /** Makes the record of a response of the gateway itself, before it is sent. */
+  recorded(response: Reply, status: number): Recorded
+}
+
 /** One response, from a backend or from the gateway itself, on its way through the policies. */
 export class ResponsePass {
   #chain: BodyChain
@@ -52,6 +58,7 @@ export class ResponsePass {
   readonly #limits: TransformLimits
   readonly #edit: HeaderEdit
   readonly #failed: ChainEvents['failed']
+  readonly #recorded: PassEvents['recorded']
 
   /** `source`: the head of a backend's response, or the gateway's own reply. */
   constructor(
@@ -59,13 +66,14 @@ export class ResponsePass {
     client: Downstream,
     limits: TransformLimits,
     source: ResponseHead | Reply,
-    failed: ChainEvents['failed'],
+    { failed, recorded }: PassEvents,
   ) {
     const { exchange } = state
     this.#state = state
     this.#client = client
     this.#limits = limits
     this.#edit = exchange.responseEdit
+    this.#recorded = recorded
     this.#failed = (why) => {
       if (!this.#isOver) failed(why)
     }
@@ -109,7 +117,7 @@ export class ResponsePass {
           made = changing instanceof Promise ? await changing : changing
           if (this.#isGone) return
         }
-        if (made !== undefined) this.#replace(made)
+        if (made !== undefined) this.#replace({ ...made, by: made.by ?? at.policy })
       }
       at = undefined
       if (this.#own === undefined) this.#send()
@@ -253,6 +261,7 @@ export class ResponsePass {
     exchange.response = undefined
     exchange.status = draft.status
     exchange.responseEdit = draft.edit
+    exchange.unwritten = draft.edit.unwritten
     if (exchange.responseHeaders !== undefined) {
       const kept = new KeptHeaders(new Http1Headers(received.fields), draft.edit)
       if (id !== '' && !edit.namesId) kept.set('x-request-id', id)
@@ -313,7 +322,8 @@ export class ResponsePass {
     exchange.response = undefined
     const keeps = listener.needs?.responseHeaders === true
     const body = status === 205 ? NO_CONTENT : hasBody ? chain.bytes : own.body
-    sendOwnResponse(this.#client, exchange, { ...own, status, body }, edit, keeps)
+    const recorded = this.#recorded(own.reply, own.grpc === undefined ? status : own.reply.status)
+    sendOwnResponse(this.#client, exchange, recorded, { ...own, status, body }, edit, keeps)
   }
 }
 

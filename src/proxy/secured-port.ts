@@ -31,6 +31,10 @@ export class SecuredPort implements Port {
     return this.#port.maxBody
   }
 
+  get maxModelBody(): number | undefined {
+    return this.#port.maxModelBody
+  }
+
   get maxJson(): number | undefined {
     return this.#port.maxJson
   }
@@ -49,6 +53,10 @@ export class SecuredPort implements Port {
 
   get load(): Load | undefined {
     return this.#port.load
+  }
+
+  get gateway(): string {
+    return this.#port.gateway ?? ''
   }
 
   nextId(): RequestId {

@@ -65,7 +65,7 @@ const UNUSED = { open: 0, idle: 0, waiting: 0, unhealthy: 0, ejected: 0 } as con
 
 /** Undefined for kinds whose endpoints are not known in advance. */
 function endpointsOf(backend: Backend): number | undefined {
-  if (backend.kind === 'unix') return 1
+  if (backend.kind === 'unix' || backend.kind === 'admin') return 1
   if (backend.kind !== 'host' || backend.policies.length > 0) return undefined
   return backend.endpoints.length
 }

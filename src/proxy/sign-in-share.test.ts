@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { type Revoked, RevokedKeys } from './revoked-keys.ts'
 import type { SignInOrder, SignInReport } from './sign-in-messages.ts'
 import { SignInOwner } from './sign-in-owner.ts'
-import { ownSignIn, WorkerSignIn } from './sign-in-share.ts'
+import { endedSessions, ownSignIn, WorkerSignIn } from './sign-in-share.ts'
 
 const turn = () => new Promise((done) => setImmediate(done))
 const NOW = Math.floor(Date.now() / 1_000)
@@ -189,6 +189,21 @@ describe('revoked keys', () => {
         }
       }),
       { numRuns: 200, seed: 26 },
+    )
+  })
+
+  it('of users are not displaced by those of MCP sessions', async () => {
+    const { shared } = ownSignIn(() => undefined)
+    const sessions = endedSessions(shared)
+    await shared.revoke(revoked('user'))
+    await sessions.end(['first'])
+    assert.deepEqual([sessions.has('first'), sessions.has('user')], [true, false])
+    const many = Array.from({ length: 100_001 }, (_, at) => `s${at}`)
+    await sessions.end(many)
+    assert.equal(shared.isRevoked(['user'], NOW), true)
+    assert.deepEqual(
+      ['first', 's0', 's1', 's100000'].map((key) => sessions.has(key)),
+      [false, false, true, true],
     )
   })
 

@@ -1,4 +1,5 @@
-import { type Revoked, RevokedKeys } from './revoked-keys.ts'
+import type { EndedSessions } from '../exchange/ended-sessions.ts'
+import { MCP_KEY, type Revoked, RevokedKeys } from './revoked-keys.ts'
 import type { SignInOrder, SignInReport } from './sign-in-messages.ts'
 
 /** The state of sign-ins, shared by processes that serve the same sessions. */
@@ -8,6 +9,21 @@ export interface SharedSignIn {
   isRevoked(keys: readonly string[], issued: number): boolean
   /** The outcome of work that one process does for all; fails if that process failed. */
   once<T>(key: string, work: () => Promise<T>): Promise<T>
+}
+
+/** Seconds that an ended MCP session is remembered: no client continues it later. */
+const REMEMBERED = 30 * 86_400
+
+/** MCP sessions that clients ended, shared in the same way. */
+export function endedSessions(shared: SharedSignIn): EndedSessions {
+  return {
+    end: (sessions) => {
+      const keys = sessions.map((key) => `${MCP_KEY}${key}`)
+      const before = Math.ceil(Date.now() / 1_000)
+      return shared.revoke({ keys, before, until: before + REMEMBERED })
+    },
+    has: (key) => shared.isRevoked([`${MCP_KEY}${key}`], 0),
+  }
 }
 
 /** For a process that serves alone; `share` notifies other replicas. */

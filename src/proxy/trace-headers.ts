@@ -31,6 +31,7 @@ export function withTrace(edit: HeaderEdit, traceparent: string, tracestate: str
     lines = joinLines(lines, line('tracestate', tracestate))
   }
   const traced = new HeaderEdit(base.dropped.names, added)
+  traced.lose(edit.unwritten)
   traced.rendered = { ...base, lines } satisfies RenderedEdit
   return traced
 }
@@ -39,7 +40,7 @@ export function withTrace(edit: HeaderEdit, traceparent: string, tracestate: str
 export function withoutTrace(edit: HeaderEdit): HeaderEdit {
   let known = bare.get(edit)
   if (known === undefined) {
-    known = new HeaderEdit([...edit.removed, ...NAMES], edit.added)
+    known = new HeaderEdit([...edit.removed, ...NAMES], edit.added).lose(edit.unwritten)
     bare.set(edit, known)
   }
   return known

@@ -5,7 +5,7 @@ import { isReset } from './provider-failure.ts'
 import { RETRY_AFTER } from './replies.ts'
 
 /** The label in metrics of a backend that did not respond. */
-function undeliveredReason(status: number, reason: string): Reason {
+export function undeliveredReason(status: number, reason: string): Reason {
   if (reason === 'bad-rewrite') return 'invalid-configuration'
   if (reason === 'no-endpoint' || reason === 'unhealthy') return 'no-backend'
   if (reason === 'overloaded' || reason === 'pending-timeout') return 'overload'

@@ -1,4 +1,5 @@
 import type { StreamMessage } from '../exchange/message-streams.ts'
+import type { ProviderPause } from '../exchange/provider-pauses.ts'
 import type { ModelPatch } from '../model/model-patch.ts'
 import type { Secrets } from '../model/secret.ts'
 import type { Settings } from '../model/settings.ts'
@@ -29,6 +30,8 @@ export type Order =
       readonly isStrict: boolean
       /** Any worker resumes TLS sessions that began with another one. */
       readonly ticketSecret: Uint8Array
+      /** Where the main process serves the Admin UI. */
+      readonly adminSocket: string | undefined
       /** Set while the process runs; if absent, the settings apply. */
       readonly logLevel?: LogLevel
       /** Sessions that are revoked. */
@@ -39,6 +42,7 @@ export type Order =
   | { readonly kind: 'decisions'; readonly id: number; readonly query: DecisionQuery }
   | { readonly kind: 'drain' }
   | Streamed
+  | Paused
   | QuotaOrder
   | SignInOrder
   | UserTokenOrder
@@ -47,6 +51,12 @@ export type Order =
 export interface Streamed {
   readonly kind: 'streamed'
   readonly message: StreamMessage
+}
+
+/** From a worker to all others, and to those that start later: a provider asked for a pause. */
+export interface Paused {
+  readonly kind: 'paused'
+  readonly pause: ProviderPause
 }
 
 /** From a worker to its parent, unsolicited: records for the file that the parent writes. */

@@ -2,14 +2,18 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { BudgetStore } from '../exchange/budget-store.ts'
+import { ProviderPauses } from '../exchange/provider-pauses.ts'
 import { MemoryUserTokens, type UserTokenStore } from '../exchange/user-token-store.ts'
 import type { Model } from '../model/model.ts'
 import { addedIn, patchBetween } from '../model/model-patch.ts'
 import { movesMade } from '../model/moves.ts'
 import { secretsIn } from '../model/secret.ts'
 import type { Settings } from '../model/settings.ts'
-import type { DecisionRecord } from '../telemetry/decision-record.ts'
-import { type DecisionQuery, selectDecisions } from '../telemetry/decision-ring.ts'
+import {
+  type DecisionQuery,
+  type FoundDecisions,
+  selectDecisions,
+} from '../telemetry/decision-ring.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Snapshot } from '../telemetry/snapshot.ts'
 import type { Applied } from './gateway.ts'
@@ -21,7 +25,7 @@ import { SignInOwner } from './sign-in-owner.ts'
 import { StderrTail } from './stderr-tail.ts'
 import type { UserTokenReport } from './user-token-messages.ts'
 import { serveUserTokens } from './user-token-share.ts'
-import type { Decided, LogLevel, Order, Report, Streamed } from './worker-messages.ts'
+import type { Decided, LogLevel, Order, Paused, Report, Streamed } from './worker-messages.ts'
 
 /** If this many workers exit on a change, one after another, the change is the cause. */
 const MAX_EXITS = 3
@@ -54,6 +58,8 @@ export interface WorkersOptions {
   readonly restarted?: () => void
   readonly budgets?: BudgetStore | undefined
   readonly userTokens?: UserTokenStore | undefined
+  /** Where this process serves the Admin UI. */
+  readonly adminSocket?: string | undefined
 }
 
 /**
@@ -71,7 +77,9 @@ export class Workers {
   readonly #workers = new Map<number, Worker>()
   readonly #waiting = new Map<number, (report: Report | undefined) => void>()
   readonly #ticketSecret = randomBytes(32)
+  readonly #adminSocket: string | undefined
   readonly #quotas: QuotaOwner
+  readonly #pauses = new ProviderPauses()
   readonly #userTokens: UserTokenStore
   /** The state of sign-ins that the workers share. */
   readonly signIn = new SignInOwner({
@@ -99,8 +107,9 @@ export class Workers {
     settings: Settings,
     count: number,
     log: Logger,
-    { decided, ended, restarted, budgets, userTokens }: WorkersOptions = {},
+    { decided, ended, restarted, budgets, userTokens, adminSocket }: WorkersOptions = {},
   ) {
+    this.#adminSocket = adminSocket
     this.#userTokens = userTokens ?? new MemoryUserTokens()
     this.#quotas = new QuotaOwner({
       workers: () => this.#count,
@@ -173,12 +182,16 @@ export class Workers {
   }
 
   /** The decisions of all workers. */
-  async decisions(query: DecisionQuery): Promise<readonly DecisionRecord[]> {
+  async decisions(query: DecisionQuery): Promise<FoundDecisions> {
     const reports = await this.#callAll((id) => ({ kind: 'decisions', id, query }))
     const records = reports.flatMap((report) =>
       report?.kind === 'decisions' ? report.records : [],
     )
-    return selectDecisions(records, query)
+    const missing = reports.filter((report) => report === undefined).length
+    return {
+      records: selectDecisions(records, query),
+      ...(missing === 0 ? {} : { incomplete: `${missing} workers did not respond` }),
+    }
   }
 
   #sendTo(serial: number, order: Order): boolean {
@@ -233,8 +246,16 @@ export class Workers {
     const fresh = { delivered: undefined, moves: 0 }
     const worker: Worker = { number, serial, child, stderr, startedAt, isServing: false, ...fresh }
     this.#workers.set(number, worker)
+    for (const pause of this.#pauses.left) send(child, { kind: 'paused', pause })
     child.on('message', (report: FromWorker) => {
       if (report.kind === 'streamed') {
+        for (const other of this.#workers.values()) {
+          if (other !== worker) send(other.child, report)
+        }
+        return
+      }
+      if (report.kind === 'paused') {
+        this.#pauses.receive(report.pause)
         for (const other of this.#workers.values()) {
           if (other !== worker) send(other.child, report)
         }
@@ -269,7 +290,6 @@ export class Workers {
 
   #gone(worker: Worker, reason: string): void {
     this.#workers.delete(worker.number)
-    worker.isServing = false
     this.#quotas.ended(worker.serial)
     this.signIn.ended(worker.serial)
     const isRejected = this.#rejected.delete(worker.serial)
@@ -319,6 +339,7 @@ export class Workers {
       secrets: secretsIn({ added: addedIn(patch) }),
       isStrict,
       ticketSecret: this.#ticketSecret,
+      adminSocket: this.#adminSocket,
       revoked: this.signIn.revoked(),
       ...(this.#logLevel === undefined ? {} : { logLevel: this.#logLevel }),
     }))
@@ -353,7 +374,14 @@ export class Workers {
   }
 }
 
-type FromWorker = Report | Decided | Streamed | QuotaReport | SignInReport | UserTokenReport
+type FromWorker =
+  | Report
+  | Decided
+  | Streamed
+  | Paused
+  | QuotaReport
+  | SignInReport
+  | UserTokenReport
 
 interface AppliedBy extends Applied {
   readonly quotas: readonly string[]

@@ -91,7 +91,7 @@ function diagnoseOne(issue: Issue, node: IssueNode, context: Context): Finding {
   const { value } = node
   switch (issue.code) {
     case 'invalid_type':
-      return say(node, 'value', wrongType([issue.expected], value, form))
+      return say(node, 'value', wrongType([issue.expected], value, form, node.step))
     case 'invalid_value':
       return say(node, 'value', notOneOf(issue.values, value, node.isExpanded))
     default:
@@ -151,7 +151,7 @@ function diagnoseUnion(issue: z.core.$ZodIssueInvalidUnion, context: Context): r
     if (one.code === 'invalid_type') return [one.expected]
     return one.code === 'invalid_value' ? one.values.map((value) => typeof value) : []
   })
-  return [say(node, 'value', wrongType([...new Set(expected)], value))]
+  return [say(node, 'value', wrongType([...new Set(expected)], value, undefined, node.step))]
 }
 
 /** A form that knows the keys of the value itself was meant, whatever is wrong deeper inside. */
@@ -238,6 +238,7 @@ function wrongType(
   expected: readonly string[],
   value: unknown,
   form?: ReturnType<typeof formOf>,
+  step?: PropertyKey,
 ): Message {
   const names = [...new Set(expected.map((type) => TYPES[type] ?? type))]
   const what = form?.what ?? oneOf(names)
@@ -246,7 +247,7 @@ function wrongType(
   return {
     code: 'PC0212',
     message: `expected ${what}, found ${typeof value === 'number' ? found : typeName(value)}`,
-    hint: isRight ? 'put it in quotes' : typeHint(expected, value, form),
+    hint: isRight ? 'put it in quotes' : typeHint(expected, value, form, step),
   }
 }
 
@@ -254,6 +255,7 @@ function typeHint(
   expected: readonly string[],
   value: unknown,
   form: ReturnType<typeof formOf>,
+  step: PropertyKey | undefined,
 ): string | undefined {
   if (value === null) return 'set a value, or remove the key'
   if (form !== undefined) return form.hint
@@ -261,6 +263,11 @@ function typeHint(
     const isNumber = /^-?[0-9]+(\.[0-9]+)?$/.test(value)
     if (isNumber && expected.some((type) => type === 'number' || type === 'int')) {
       return 'remove the quotes'
+    }
+    const [, port] = /^:([0-9]+)$/.exec(value) ?? []
+    if (port !== undefined && expected.includes('number')) return `write ${port}`
+    if (step === 'path' && expected.includes('object') && /^\/[\w/.-]*$/.test(value)) {
+      return `write { pathPrefix: ${value} }, or { exact: ${value} }`
     }
     if (expected.includes('boolean') && /^(yes|no|on|off)$/i.test(value)) {
       return 'write true or false'
