@@ -31,6 +31,8 @@ function decidesAlike(old: Point, now: Point): boolean {
   if (JSON.stringify(old.believes) !== JSON.stringify(now.believes)) return false
   const [was, is] = [textsOf(old), textsOf(now)]
   if (was.join('\n') === is.join('\n')) return true
+  // What lists show also depends on how a rule is written.
+  if (old.stage === 'mcp') return false
   if (!isOtherwiseSame(old, now) || readsBody(old) !== readsBody(now)) return false
   // If rules read the model, requests that name none are denied.
   if (readsModel(old) !== readsModel(now)) return false

@@ -34,6 +34,11 @@ export interface Point {
   readonly invalid: readonly InvalidPolicy[]
   /** What is known about every request that arrives here. */
   readonly facts: Facts
+  /**
+   * Set if the rules only decide whether a message may be allowed, with these attributes unknown.
+   * Of several such points of a way, one that may allow it is enough.
+   */
+  readonly unknown?: readonly (readonly string[])[]
   /** Authentications that a request passes before it arrives here. */
   readonly authentications: readonly ValidPolicy[]
   /** Names of the variables that they set for every request that passes. */
@@ -87,7 +92,7 @@ export function* pointsOf(model: Model, read: RuleReader = ruleReader()): Genera
   }
 }
 
-function pointAt(reached: ReachedPoint, read: RuleReader): Point {
+export function pointAt(reached: ReachedPoint, read: RuleReader): Point {
   const { stage, where } = reached
   const scoping = scopesAt(reached)
   const peer = stage === 'connection' && hopsOf(reached.effective) > 0 ? PEER : []

@@ -1,5 +1,6 @@
 import type { Model } from '../../model/model.ts'
 import type { Entry } from '../diff/entries.ts'
+import { withoutMessageRules } from '../diff/unlooked.ts'
 import { type Point, pointsOf } from '../points.ts'
 
 /** The rules for messages to MCP servers, keyed by place. */
@@ -22,7 +23,7 @@ export function withMessage(
 ): Entry {
   if (server === undefined || entry.where.backend?.kind !== 'mcp') return entry
   const isThere = entry.where.backend.targets.some(({ name }) => name === server)
-  const { mcpAuthorization: _, ...unlooked } = entry.unlooked
+  const { unlooked } = withoutMessageRules(entry)
   if (!isThere) return { ...entry, unlooked, isServed: false }
   // A server without rules of its own uses those of its backend.
   const point =

@@ -71,7 +71,7 @@ export function readDecisions(text: string): ReadDecisions {
   for (const [index, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue
     const value = readJson(line)
-    if (isAboutFile(value)) {
+    if (isAboutFile(value) || isRejection(value)) {
       isLog = true
       continue
     }
@@ -80,6 +80,12 @@ export function readDecisions(text: string): ReadDecisions {
     else decisions.push(data as RecordedDecision)
   }
   return { decisions, others, isLog }
+}
+
+/** No rule decided about it, so there is nothing to decide again. */
+function isRejection(value: unknown): boolean {
+  const { kind, verdict } = (value ?? {}) as { readonly kind?: unknown; readonly verdict?: unknown }
+  return kind === 'rejection' && (verdict === 'rejected' || verdict === 'denied')
 }
 
 const ABOUT_FILE: ReadonlySet<unknown> = new Set(['begin', 'gap', 'resume', 'end'])

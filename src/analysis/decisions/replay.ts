@@ -85,7 +85,10 @@ export function replay(records: Iterable<RecordedDecision>, { old, now }: Sides)
     // Rules are evaluated even if nothing serves the request, which then fails anyway.
     const isLost = before.kind === 'refused' && before.isUnserved === true
     const wasAdmitted = recorded.isAdmitted && !isLost && !isUnserved(was, recorded)
-    const isOther = before.kind !== 'unknown' && isAdmitted(before) !== wasAdmitted
+    // Something else than a rule may have denied it.
+    const isDeniedLater = isAdmitted(before) && !wasAdmitted && before.later !== undefined
+    const isOther =
+      before.kind !== 'unknown' && isAdmitted(before) !== wasAdmitted && !isDeniedLater
     if (isOther) disagreeing++
     const judged = isOther
       ? judgeOn(is, recorded, credentials)
@@ -252,7 +255,7 @@ function judgeOn(
     const all = entriesFor(ways, routed.listener, route, recorded, before).map((entry) =>
       withMessage(entry, recorded.server, ways.messages),
     )
-    const able = all.filter((entry) => isConnection || mayTake(entry, known))
+    const able = all.filter((entry) => mayTake(entry, known))
     const own = servingModel(able, recorded)
     if (own.length === 0) return [{ kind: 'refused', reason: 'no route matches', route }]
     const odd =
@@ -300,9 +303,12 @@ function knownRequest(recorded: RecordedRequest): KnownValues {
 }
 
 /** Whether this match of a route may be the one that matched. */
-function mayTake({ match }: Entry, known: KnownValues): boolean {
-  if (match === undefined) return true
-  return (evaluateKnown(match.condition.term, STAGES.traffic, known).outcomes & TRUE) !== 0
+function mayTake({ match, served }: Entry, known: KnownValues): boolean {
+  const condition = match?.condition ?? served
+  const stage = match === undefined ? STAGES.connection : STAGES.traffic
+  return (
+    condition === undefined || (evaluateKnown(condition.term, stage, known).outcomes & TRUE) !== 0
+  )
 }
 
 /** Other differences on the way that also decide the request; undefined if there are none. */
@@ -356,7 +362,9 @@ function isTakenByName(
   { request: { isConnection, sni } }: RecordedRequest,
 ): boolean {
   const names = (entries: readonly Entry[]) => entries.map((entry) => entry.names).join()
-  return isConnection && sni === undefined && names(own) !== names(old)
+  const mayMatter =
+    names(own) !== names(old) || own.some((one) => one.served !== undefined && one.names !== '*')
+  return isConnection && sni === undefined && mayMatter
 }
 
 /** How clients connect, and which proxies the gateway trusts to identify them. */

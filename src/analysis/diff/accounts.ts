@@ -1,3 +1,5 @@
+import { isSame } from './changed-routes.ts'
+
 /**
  * What accounts for a part of the Model that differs between two Models. Only parts listed here by
  * name are accounted for. For all others, including any part added to the Model later, it is
@@ -18,6 +20,8 @@ export type Accountant =
   | 'certificates'
   /** The comparison of the listeners that share a port. */
   | 'ports'
+  /** The comparison of limits on each way. */
+  | 'limits'
   /** Nothing needs to: it applies after the decision, or only limits durations and concurrency. */
   | 'nothing'
 
@@ -43,15 +47,11 @@ const isNotInvalid = (value: unknown) => value !== 'invalid'
 const OPENS = { by: 'routes', opens: true } as const
 const ROUTES = { by: 'routes' } as const
 const DECIDES_NOTHING = { by: 'nothing' } as const
+const LIMIT: Account = { by: 'limits', decides: () => true }
 
 /** If a listener is added or removed, everything in it is compared with its ways. */
 const NEW_LISTENER = { by: 'routes', under: ['gateways[]', 'gateways[].listeners[]'] } as const
 const NEW_BACKEND = { by: 'routes', under: ['backends[]'] } as const
-const NEW_PROVIDER = {
-  by: 'routes',
-  under: ['backends[]', 'backends[].groups[]', 'backends[].groups[].providers[]'],
-} as const
-
 const MODEL: Readonly<Record<string, Account>> = {
   'gateways[]': OPENS,
   'gateways[].listeners': OPENS,
@@ -117,17 +117,21 @@ const MODEL: Readonly<Record<string, Account>> = {
   'backends[].service': DECIDES_NOTHING,
   'backends[].namespace': DECIDES_NOTHING,
   'backends[].port': DECIDES_NOTHING,
-  // An expression, which may fail.
   'backends[].target': NEW_BACKEND,
+  'backends[].targets': OPENS,
+  'backends[].targets[]': OPENS,
+  'backends[].targets[].policies': { ...OPENS, when: onlyMessageRules },
+  'backends[].models': ROUTES,
+  'backends[].virtualModels': ROUTES,
+  'backends[].allowEndpoints': ROUTES,
   'backends[].groups': OPENS,
   'backends[].groups[]': OPENS,
   'backends[].groups[].providers': OPENS,
   'backends[].groups[].providers.order': DECIDES_NOTHING,
   'backends[].groups[].providers[]': OPENS,
   'backends[].groups[].providers[].policies': OPENS,
-  // Determines which calls can be translated for it and which models it has.
-  'backends[].groups[].providers[].provider': NEW_PROVIDER,
-  'backends[].groups[].providers[].options': NEW_PROVIDER,
+  'backends[].groups[].providers[].provider': ROUTES,
+  'backends[].groups[].providers[].options': ROUTES,
   'backends[].groups[].providers[].endpoint': DECIDES_NOTHING,
 
   frontend: OPENS,
@@ -142,10 +146,21 @@ const MODEL: Readonly<Record<string, Account>> = {
   'settings.drain': DECIDES_NOTHING,
   'settings.decisions': DECIDES_NOTHING,
   'settings.upstream': DECIDES_NOTHING,
-  // The estimated cost of calls. Calls to models without a price are denied.
+  // Calls to models without a price are denied.
   'settings.modelCatalog': { by: 'nothing', without: ['budgets', 'remoteRateLimit'] },
   'settings.sensitiveHeaders': DECIDES_NOTHING,
   'settings.standardAttributes': DECIDES_NOTHING,
+}
+
+/** Other policies of a server take part in no comparison. */
+function onlyMessageRules(old: unknown, now: unknown): boolean {
+  const others = (value: unknown) =>
+    listOf(value).filter((one) => (one as { readonly kind?: unknown }).kind !== 'mcpAuthorization')
+  return isSame(others(old), others(now))
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
 }
 
 function parents(route: string): Readonly<Record<string, Account>> {
@@ -172,7 +187,6 @@ const RULES: Readonly<Record<string, Account>> = {
   'rules[]': { by: 'rules', opens: true },
   'rules[].action': { by: 'rules' },
   'rules[].expression': { by: 'rules' },
-  /** The place in the file where the rule is written. */
   'rules[].field': { by: 'nothing' },
   mode: { by: 'rules' },
 }
@@ -181,16 +195,22 @@ const RULES: Readonly<Record<string, Account>> = {
 const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Account>>>> = {
   authorization: RULES,
   networkAuthorization: RULES,
+  mcpAuthorization: RULES,
   jwtAuthentication: { by: 'authentication' },
   basicAuth: { by: 'authentication' },
   apiKey: { by: 'authentication' },
   authentication: { by: 'authentication' },
   oidc: { by: 'authentication' },
   extAuthz: { by: 'authentication' },
+  localRateLimit: LIMIT,
+  remoteRateLimit: LIMIT,
+  budgets: LIMIT,
 
-  // Size limits are not listed: they decide which requests are read at all.
+  // Without the limits on sizes, which decide what is read at all.
   frontendHttp: {
     trustedHops: { by: 'source' },
+    // Services that decide get these headers, too.
+    forwarded: { by: 'nothing', without: ['extAuthz', 'extProc', 'inferenceRouting'] },
     ...nothing(
       'headTimeout',
       'bodyTimeout',
@@ -205,6 +225,7 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
       'http2KeepaliveInterval',
       'http2KeepaliveTimeout',
       'maxConnectionDuration',
+      'upgrades',
     ),
   },
   proxyProtocol: { mode: { by: 'openings' }, version: { by: 'openings' } },
@@ -222,7 +243,7 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
     'resources',
     'remove',
   ),
-  timeout: nothing('request', 'backendRequest'),
+  timeout: nothing('request', 'backendRequest', 'responseIdle'),
   retry: nothing(
     'attempts',
     'backoff',
@@ -311,7 +332,13 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
     'alpn',
     'keyExchangeGroups',
   ),
-  http: nothing('version', 'requestTimeout', 'maxResponseHeadSize', 'maxResponseHeaders'),
+  http: nothing(
+    'version',
+    'requestTimeout',
+    'responseIdleTimeout',
+    'maxResponseHeadSize',
+    'maxResponseHeaders',
+  ),
 }
 
 /** Computed values may fail, which results in an error response. */

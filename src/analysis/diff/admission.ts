@@ -3,13 +3,15 @@ import type { PlacedRule } from '../placed-rule.ts'
 import { conditionsAt, type Point } from '../points.ts'
 import { isApart, isPermissive, isSamePlace, verifierOf } from '../scopes.ts'
 import { ALWAYS, all, any, type Formula, NEVER, negation } from '../symbolic/formula.ts'
-import { TRUE } from '../symbolic/outcome.ts'
+import { NOT_TRUE, TRUE } from '../symbolic/outcome.ts'
 import type { Space } from '../symbolic/space.ts'
 import { certificateMissing } from './certificates.ts'
 import { authenticationsOf, type Entry } from './entries.ts'
 
-export function learnEntry(space: Space, { match, points }: Entry): void {
+export function learnEntry(space: Space, { match, form, served, points }: Entry): void {
+  if (served !== undefined) space.learn(served)
   if (match !== undefined) space.learn(match.condition)
+  if (form?.condition !== undefined) space.learn(form.condition)
   for (const point of points) {
     for (const name of point.required) space.learnVariable(name)
     for (const { condition } of conditionsAt(point)) space.learn(condition)
@@ -17,20 +19,42 @@ export function learnEntry(space: Space, { match, points }: Entry): void {
 }
 
 /** The route matches the request, unless an earlier route does. */
-export function takes(space: Space, { match }: Entry): Formula {
-  return match === undefined ? ALWAYS : space.formula(match.condition, TRUE)
+export function takes(space: Space, { match, form }: Entry): Formula {
+  const conditions = [match?.condition, form?.condition].filter((one) => one !== undefined)
+  return all(conditions.map((one) => space.formula(one, TRUE)))
 }
 
 /** All stages of the way admit the request, and something responds to it. */
-export function admits(space: Space, { points, isServed }: Entry): Formula {
+export function admits(space: Space, { points, isServed, served: entryServed }: Entry): Formula {
   const before = points.filter(({ stage }) => stage !== 'backend')
-  const behind = points.filter(({ stage }) => stage === 'backend')
-  const served = isServed ? all(behind.map((point) => passes(space, point))) : NEVER
+  const behind = points.filter(({ stage, unknown }) => stage === 'backend' && unknown === undefined)
+  const shown = shows(space, points)
+  const served = isServed ? all([...behind.map((point) => passes(space, point)), shown]) : NEVER
   const { welcome, left } = replied(space, points)
   return all([
+    ...(entryServed === undefined ? [] : [space.formula(entryServed, TRUE)]),
     ...before.map((point) => passes(space, point)),
     any([welcome, all([left, served])]),
     ...oneToken(space, points),
+  ])
+}
+
+/** One of the points at which not everything is known may allow the message. */
+function shows(space: Space, points: Entry['points']): Formula {
+  const own = points.filter(({ unknown }) => unknown !== undefined)
+  return own.length === 0 ? ALWAYS : any(own.map((point) => mayPass(space, point)))
+}
+
+/** As `McpVisibility` decides: rules that a token with more scopes would pass do not count. */
+function mayPass(space: Space, { rules, invalid, unknown = [] }: Point): Formula {
+  if (invalid.length > 0) return NEVER
+  const of = enforcedBy(rules.filter(({ rule }) => rule.scopes === undefined))
+  const may = ({ condition, rule }: PlacedRule) => space.possibly(condition, rule.action, unknown)
+  const allows = of('Allow').map(may)
+  return all([
+    ...of('Deny').map((one) => negation(may(one))),
+    ...of('Require').map(may),
+    ...(allows.length === 0 ? [] : [any(allows)]),
   ])
 }
 
@@ -101,7 +125,8 @@ export function denials(space: Space, entry: Entry): readonly Formula[] {
     passed.push(negation(way))
   }
   for (const missing of certificateMissing(space, entry)) deny(missing)
-  for (const { stage, rules, invalid, required } of entry.points) {
+  for (const { stage, rules, invalid, required, unknown } of entry.points) {
+    if (unknown !== undefined) continue
     if (stage === 'backend') passed.push(replied(space, entry.points).left)
     if (invalid.length > 0) deny(ALWAYS)
     for (const name of required) deny(negation(space.isSet(name)))
@@ -111,6 +136,8 @@ export function denials(space: Space, entry: Entry): readonly Formula[] {
     const allows = of('Allow').map(({ condition }) => space.misses(condition, 'Allow'))
     if (allows.length > 0) deny(all(allows))
   }
+  const hidden = negation(shows(space, entry.points))
+  if (hidden !== NEVER) deny(hidden)
   return ways
 }
 
@@ -119,7 +146,12 @@ export function unserved(space: Space, entry: Entry): readonly Formula[] {
   const before = { ...entry, points: entry.points.filter(({ stage }) => stage !== 'backend') }
   const passed = denials(space, before).map(negation)
   const { error, left } = replied(space, entry.points)
-  return [all([...passed, error]), ...(entry.isServed ? [] : [all([...passed, left])])]
+  const closed = entry.served === undefined ? [] : [space.formula(entry.served, NOT_TRUE)]
+  return [
+    all([...passed, error]),
+    ...(entry.isServed ? [] : [all([...passed, left])]),
+    ...closed.map((one) => all([...passed, one])),
+  ]
 }
 
 function enforcedBy(rules: readonly PlacedRule[]) {

@@ -1,14 +1,25 @@
 import type { Model } from '../../model/model.ts'
 import { solve } from '../symbolic/solve.ts'
+import { withForms } from './call-forms.ts'
+import { followUp, withoutShown } from './calls.ts'
+import { partName } from './causes.ts'
+import { changedRoutes } from './changed-routes.ts'
 import type { Decide, Difference, SemanticDiff, Untold, Verdict } from './difference.ts'
 import { doorsBefore, type Entry, isSameEntry, type Ways, waysThrough } from './entries.ts'
-import { AMBIGUOUS_NAME, type NamesRead, nameChanges } from './header-names.ts'
+import { ask, example, type Found, type Sides } from './find-example.ts'
+import { AMBIGUOUS_NAME, type NamesRead, nameChanges, rejectedByOne } from './header-names.ts'
 import { type UnaccountedPart, unaccountedParts } from './parts.ts'
 import { routeText } from './route-conditions.ts'
-import { ask, example, type Found, type Sides, search } from './search.ts'
+import { type Searched, search, searchBeyond } from './search.ts'
 import { servicesCalled } from './services.ts'
+import { withoutMessageRules } from './unlooked.ts'
 
 const MAX_PAIRS = 4_000
+
+interface Read {
+  readonly old: NamesRead
+  readonly now: NamesRead
+}
 
 /**
  * The requests that a change newly admits or rejects, with an example for each way through the
@@ -19,16 +30,22 @@ export function compareModels(
   before: Model,
   after: Model,
   decide: { readonly old: Decide; readonly now: Decide },
-  read?: { readonly old: NamesRead; readonly now: NamesRead },
+  read?: Read,
+  /** Whether calls by the name of a model are compared elsewhere, as `compareModelCalls` does. */
+  isByName = false,
 ): SemanticDiff {
-  const [old, now] = [waysThrough(before), waysThrough(after)]
+  const changed = isReadAlike(read) ? changedRoutes(before, after) : undefined
+  const [old, now] = [before, after].map((model) => withForms(waysThrough(model, changed))) as [
+    Ways,
+    Ways,
+  ]
   const parts = unaccountedParts(before, after)
   const sides = {
     admitted: { from: old, to: now, decideFrom: decide.old, decideTo: decide.now },
     refused: { from: now, to: old, decideFrom: decide.now, decideTo: decide.old },
   }
   const found = (['admitted', 'refused'] as const).map((kind): SemanticDiff => {
-    const { differences, untold } = oneWay(kind, sides[kind])
+    const { differences, untold } = oneWay(kind, sides[kind], isByName)
     const [from, to] = kind === 'admitted' ? [read?.old, read?.now] : [read?.now, read?.old]
     const named = byNames(kind, sides[kind], from, to)
     return {
@@ -38,8 +55,17 @@ export function compareModels(
   })
   return {
     differences: found.flatMap(({ differences }) => differences),
-    untold: found.flatMap(({ untold }) => untold),
+    untold: found.flatMap(({ untold }) => [
+      ...new Map(untold.map((one) => [JSON.stringify(one), one])).values(),
+    ]),
   }
+}
+
+/** Whether both configurations reject the same headers on all routes. */
+function isReadAlike(read: Read | undefined): boolean {
+  if (read === undefined) return true
+  const { old, now } = read
+  return rejectedByOne(old, now).length + rejectedByOne(now, old).length === 0
 }
 
 /** Headers that are rejected because they may be mistaken for one that only one side reads. */
@@ -105,40 +131,105 @@ function unaccounted(
       kind,
       listener,
       route,
-      why: `${part} differs, and its effect is not analyzed`,
+      why: `${partName(part)} differs, and its effect is not analyzed`,
       part,
     })),
   )
 }
 
 /** What `to` admits and `from` does not. */
-function oneWay(kind: Difference['kind'], sides: Sides): SemanticDiff {
+function oneWay(kind: Difference['kind'], sides: Sides, isByName: boolean): SemanticDiff {
   const { from, to } = sides
   const differences: Difference[] = []
   const untold: Untold[] = []
+  const counterparts = counterpartsIn(from, to)
   let pairs = 0
   for (const entry of to.entries) {
     const { listener, route, backend, provider } = entry
     const place = { kind, listener, route }
-    const others = counterparts(entry, from, to)
+    const others = counterparts(entry)
     const asked = servicesCalled(entry)
     let isUntold: string | undefined
+    const report = (found: Searched) => {
+      if (found.untold !== undefined) isUntold = found.untold
+      for (const one of found.examples) {
+        const { example, denying, admitting, isOverLimit } = one
+        const [old, now] = kind === 'admitted' ? [denying, admitting] : [admitting, denying]
+        if (isReported(differences, entry, denying)) continue
+        const limited = isOverLimit === undefined ? {} : { isOverLimit }
+        // Requests that must be calls are denied before a provider is chosen.
+        const isForAll = entry.form?.name === 'other' && denying.isUnserved === true
+        const by = isForAll ? undefined : provider
+        differences.push({
+          ...place,
+          backend,
+          provider: by,
+          example,
+          old,
+          now,
+          ...asked,
+          ...limited,
+        })
+      }
+    }
+    const beside = providersBeside(entry, from)
+    if (beside !== undefined) {
+      // Calls by the name of a model are compared by name.
+      if (beside !== 'by name') report(searchBeyond(entry, beside, sides))
+      if (isUntold !== undefined) untold.push({ ...place, why: isUntold, ...followUp(entry) })
+      continue
+    }
     for (const other of others) {
+      if (isByName && isSameCalls(entry, other)) continue
       if (++pairs > MAX_PAIRS) {
         isUntold = 'there are too many routes to compare every pair'
         break
       }
-      const found = search(entry, other, sides)
-      if (found.untold !== undefined) isUntold = found.untold
-      for (const { example, denying, admitting } of found.examples) {
-        const [old, now] = kind === 'admitted' ? [denying, admitting] : [admitting, denying]
-        if (isReported(differences, entry, denying)) continue
-        differences.push({ ...place, backend, provider, example, old, now, ...asked })
-      }
+      const found = isSameWay(entry, other)
+        ? search(withoutMessageRules(entry), withoutMessageRules(other), sides)
+        : search(entry, other, sides)
+      report(found)
     }
-    if (isUntold !== undefined) untold.push({ ...place, why: isUntold })
+    if (isUntold !== undefined) untold.push({ ...place, why: isUntold, ...followUp(entry) })
   }
-  return { differences, untold }
+  return { differences, untold: withoutShown(untold, differences) }
+}
+
+/**
+ * The providers that served the same requests, if this one is new among them. Undefined if it is
+ * not, or if the way was another.
+ */
+function providersBeside(entry: Entry, from: Ways): readonly Entry[] | 'by name' | undefined {
+  const { form, way, match, provider } = entry
+  if (form === undefined || provider === undefined) return undefined
+  const there = from.entries.filter(
+    (one) => one.way === way && one.match?.id === match?.id && isSameForm(one, entry),
+  )
+  if (there.length === 0 || there.some(({ key }) => key === entry.key)) return undefined
+  const named = [...there, entry].map(hasNames)
+  if (named.every(Boolean)) return 'by name'
+  return named.some(Boolean) ? undefined : there
+}
+
+/** Calls on the same way, of clients that choose by the name of a model. */
+function isSameCalls(entry: Entry, other: Entry | 'none'): boolean {
+  if (other === 'none' || other.key !== entry.key || !isCall(entry)) return false
+  return [entry, other].every(hasNames)
+}
+
+function isCall({ form }: Entry): boolean {
+  return form?.name === 'call' || form?.name === 'stored'
+}
+
+function hasNames({ where: { backend } }: Entry): boolean {
+  return backend?.kind === 'ai' && backend.models !== undefined
+}
+
+/** Messages to the same servers on the same way are compared one by one. */
+function isSameWay(entry: Entry, other: Entry | 'none'): other is Entry {
+  return (
+    other !== 'none' && other.key === entry.key && entry.unlooked['mcp'] === other.unlooked['mcp']
+  )
 }
 
 /** One example for each way and each reason is enough. */
@@ -155,25 +246,50 @@ function isReported(differences: readonly Difference[], { way }: Entry, denying:
  * The ways that matched the same requests: the same way, or any way if routes changed; `none` if
  * nothing did.
  */
-function counterparts(entry: Entry, from: Ways, to: Ways): readonly (Entry | 'none')[] {
-  const doors = doorsBefore(entry, from, to)
-  const here = from.entries.filter(({ listener }) => doors.includes(listener))
-  const same = here.find(({ key }) => key === entry.key)
-  if (matchesAt(from, entry.listener) === matchesAt(to, entry.listener) && same !== undefined) {
-    // Backends that only `from` has received a share of the same requests.
-    const own = new Set(to.entries.map(({ way }) => way))
-    const beside = here.filter(({ match, way }) => match?.id === entry.match?.id && !own.has(way))
-    return [...(isSameEntry(same, entry) ? [] : [same]), ...beside]
+function counterpartsIn(from: Ways, to: Ways): (entry: Entry) => readonly (Entry | 'none')[] {
+  const byKey = new Map(from.entries.toReversed().map((entry) => [entry.key, entry]))
+  const byMatch = Map.groupBy(from.entries, ({ match }) => match?.id)
+  const byListener = Map.groupBy(from.entries, ({ listener }) => listener)
+  const own = new Set(to.entries.map(({ way }) => way))
+  const alike = new Set(
+    [...to.matches.keys()].filter((name) => matchesAt(from, name) === matchesAt(to, name)),
+  )
+  return (entry) => {
+    const doors = doorsBefore(entry, from, to)
+    const same = doors.includes(entry.listener) ? byKey.get(entry.key) : undefined
+    if (alike.has(entry.listener) && same !== undefined) {
+      // Backends that only `from` has received a share of the same requests.
+      const beside = (byMatch.get(entry.match?.id) ?? []).filter(
+        ({ listener, way }) => doors.includes(listener) && !own.has(way),
+      )
+      return [...(isSameEntry(same, entry) ? [] : [same]), ...beside]
+    }
+    const here = doors.flatMap((door) => byListener.get(door) ?? [])
+    return othersThan(entry, same, here)
   }
+}
+
+/** Any way that may have matched the same requests before routes changed. */
+function othersThan(
+  entry: Entry,
+  same: Entry | undefined,
+  here: readonly Entry[],
+): readonly (Entry | 'none')[] {
   // Each provider of a backend is compared with itself, if it exists on both sides.
   const isBeside = ({ way, match, provider }: Entry) =>
     provider !== entry.provider &&
     here.some((one) => one.way === way && one.match === match && one.provider === entry.provider)
   const rest = here.filter(
-    (other) => other !== same && !isSameEntry(other, entry) && !isBeside(other),
+    (other) =>
+      other !== same && isSameForm(other, entry) && !isSameEntry(other, entry) && !isBeside(other),
   )
   const first = same === undefined || isSameEntry(same, entry) ? [] : [same]
   return [...first, ...rest, 'none']
+}
+
+/** No request is of two forms, which a backend of model providers distinguishes. */
+function isSameForm({ form: one }: Entry, { form: other }: Entry): boolean {
+  return one === undefined || other === undefined || one.name === other.name
 }
 
 function matchesAt({ matches }: Ways, listener: string): string {

@@ -3,7 +3,8 @@ import { canonicalJson } from '../../model/json.ts'
 import { type ApiKey, keyIdentity, validUntil } from '../../policies/api-key/schema.ts'
 import type { Authentication } from '../../policies/authentication/schema.ts'
 import type { JwtAuthentication } from '../../policies/jwt-authentication/schema.ts'
-import { credentialsOf, issuersOf } from '../scopes.ts'
+import { credentialsOf, issuersOf, verifierOf } from '../scopes.ts'
+import type { Space } from '../symbolic/space.ts'
 import { authenticationsBeyond, authenticationsOf, type Entry } from './entries.ts'
 import type { ExampleRequest } from './example.ts'
 
@@ -96,6 +97,22 @@ function keysOn(entry: Entry): readonly (readonly Key[])[] {
     return anyOf.filter((one) => one.kind === 'apiKey').map((one) => (one.value as ApiKey).keys)
   })
 }
+
+/** Examples need the metadata of keys that exist. */
+export function hintKeys(space: Space, entry: Entry): void {
+  for (const policy of authenticationsOf(entry)) {
+    if (policy.kind !== 'apiKey') continue
+    const members = (policy.value as ApiKey).keys.flatMap(({ metadata }) =>
+      Object.entries(metadata),
+    )
+    for (const [name, values] of Map.groupBy(members, ([member]) => member)) {
+      const texts = values.flatMap(([, value]) => (typeof value === 'string' ? [value] : []))
+      space.hintMember(`apiKey#${verifierOf(policy)}`, name, texts.slice(0, MAX_HINTS))
+    }
+  }
+}
+
+const MAX_HINTS = 16
 
 /** Not a valid key, token or password. */
 export const BAD_CREDENTIAL = 'invalid'

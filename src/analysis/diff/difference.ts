@@ -22,6 +22,8 @@ export interface Difference {
   readonly example: ExampleRequest
   readonly old: Verdict
   readonly now: Verdict
+  /** It is denied only once it was sent more often than a limit allows. */
+  readonly isOverLimit?: true
   /** Policies that call a service about the request: it is admitted if the service admits it. */
   readonly services: readonly string[]
   /** The same as a phrase: `extAuthz of x`. */
@@ -42,4 +44,6 @@ export interface Untold {
   readonly why: string
   /** The part of the configuration that differs and that nothing accounts for. */
   readonly part?: string
+  /** It follows from a difference of the same place, if there is one. */
+  readonly isFollowUp?: true
 }

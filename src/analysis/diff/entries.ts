@@ -3,20 +3,15 @@ import { coverage, rankFor, reachable } from '../../model/hostnames.ts'
 import type { Model } from '../../model/model.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { nameOf } from '../../reach/attachment.ts'
+import { pointsOf as reachedPoints } from '../../reach/points.ts'
 import { Reach } from '../../reach/reach.ts'
 import type { Where } from '../../reach/where.ts'
-import { conditionsAt, type Point, pointsOf, type Replies } from '../points.ts'
-import {
-  acceptanceOf,
-  credentialsOf,
-  isPermissive,
-  isSingle,
-  isWithin,
-  verifierOf,
-} from '../scopes.ts'
-import type { Fact } from '../symbolic/attribute-tree.ts'
+import { ruleReader } from '../placed-rule.ts'
+import { conditionsAt, type Point, pointAt } from '../points.ts'
+import { acceptanceOf, credentialsOf, isPermissive, isSingle, isWithin } from '../scopes.ts'
 import type { Condition } from '../symbolic/space.ts'
 import type { Ranked } from './precedence.ts'
+import type { CallShape, RequestForm } from './request-form.ts'
 import { routeCondition, routeText } from './route-conditions.ts'
 import { streamEntries } from './stream-entries.ts'
 import { spokenBy, unlookedAt, withKeptBodies, withModelRules } from './unlooked.ts'
@@ -38,6 +33,8 @@ export interface Entry {
   readonly match: RouteMatch | undefined
   /** On listeners without routes, the server names of the accepted connections, joined. */
   readonly names: string
+  /** The same as a condition, if connections have names. */
+  readonly served?: Condition | undefined
   /** Whether anything serves admitted requests: a backend with a share, or a response for all. */
   readonly isServed: boolean
   /** Other policies that decide on the way and are not analyzed. */
@@ -47,16 +44,22 @@ export interface Entry {
   readonly message?: CalledMessage
   /** For calls to one model, the name that clients use for it. */
   readonly model?: string
+  /** For a backend of model providers: which of the requests on this way. */
+  readonly form?: RequestForm
+  /** For an example: a real call, which the facts describe. */
+  readonly shape?: CallShape
 }
 
 export interface CalledMessage {
   readonly server: string
-  readonly part: 'tool' | 'prompt' | 'resource'
+  /** `none` for a message that names nothing, such as `initialize`. */
+  readonly part: 'tool' | 'prompt' | 'resource' | 'none'
   /** The prefix that clients write before the name; empty if there is none. */
   readonly prefix: string
   /** Default name and method, for attributes that no rule reads. */
   readonly name: string
   readonly method: string
+  readonly isNotification?: true
 }
 
 /** One match of one route, as an expression, with its rank among the others. */
@@ -102,16 +105,26 @@ export function doorsBefore({ match, listener, where }: Entry, from: Ways, to: W
   return old.map(({ name }) => name)
 }
 
-export function waysThrough(model: Model): Ways {
+/** With the entries of these routes only, if they are given, and what all routes match. */
+export function waysThrough(model: Model, routes?: ReadonlySet<string>): Ways {
+  const read = ruleReader()
   const reach = new Reach(model)
   const entries: Entry[] = []
   const matches = new Map<string, RouteMatch[]>()
   const listeners: Door[] = []
   let connection: Point | undefined
   let traffic: Point | undefined
-  for (const point of pointsOf(model)) {
-    const { gateway, listener, route, rule, index, backend, provider } = point.where
+  for (const reached of reachedPoints(model)) {
+    // MCP is a separate stage, which requests have not reached yet.
+    if (reached.stage === 'mcp') continue
+    const { gateway, listener, route, rule, index, backend, provider } = reached.where
     const door = `${gateway.name}/${listener.name}`
+    if (route !== undefined && routes?.has(route.name) === false) {
+      if (reached.stage !== 'traffic') continue
+      learnMatches(matches.get(door) as RouteMatch[], reach, reached.where)
+      continue
+    }
+    const point = pointAt(reached, read)
     if (point.stage === 'connection') {
       connection = point
       matches.set(door, [])
@@ -119,8 +132,6 @@ export function waysThrough(model: Model): Ways {
       if (!servesRequests(listener)) entries.push(...streamEntries(reach, point, door))
       continue
     }
-    // MCP is a separate stage, which requests have not reached yet.
-    if (point.stage === 'mcp') continue
     if (point.stage === 'traffic') traffic = point
     if (route === undefined || rule === undefined || connection === undefined) continue
     // An invalid route responds to all requests with an error.
@@ -134,8 +145,7 @@ export function waysThrough(model: Model): Ways {
     const before = point.stage === 'traffic' ? [connection] : [connection, traffic as Point]
     const points = [...before, point]
     const known = matches.get(door) as RouteMatch[]
-    for (const own of matchesOf(reach, point.where, known, nearerNames(reach, listener))) {
-      if (!known.includes(own)) known.push(own)
+    for (const own of learnMatches(known, reach, point.where)) {
       const way = [door, route.name, index, own.index, backend?.name ?? '']
       entries.push({
         key: [...way, provider?.name ?? '', own.hostname].join(' '),
@@ -167,6 +177,16 @@ function nearerNames(reach: Reach, listener: Where['listener']): readonly string
   return [...new Set(others)]
     .filter((name) => name !== own && (own === undefined || coverage(own)(name)))
     .sort()
+}
+
+/** The matches of a rule, which are added to those that are known. */
+function learnMatches(known: RouteMatch[], reach: Reach, where: Where): readonly RouteMatch[] {
+  const own: RouteMatch[] = []
+  for (const match of matchesOf(reach, where, known, nearerNames(reach, where.listener))) {
+    if (!known.includes(match)) known.push(match)
+    own.push(match)
+  }
+  return own
 }
 
 /** One for each match of a rule and each hostname of its route. Known matches are reused. */
@@ -218,83 +238,8 @@ function isPassedByAll(policy: ValidPolicy, other: Entry): boolean {
   return authenticationsOf(other).some((one) => credentialsOf(one) === credentialsOf(policy))
 }
 
-/** The entry, with variables of authentications named as in the other entry. */
-export function aligned(entry: Entry, other: Entry): Entry {
-  const [own, others] = [authenticationsOf(entry), authenticationsOf(other)]
-  const names = new Map<string, string>()
-  for (const policy of own.filter(isSingle)) {
-    const same =
-      others.find((one) => credentialsOf(one) === credentialsOf(policy)) ??
-      // Tokens that only one of the two accepts are analyzed separately.
-      others.find((one) => isWithin(one, policy) || isWithin(policy, one))
-    const [from, to] = [verifierOf(policy), same && verifierOf(same)]
-    const isOnly = (list: readonly ValidPolicy[], name: string) =>
-      list.filter((one) => verifierOf(one) === name).length === 1
-    if (to === undefined || from === to || !isOnly(own, from) || !isOnly(others, to)) continue
-    // A name that already has a meaning here would get a second one.
-    if (!own.some((one) => verifierOf(one) === to)) names.set(from, to)
-  }
-  if (names.size === 0) return entry
-  const renamed = (name: string) => name.replaceAll(/[0-9a-f]{12}/g, (one) => names.get(one) ?? one)
-  const points = entry.points.map((point) => ({
-    ...point,
-    required: point.required.map(renamed),
-    facts: new Map([...point.facts].map(([name, fact]) => [renamed(name), fact])),
-    rules: point.rules.map((rule) => ({ ...rule, condition: withNames(rule.condition, renamed) })),
-    replies: withReplies(point.replies, (condition) => withNames(condition, renamed)),
-  }))
-  return { ...entry, points }
-}
-
-/**
- * The entry, with variables of its own for the place of a request: rules that read the place at two
- * different places do not read the same values.
- */
-export function placedApart(entry: Entry, other: Entry): Entry {
-  if (placeOf(entry) === placeOf(other)) return entry
-  const points = entry.points.map((point) => {
-    const facts = new Map<string, Fact>()
-    for (const [name, fact] of point.facts) {
-      const [variable = ''] = name.split('.')
-      const own = OWN_PLACES.get(variable)
-      facts.set(own === undefined ? name : `${own}${name.slice(variable.length)}`, fact)
-      if (own !== undefined && name !== variable) facts.set(own, { kind: 'set' })
-    }
-    const apart = (condition: Condition): Condition => ({
-      ...condition,
-      names: new Map([...(condition.names ?? []), ...OWN_PLACES]),
-    })
-    const rules = point.rules.map((rule) => ({ ...rule, condition: apart(rule.condition) }))
-    return { ...point, facts, rules, replies: withReplies(point.replies, apart) }
-  })
-  return { ...entry, points }
-}
-
-function withReplies(replies: Replies, change: (condition: Condition) => Condition): Replies {
-  if (replies === 'untold') return replies
-  return replies.map(({ when, isError }) => ({
-    when: when && { ...when, condition: change(when.condition) },
-    isError,
-  }))
-}
-
 function repliesToAll({ replies }: Point): boolean {
   return replies !== 'untold' && replies.some(({ when }) => when === undefined)
-}
-
-const OWN_PLACES: ReadonlyMap<string, string> = new Map(
-  ['proxy', 'backend', 'llm', 'a2a'].map((variable) => [variable, `${variable}~`]),
-)
-
-function placeOf({ listener, route, backend, provider }: Entry): string {
-  return [listener, route, backend, provider].join(' ')
-}
-
-function withNames(condition: Condition, renamed: (name: string) => string): Condition {
-  const { names } = condition
-  if (names === undefined) return condition
-  const others = [...names].map(([variable, name]) => [variable, renamed(name)] as const)
-  return { ...condition, names: new Map(others) }
 }
 
 export function authenticationsOf({ points }: Entry): readonly ValidPolicy[] {
@@ -315,7 +260,7 @@ export function otherSources(one: Entry, other: Entry): readonly string[] {
   )
 }
 
-function readsSource({ points }: Entry): boolean {
+export function readsSource({ points }: Entry): boolean {
   return points.some((point) =>
     conditionsAt(point).some(({ reads }) => reads.some(({ variable }) => variable === 'source')),
   )
@@ -353,7 +298,7 @@ function identityOf(entry: Entry): string {
     authenticationsOf(entry).map(acceptanceOf),
     beliefsOf(entry)['proxyProtocol'],
     readsSource(entry) ? beliefsOf(entry) : '',
-    points.map(({ rules, replies, unknownErrors, invalid, required, facts }) => [
+    points.map(({ rules, replies, unknownErrors, invalid, required, facts, unknown }) => [
       rules.map(({ rule, isEnforced, condition }) => [
         rule.action,
         rule.expression,
@@ -370,6 +315,7 @@ function identityOf(entry: Entry): string {
       invalid.length,
       required,
       [...facts],
+      unknown,
     ]),
   ])
 }

@@ -6,6 +6,7 @@ import { isPermissive, issuersOf } from '../scopes.ts'
 import type { Facts } from '../symbolic/attribute-tree.ts'
 import type { World } from '../symbolic/world.ts'
 import { authenticationsOf, type CalledMessage, type Entry } from './entries.ts'
+import type { CallShape } from './request-form.ts'
 import { PARAMETERS } from './route-conditions.ts'
 import { CLOSED } from './stream-entries.ts'
 
@@ -51,11 +52,12 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
   )
   const { hostname } = destination
   const isMcp = entry.where.backend?.kind === 'mcp'
-  const hasBody = entry.message !== undefined || entry.model !== undefined || isMcp
+  const hasBody = entry.message !== undefined || isMcp
   // The header is the host as the client wrote it.
   const { host: written, ...headers } = textsOf(request['headers'])
   const host = written ?? request['host'] ?? hostOf(entry)
-  const method = text(request['method'], hasBody ? 'POST' : 'GET')
+  const { shape } = entry
+  const method = text(request['method'], shape?.method ?? (hasBody ? 'POST' : 'GET'))
   const isBare = entry.message === undefined && isMcp && method === 'POST'
   return {
     listener: entry.listener,
@@ -63,7 +65,7 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
     isConnection: entry.match === undefined,
     provider: entry.provider,
     method,
-    path: text(request['path'], entry.model === undefined ? '/' : CALL_PATH),
+    path: text(request['path'], shape?.path ?? '/'),
     query: text(request['query'], queryOf(parameters)),
     host: text(host, 'example.com'),
     // Without this header, no MCP server is called.
@@ -74,7 +76,7 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
     identity: identitiesIn(world, facts, entry),
     ...(entry.message === undefined ? {} : { message: messageIn(world, entry.message) }),
     ...(isBare ? { message: PING } : {}),
-    ...(entry.model === undefined ? {} : { message: callIn(world, entry.model) }),
+    ...(shape?.body === undefined ? {} : { message: callIn(world, entry, shape) }),
   }
 }
 
@@ -86,6 +88,11 @@ const MEMBERS = { tool: 'name', prompt: 'name', resource: 'uri' } as const
 
 function messageIn(world: World, { part, prefix, ...asked }: CalledMessage) {
   const { mcp = {} } = world as Readonly<Record<string, JsonObject>>
+  if (part === 'none') {
+    const method = text(mcp['methodName'], asked.method)
+    const id = asked.isNotification === true ? {} : { id: 1 }
+    return { about: method, body: JSON.stringify({ jsonrpc: '2.0', ...id, method }) }
+  }
   const { name, arguments: given } = (mcp[part] ?? {}) as JsonObject
   const about = `${prefix}${text(name, asked.name)}`
   const method = text(mcp['methodName'], asked.method)
@@ -97,17 +104,30 @@ function messageIn(world: World, { part, prefix, ...asked }: CalledMessage) {
   return { about, body: JSON.stringify(message, asJson) }
 }
 
-/** The path of calls in examples. Rules decide calls on other paths in the same way. */
-export const CALL_PATH = '/v1/chat/completions'
-
 /** A call with the relevant fields. A pattern is replaced with a name that it matches. */
-function callIn(world: World, pattern: string) {
+function callIn(world: World, { model: name, form }: Entry, shape: CallShape) {
   const { llm = {} } = world as Readonly<Record<string, JsonObject>>
-  const usual = pattern.replace('*', 'any')
-  const model = pattern.includes('*') ? text(llm['requestModel'], usual) : pattern
-  const messages = [{ role: 'user', content: text(llm['prompt'], 'hello') }]
-  const call = { ...((llm['params'] ?? {}) as JsonObject), model, messages }
+  const usual = name?.replace('*', 'any') ?? shape.model ?? form?.models?.[0] ?? 'any'
+  const model = text(llm['requestModel'], usual)
+  const { prompt, params, streaming, tools, inputTokens } = llm
+  const own = shape.body?.(model, promptOf(prompt, inputTokens)) ?? {}
+  const call = {
+    ...(params as JsonObject | undefined),
+    ...own,
+    ...(streaming === true ? { stream: true } : {}),
+    ...(tools === undefined ? {} : { tools }),
+  }
   return { about: `model ${model}`, body: JSON.stringify(call, asJson) }
+}
+
+const BYTES_PER_TOKEN = 4
+const LONGEST_PROMPT = 100_000
+
+/** As long as the estimate of its tokens requires. */
+function promptOf(prompt: Value | undefined, tokens: Value | undefined): string {
+  const written = text(prompt, 'hello')
+  if (typeof tokens !== 'number') return written
+  return written.padEnd(Math.min(tokens * BYTES_PER_TOKEN, LONGEST_PROMPT), ' hello')
 }
 
 function asJson(_: string, value: unknown): unknown {

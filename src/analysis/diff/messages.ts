@@ -5,13 +5,15 @@ import { isText, serversAt, toolsOf } from '../mcp-facts.ts'
 import { type Point, pointsOf } from '../points.ts'
 import type { Fact } from '../symbolic/attribute-tree.ts'
 import { compareCalls } from './calls.ts'
-import type { Decide, SemanticDiff } from './difference.ts'
+import { changedRoutes } from './changed-routes.ts'
+import type { Decide, SemanticDiff, Untold } from './difference.ts'
 import { type CalledMessage, type Entry, type Ways, waysThrough } from './entries.ts'
+import { withoutMessageRules } from './unlooked.ts'
 
-type Part = CalledMessage['part']
+type Part = Exclude<CalledMessage['part'], 'none'>
 
 /** The methods for each kind of feature that a server offers. */
-const METHODS: Readonly<Record<Part, readonly string[]>> = {
+export const PART_METHODS: Readonly<Record<Part, readonly string[]>> = {
   tool: ['tools/call'],
   prompt: ['prompts/get', 'completion/complete'],
   resource: [
@@ -21,6 +23,30 @@ const METHODS: Readonly<Record<Part, readonly string[]>> = {
     'completion/complete',
   ],
 }
+
+export const LIST_METHODS: Readonly<Record<Part, readonly string[]>> = {
+  tool: ['tools/list'],
+  prompt: ['prompts/list'],
+  resource: ['resources/list', 'resources/templates/list'],
+}
+
+/** Of messages that name none of these; examples have the first. */
+export const GENERAL_METHODS: readonly string[] = [
+  'ping',
+  'initialize',
+  'server/discover',
+  ...Object.values(LIST_METHODS).flat(),
+  'tasks/list',
+  'tasks/get',
+  'tasks/result',
+  'tasks/update',
+  'tasks/cancel',
+  'logging/setLevel',
+  'subscriptions/listen',
+  // What the gateway calls its own events.
+  'session/listen',
+  'session/end',
+]
 
 const PARTS: readonly Part[] = ['tool', 'prompt', 'resource']
 
@@ -39,42 +65,146 @@ export function compareMessages(
 ): SemanticDiff {
   const hasMcp = ({ backends }: Model) => backends.some(({ kind }) => kind === 'mcp')
   if (!hasMcp(before) || !hasMcp(after)) return NO_DIFFERENCES
-  const [old, now] = [waysThrough(before), waysThrough(after)]
+  const changed = changedRoutes(before, after)
+  const [old, now] = [waysThrough(before, changed), waysThrough(after, changed)]
   const [was, is] = [messagesIn(before, old), messagesIn(after, now)]
-  const about = ({ message }: Entry) => {
-    const { server, part } = message as CalledMessage
-    return `${part}s of \`${server}\``
+  const compare = (kind: keyof Messages, how: typeof decide) =>
+    compareCalls({ ways: old, calls: was[kind] }, { ways: now, calls: is[kind] }, how, ABOUT[kind])
+  const calls = compare('calls', decide)
+  const others = compare('others', decide)
+  // What is listed follows from what can be called, unless a proof fails.
+  const shown = new Set(calls.differences.map(placeIn))
+  const lists = compare('lists', UNDECIDED).untold.filter((one) => !shown.has(placeIn(one)))
+  // One example of messages that name nothing is enough.
+  const firsts = new Map(others.differences.toReversed().map((one) => [placeIn(one), one]))
+  return {
+    differences: [...calls.differences, ...firsts.values()],
+    untold: [...calls.untold, ...others.untold, ...lists],
   }
-  return compareCalls({ ways: old, calls: was }, { ways: now, calls: is }, decide, about)
+}
+
+function placeIn({ kind, listener, route }: Omit<Untold, 'why'>): string {
+  return `${kind} ${listener} ${route}`
 }
 
 const NO_DIFFERENCES: SemanticDiff = { differences: [], untold: [] }
+/** Lists are no requests that are admitted or denied, so there is no example of one. */
+const UNDECIDED = { old: () => undefined, now: () => undefined }
+
+const ABOUT: Readonly<Record<keyof Messages, (entry: Entry) => string>> = {
+  calls: ({ message }) => `${message?.part}s of \`${message?.server}\``,
+  others: () => 'messages that name no tool, prompt or resource',
+  lists: ({ message }) => `lists of ${message?.part}s of \`${message?.server}\` may change`,
+}
 
 /** Keyed by what is the same in both: the way, the server and what is called. */
-function messagesIn(model: Model, { entries }: Ways): ReadonlyMap<string, Entry> {
+interface Messages {
+  readonly calls: ReadonlyMap<string, Entry>
+  /** The same in lists, where arguments are unknown. */
+  readonly lists: ReadonlyMap<string, Entry>
+  /** Messages that name nothing. */
+  readonly others: ReadonlyMap<string, Entry>
+}
+
+function messagesIn(model: Model, { entries }: Ways): Messages {
   const points = new Map<string, Point>()
   for (const point of pointsOf(model)) {
     if (point.stage === 'mcp') points.set(placeOf(point.where), point)
   }
-  const found = new Map<string, Entry>()
+  const [calls, lists, others] = [new Map(), new Map(), new Map()] as [
+    ...[Map<string, Entry>, Map<string, Entry>, Map<string, Entry>],
+  ]
   for (const entry of entries) {
     const { backend } = entry.where
     if (backend?.kind !== 'mcp') continue
+    const general = points.get(placeOf(entry.where))
     const { options } = backend
     const shape = canonicalJson([backend.targets.map(({ name }) => name), options])
+    const own: Point[] = []
     for (const server of backend.targets) {
       const where = { ...entry.where, server }
-      const point = points.get(placeOf(where)) ?? points.get(placeOf(entry.where))
+      const special = points.get(placeOf(where))
+      const point = special ?? general
+      if (special !== undefined) own.push(special)
       if (point === undefined) continue
       for (const part of PARTS) {
         for (const tool of part === 'tool' ? toolsToTry({ ...entry.where, server }) : [undefined]) {
           const key = [entry.key, shape, server.name, part, tool ?? ''].join(' ')
-          found.set(key, messageEntry(entry, point, backend, server.name, part, tool))
+          const call = messageEntry(entry, point, backend, server.name, part, tool)
+          calls.set(key, call)
+          lists.set(key, listEntry(call, part))
         }
       }
     }
+    if (general === undefined) continue
+    const key = `${entry.key} ${shape}`
+    others.set(`${key} known`, generalEntry(entry, general, own, 'known'))
+    others.set(`${key} notified`, generalEntry(entry, general, own, 'notified'))
+    others.set(`${key} unknown`, unknownEntry(entry, general))
   }
-  return found
+  return { calls, lists, others }
+}
+
+/** Whether a list shows what the call is about: see `McpVisibility`. */
+function listEntry(call: Entry, part: Part): Entry {
+  const unknown = part === 'tool' ? [['mcp', 'tool', 'arguments']] : []
+  const methods: Fact = { kind: 'values', values: LIST_METHODS[part], isSet: true }
+  const points = call.points.map((point, index) => {
+    if (index < call.points.length - 1) return point
+    const facts = new Map([...point.facts, ['mcp.methodName', methods] as const])
+    return { ...point, facts, unknown }
+  })
+  return { ...call, points }
+}
+
+/**
+ * Messages that name nothing are denied only if nothing at all could be allowed. Notifications may
+ * have any name, and rules know a response as `response`.
+ */
+function generalEntry(
+  entry: Entry,
+  general: Point,
+  servers: readonly Point[],
+  kind: 'known' | 'notified',
+): Entry {
+  const isGuarded = general.rules.length + general.invalid.length > 0
+  const methods: Fact =
+    kind === 'known' ? { kind: 'values', values: GENERAL_METHODS, isSet: true } : { kind: 'set' }
+  const facts: Point['facts'] = new Map([['mcp.methodName', methods]])
+  const own = isGuarded ? [general, ...servers] : []
+  return withMessage(
+    entry,
+    own.map((point) => ({ ...atBackend(point, facts), unknown: PARTS.map((one) => ['mcp', one]) })),
+    kind === 'known' ? 'ping' : 'notifications/initialized',
+    kind === 'notified',
+  )
+}
+
+/** Messages whose method the gateway does not know: rules see no tool, prompt or resource. */
+function unknownEntry(entry: Entry, general: Point): Entry {
+  const facts: Point['facts'] = new Map([
+    ['request.method', isText('POST')],
+    ['mcp.methodName', { kind: 'set' }],
+    ...PARTS.map((one) => [`mcp.${one}`, { kind: 'unset' }] as const),
+  ])
+  return withMessage(entry, [atBackend(general, facts)], 'unknown')
+}
+
+function withMessage(
+  entry: Entry,
+  own: readonly Point[],
+  method: string,
+  isNotification = false,
+): Entry {
+  const { unlooked } = withoutMessageRules(entry)
+  const none = { server: '', part: 'none', prefix: '', name: '' } as const
+  const message = { ...none, method, ...(isNotification ? { isNotification } : {}) }
+  return { ...entry, unlooked, points: [...entry.points, ...own], message }
+}
+
+/** Rules for messages are evaluated after those of the backend, and in the same way. */
+function atBackend(point: Point, facts: Iterable<readonly [string, Fact]>): Point {
+  return { ...point, stage: 'backend', facts: new Map([...point.facts, ...facts]) }
 }
 
 function toolsToTry(where: Entry['where']): readonly (string | undefined)[] {
@@ -101,24 +231,33 @@ function messageEntry(
   const { prefixMode } = options
   const isPrefixed = prefixMode === 'Always' || (prefixMode !== 'Never' && targets.length > 1)
   const prefix = isPrefixed ? `${server}${part === 'resource' ? '+' : '_'}` : ''
-  const methods: Fact = { kind: 'values', values: METHODS[part], isSet: true }
+  const methods: Fact = { kind: 'values', values: PART_METHODS[part], isSet: true }
   const others = PARTS.filter((one) => one !== part)
   const facts: readonly (readonly [string, Fact])[] = [
     ['request.method', isText('POST')],
     ["request.headers['content-type']", isText('application/json')],
     ['mcp.methodName', methods],
-    ['mcp.sessionId', { kind: 'unset' }],
+    ...(reads(point, 'sessionId') ? [] : [['mcp.sessionId', { kind: 'unset' }] as const]),
     ...others.map((one) => [`mcp.${one}`, { kind: 'unset' }] as const),
     [`mcp.${part}`, { kind: 'set' }],
     [`mcp.${part}.target`, isText(server)],
     [`mcp.${part}.name`, tool === undefined ? { kind: 'set' } : isText(tool)],
-    ...(part === 'tool' ? [['mcp.tool.arguments', { kind: 'set' }] as const] : []),
+    // Arguments that are no object are not set.
+    ...(part === 'tool' && !reads(point, 'tool', 'arguments')
+      ? [['mcp.tool.arguments', { kind: 'set' }] as const]
+      : []),
   ]
-  const [method = ''] = METHODS[part]
+  const [method = ''] = PART_METHODS[part]
   const message = { server, part, prefix, name: tool ?? 'any', method }
-  const { mcpAuthorization: _, ...unlooked } = entry.unlooked
-  // Rules for messages are evaluated after those of the backend, and in the same way.
-  const own = { ...point, stage: 'backend', facts: new Map([...point.facts, ...facts]) } as const
-  const points = [...entry.points, own]
-  return { ...entry, unlooked, points, message }
+  const { unlooked } = withoutMessageRules(entry)
+  return { ...entry, unlooked, points: [...entry.points, atBackend(point, facts)], message }
+}
+
+/** Whether a rule reads this as a whole, or what contains it. */
+function reads({ rules }: Point, ...fields: readonly string[]): boolean {
+  const isRead = rules.flatMap((rule) => rule.reads).filter(({ variable }) => variable === 'mcp')
+  return isRead.some(
+    ({ fields: own }) =>
+      own.length <= fields.length && own.every((field, index) => field === fields[index]),
+  )
 }

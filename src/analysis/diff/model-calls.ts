@@ -2,32 +2,44 @@ import { compile, STAGES } from '../../cel/index.ts'
 import type { AiBackend, AiModel, VirtualModel, VirtualTarget } from '../../model/backend.ts'
 import { hashOf } from '../../model/hash.ts'
 import type { Model } from '../../model/model.ts'
-import { isPlace } from '../../model/places.ts'
 import type { Authorization } from '../../policies/schema.ts'
-import { isText } from '../mcp-facts.ts'
 import { type PlacedRule, placedCondition } from '../placed-rule.ts'
 import type { Point } from '../points.ts'
 import type { Fact } from '../symbolic/attribute-tree.ts'
+import { isCallMethod, servedCalls, withStored } from './call-forms.ts'
+import { CALLS } from './call-shapes.ts'
 import { compareCalls } from './calls.ts'
+import { changedRoutes } from './changed-routes.ts'
 import type { Decide, SemanticDiff } from './difference.ts'
 import { type Entry, type Ways, waysThrough } from './entries.ts'
-import { CALL_PATH } from './example.ts'
+import { matchCondition } from './route-conditions.ts'
 import { RULES_ABOUT_MODELS } from './unlooked.ts'
 
 /**
  * The models named by clients that a change newly admits or denies, and for which clients. Covers
- * models that both configurations have under one name at one provider; added and removed models are
- * reported elsewhere. A virtual model is covered for each model that it leads to.
+ * ways that both configurations have; others are compared for all models together. A virtual model
+ * is covered for each model that it leads to.
  */
 export function compareModelCalls(
   before: Model,
   after: Model,
   decide: { readonly old: Decide; readonly now: Decide },
 ): SemanticDiff {
-  const [old, now] = [waysThrough(before), waysThrough(after)]
+  const hasModels = ({ backends }: Model) => backends.some(({ kind }) => kind === 'ai')
+  if (!hasModels(before) || !hasModels(after)) return { differences: [], untold: [] }
+  const changed = changedRoutes(before, after)
+  const [old, now] = [waysThrough(before, changed), waysThrough(after, changed)]
   const [was, is] = [callsIn(old), callsIn(now)]
   const about = ({ model }: Entry) => `calls to \`${model}\``
-  return compareCalls({ ways: old, calls: was }, { ways: now, calls: is }, decide, about)
+  return compareCalls({ ways: old, calls: was }, { ways: now, calls: is }, decide, about, besideOf)
+}
+
+/** The calls that reached the same backend on the same way: none if there was no such way. */
+function besideOf(entry: Entry, calls: readonly Entry[]): readonly Entry[] {
+  return calls.filter(
+    ({ way, match, form }) =>
+      way === entry.way && match?.id === entry.match?.id && form?.name === entry.form?.name,
+  )
 }
 
 /** Keyed by what is the same in both: the way and the model. */
@@ -37,7 +49,10 @@ function callsIn({ entries }: Ways): ReadonlyMap<string, Entry> {
     const { backend } = entry.where
     if (backend?.kind !== 'ai') continue
     for (const asked of modelsCalledAt(backend, entry)) {
-      found.set(`${entry.key} ${asked.name} ${asked.number}`, callEntry(entry, backend, asked))
+      const key = `${entry.key} ${asked.name} ${asked.number}`
+      for (const call of withStored(callEntry(entry, backend, asked))) {
+        found.set(`${key} ${call.form?.name}`, call)
+      }
     }
   }
   return found
@@ -51,8 +66,8 @@ interface CalledModel {
   readonly number: number
   /** Conditions under which calls by that name lead to this provider. */
   readonly conditions: readonly Conditional[]
-  /** The configuration of the model. */
-  readonly record: unknown
+  /** The name that the provider is sent instead, if this determines whether it serves calls. */
+  readonly sent?: string
 }
 
 interface Conditional {
@@ -66,33 +81,44 @@ function modelsCalledAt(backend: AiBackend, entry: Entry): readonly CalledModel[
 }
 
 /** Models of the provider that clients call by an exact name or by a pattern. */
-function modelsOf({ models = [] }: AiBackend, { provider }: Entry): readonly CalledModel[] {
-  const isNamed = ({ name }: AiModel) => models.filter((one) => one.name === name).length === 1
+function modelsOf(backend: AiBackend, { provider }: Entry): readonly CalledModel[] {
+  const { models = [], virtualModels = [] } = backend
+  const hidden = virtualModels.map(({ name }) => nameCondition('Deny', name))
+  const numbers = new Map<string, number>()
   return models
-    .filter(
-      (model) =>
-        model.provider === provider &&
-        !model.isInternal &&
-        model.matches === undefined &&
-        isNamed(model),
-    )
-    .map((model) => {
-      const { name } = model
-      return { name, number: 0, conditions: patternConditions(name), record: model }
+    .filter((model) => model.provider === provider && !model.isInternal)
+    .map(({ name, matches }) => {
+      const number = numbers.get(name) ?? 0
+      numbers.set(name, number + 1)
+      const shadowing = hidden.filter(({ text }) => mayHide(name, text))
+      const conditions = [...shadowing, nameCondition('Require', name), ...headersOf(matches)]
+      return { name, number, conditions }
     })
 }
 
+/** Whether the name is that of a virtual model, or a pattern that may match it. */
+function mayHide(name: string, condition: string): boolean {
+  return name.includes('*') || condition.includes(JSON.stringify(name))
+}
+
 /** The `*` of a pattern is at its start or its end. */
-function patternConditions(name: string): readonly Conditional[] {
-  if (!name.includes('*')) return []
+function nameCondition(action: Conditional['action'], name: string): Conditional {
+  const subject = 'llm.requestModel'
+  if (!name.includes('*')) return { action, text: `${subject} == ${JSON.stringify(name)}` }
   const [test, text] = name.endsWith('*')
     ? ['startsWith', name.slice(0, -1)]
     : ['endsWith', name.slice(1)]
-  const rest = `llm.requestModel != ${JSON.stringify(text)}`
-  const begins = `llm.requestModel.${test}(${JSON.stringify(text)})`
-  return [
-    { action: 'Require', text: text === '' ? "llm.requestModel != ''" : `${begins} && ${rest}` },
-  ]
+  return { action, text: `${subject}.${test}(${JSON.stringify(text)})` }
+}
+
+/** Headers of which one list must match. */
+function headersOf(matches: AiModel['matches']): readonly Conditional[] {
+  if (matches === undefined) return []
+  const path = { kind: 'prefix', value: '/' } as const
+  const all = matches.map((headers) => matchCondition({ path, headers, query: [] }))
+  // What is not an expression makes the whole condition unreadable.
+  const text = all.map((one) => (one.parts?.length === 0 ? `(${one.text})` : '?')).join(' || ')
+  return [{ action: 'Require', text }]
 }
 
 function* virtualModelsOf(
@@ -103,10 +129,9 @@ function* virtualModelsOf(
     const { name, routing, targets } = virtual
     for (const [number, target] of targets.entries()) {
       if (target.provider !== provider || target.weight === 0) continue
-      const conditions = routing === 'conditional' ? chosenWhen(virtual, number) : []
-      // Other targets do not change who reaches this one, except for conditions before it.
-      const record = [routing, target.model, conditions]
-      yield { name, number, conditions, record }
+      const chosen = routing === 'conditional' ? chosenWhen(virtual, number) : []
+      const conditions = [nameCondition('Require', name), ...chosen]
+      yield { name, number, conditions, sent: target.model }
     }
   }
 }
@@ -121,33 +146,22 @@ function chosenWhen({ targets }: VirtualModel, number: number): readonly Conditi
 }
 
 function callEntry(entry: Entry, backend: AiBackend, asked: CalledModel): Entry {
-  const { name, conditions } = asked
-  const facts: readonly (readonly [string, Fact])[] = [
-    ['request.method', isText('POST')],
-    ['request.path', isText(CALL_PATH)],
-    ["request.headers['content-type']", isText('application/json')],
-  ]
-  const isPattern = name.includes('*')
-  const model: Fact = isPattern ? { kind: 'set' } : isText(name)
-  const own: readonly (readonly [string, Fact])[] = [['llm.requestModel', model]]
+  const { name, conditions, sent } = asked
+  const own: readonly (readonly [string, Fact])[] = [['llm.requestModel', { kind: 'set' }]]
   let unread = ''
   const points = entry.points.map((point) => {
-    const isLast = point.stage === 'backend'
-    const leading = isLast ? conditions.map((one) => leadingRule(point, one)) : []
+    if (point.stage !== 'backend') return point
+    const leading = conditions.map((one) => leadingRule(point, one))
     if (leading.includes(undefined)) unread = hashOf(conditions)
-    return {
-      ...point,
-      facts: new Map([...point.facts, ...facts, ...(isLast ? own : [])]),
-      rules: [...leading.filter((one) => one !== undefined), ...point.rules],
-    }
+    const rules = [...leading.filter((one) => one !== undefined), ...point.rules]
+    return { ...point, facts: new Map([...point.facts, ...own]), rules }
   })
-  const { provider: _, [RULES_ABOUT_MODELS]: __, ...others } = entry.unlooked
-  const provider = backend.groups
-    .flatMap(({ providers }) => providers)
-    .find(({ name: one }) => one === entry.provider)
-  const served = [provider?.provider ?? '', provider?.options ?? {}, asked.record, unread]
-  const unlooked = { ...others, provider: hashOf(served, isPlace) }
-  return { ...entry, unlooked, points, model: name }
+  const { [RULES_ABOUT_MODELS]: _, ...others } = entry.unlooked
+  const provider = hashOf([servedCalls(entry, backend, sent), unread])
+  const unlooked = { ...others, provider }
+  const shapes = CALLS.filter(({ model }) => model === undefined)
+  const form = { name: 'call', condition: isCallMethod(), shapes } as const
+  return { ...entry, unlooked, points, model: name, form }
 }
 
 /**

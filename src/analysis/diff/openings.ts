@@ -10,6 +10,7 @@ import type { ExampleRequest } from './example.ts'
  */
 export type Opening = 'None' | 'Method' | 'V1' | 'V2'
 
+const ANY: readonly Opening[] = ['None', 'V1', 'V2']
 const WITHOUT: readonly Opening[] = ['None', 'Method']
 const WITH: Readonly<Record<ProxyProtocol['version'], readonly Opening[]>> = {
   V1: ['V1'],
@@ -23,10 +24,13 @@ const WITH: Readonly<Record<ProxyProtocol['version'], readonly Opening[]>> = {
  */
 function openingsOf({ where, points }: Entry): readonly Opening[] {
   const own = points[0]?.effective.get('proxyProtocol')?.[0].value as ProxyProtocol | undefined
-  if (own === undefined) return canMistake(where) ? WITHOUT : ['None']
+  // What is not read is data, which a TLS handshake does not begin with.
+  const isData = where.listener.protocol === 'TCP'
+  if (own === undefined) return isData ? ANY : canMistake(where) ? WITHOUT : ['None']
   const { mode, version } = own
   const headers = WITH[version]
   if (mode === 'Strict') return headers
+  if (isData) return ANY
   return version === 'V2' && canMistake(where) ? [...WITHOUT, ...headers] : ['None', ...headers]
 }
 
@@ -36,6 +40,10 @@ function canMistake({ listener }: Entry['where']): boolean {
 }
 
 export function isOpenedAlike(one: Entry, other: Entry): boolean {
+  if (one.match === undefined) {
+    const settings = ({ points }: Entry) => points[0]?.believes['proxyProtocol']
+    return settings(one) === settings(other)
+  }
   return openingsOf(one).join() === openingsOf(other).join()
 }
 
@@ -44,6 +52,11 @@ export function openingsBeyond(one: Entry, other: Entry): readonly Opening[] {
   const others = openingsOf(other)
   const beyond = openingsOf(one).filter((opening) => !others.includes(opening))
   return beyond.includes('None') ? beyond.filter((opening) => opening !== 'Method') : beyond
+}
+
+/** Whether it is known how connections begin that are no requests: those of TLS have no data yet. */
+export function hasPlainOpenings(...entries: readonly Entry[]): boolean {
+  return entries.every(({ where }) => ['TCP', 'TLS'].includes(where.listener.protocol))
 }
 
 export function shareOpening(one: Entry, other: Entry): boolean {
@@ -85,21 +98,24 @@ export function openedBy(entry: Entry, opening: Opening): Entry {
   return { ...entry, points }
 }
 
+/** Headers that determine the source: what is not read as one is data. */
+function headersOf({ points }: Entry): readonly Opening[] {
+  const policy = points[0]?.effective.get('proxyProtocol')?.[0].value as ProxyProtocol | undefined
+  return policy === undefined ? [] : WITH[policy.version]
+}
+
 /** Sets how the connection of an example begins, if that is not up to the client. */
 export function onSharedOpening(
   request: ExampleRequest,
   entry: Entry,
   other: Entry | 'none',
 ): ExampleRequest {
-  const own = openingsOf(entry)
-  const others = other === 'none' ? own : openingsOf(other)
-  if (![own, others].some((openings) => HEADERS.some((one) => openings.includes(one)))) {
-    return request
-  }
+  const sides = other === 'none' ? [entry] : [entry, other]
+  if (sides.every((side) => headersOf(side).length === 0)) return request
   // With a header, the client can have any address.
-  const opening = [...HEADERS, 'None' as const].find(
-    (one) => own.includes(one) && others.includes(one),
-  )
+  const header = HEADERS.find((one) => sides.every((side) => headersOf(side).includes(one)))
+  const isPlain = sides.every((side) => openingsOf(side).includes('None'))
+  const opening = header ?? (isPlain ? 'None' : undefined)
   return opening === undefined ? request : withOpening(request, opening)
 }
 

@@ -1,5 +1,4 @@
 import { hashOf } from '../../model/hash.ts'
-import { canonicalJson } from '../../model/json.ts'
 import type { Model } from '../../model/model.ts'
 import { isPlace } from '../../model/places.ts'
 import { policySchema } from '../../policies/schema.ts'
@@ -7,6 +6,7 @@ import { layersOf } from '../../reach/all-layers.ts'
 import { COMPOSING, kindsThat } from '../../reach/kinds.ts'
 import { Reach } from '../../reach/reach.ts'
 import { ACCOUNTS, type Account } from './accounts.ts'
+import { isSame } from './changed-routes.ts'
 
 /** A part of the Model that differs and that nothing accounts for. */
 export interface UnaccountedPart {
@@ -53,7 +53,7 @@ interface Position {
 }
 
 function walk(context: Context, old: unknown, now: unknown, at: Position): void {
-  if (old === now || isSame(old, now)) return
+  if (isSame(old, now)) return
   const account = ACCOUNTS.get(at.pattern)
   const isAccounted = account !== undefined && accounts(context, account, old, now, at)
   const isKept = isAccounted && !isDecidingBackend(context, at)
@@ -283,10 +283,6 @@ function listenersByPort(model: Model): ReadonlyMap<number, readonly Sharing[]> 
     found.set(port, own)
   }
   return found
-}
-
-function isSame(a: unknown, b: unknown): boolean {
-  return canonicalJson(a, isPlace) === canonicalJson(b, isPlace)
 }
 
 function isPart(value: unknown): value is object {

@@ -5,7 +5,7 @@ import { partsNotCovered } from '../symbolic/covered.ts'
 import type { Condition } from '../symbolic/space.ts'
 import type { Verdict } from './difference.ts'
 import { authenticationsBeyond, authenticationsOf, type Entry } from './entries.ts'
-import { READ_BODY } from './unlooked.ts'
+import { LIMITS, otherKinds, READ_BODY, SERVED } from './unlooked.ts'
 
 /** Reasons why a result is unknown, with the part that each is about. */
 
@@ -27,6 +27,12 @@ function differingKeys(a: ValidPolicy, b: ValidPolicy): readonly string[] {
   const keys = new Set([...Object.keys(own ?? {}), ...Object.keys(other ?? {})])
   const found = [...keys].filter((key) => canonicalJson(own?.[key]) !== canonicalJson(other?.[key]))
   return found.length === 0 ? ['where it is attached'] : found
+}
+
+/** Policies other than rules that differ, and of which nothing shows the effect. */
+export function otherPolicies(one: Entry, other: Entry): string | undefined {
+  const kinds = otherKinds(one, other).filter((kind) => !LIMITS.has(kind) && !SERVED.has(kind))
+  return kinds.length === 0 ? undefined : unlookedText(kinds)
 }
 
 export function otherSourcesText(settings: readonly string[]): string {

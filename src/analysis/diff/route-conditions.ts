@@ -16,10 +16,14 @@ export function routeCondition(
   match: Match,
   nearer: readonly string[] = [],
 ): Condition {
+  const hosts = [nameOf(listener), hostname].map(hostText)
+  return matchCondition(match, [...hosts, ...nearer.map((name) => `!(${hostText(name)})`)])
+}
+
+/** The requests that match, and for which the other conditions are true. */
+export function matchCondition(match: Match, others: readonly string[] = []): Condition {
   const texts = [
-    hostText(nameOf(listener)),
-    hostText(hostname),
-    ...nearer.map((name) => `!(${hostText(name)})`),
+    ...others,
     match.method === undefined ? '' : `request.method == ${quoted(match.method)}`,
     pathText(match.path),
   ]
@@ -101,6 +105,12 @@ const ENVIRONMENT = environment({
     { name: PARAMETERS, type: mapOf(STRING, STRING), set: 'always', doc: 'of the query' },
   ],
 })
+
+/** A condition on requests, as an expression. */
+export function requestCondition(text: string): Condition | undefined {
+  const term = termOf(text)
+  return term && { text, term }
+}
 
 function termOf(text: string): Term | undefined {
   return compile(text, ENVIRONMENT, { expect: BOOL }).expression?.term

@@ -1,72 +1,33 @@
-import { STAGES } from '../../cel/index.ts'
-import type { Facts } from '../symbolic/attribute-tree.ts'
-import { all, any, type Formula, literal } from '../symbolic/formula.ts'
-import { nameIn } from '../symbolic/host-header.ts'
-import { NOT_TRUE } from '../symbolic/outcome.ts'
+import { any, type Formula } from '../symbolic/formula.ts'
 import { solve } from '../symbolic/solve.ts'
-import { type Mode, Space } from '../symbolic/space.ts'
-import { worldOf } from '../symbolic/world.ts'
-import { admits, denials, learnEntry, oneTokenForBoth, takes, unserved } from './admission.ts'
-import {
-  certificateAxioms,
-  learnCertificate,
-  otherCertificates,
-  withCertificateOf,
-} from './certificates.ts'
-import { type Disguise, disguises, takesOneOfEach, withKnownKey } from './credentials.ts'
-import type { Decide, Verdict } from './difference.ts'
-import {
-  aligned,
-  doorFor,
-  doorsBefore,
-  type Entry,
-  failsOtherwise,
-  otherSources,
-  placedApart,
-  type RouteMatch,
-  repliesUntold,
-  type Ways,
-} from './entries.ts'
-import { type ExampleRequest, exampleOf } from './example.ts'
+import { aligned, placedApart, specialized } from './apart.ts'
+import { otherCertificates } from './certificates.ts'
+import { disguises } from './credentials.ts'
+import { type Entry, failsOtherwise, otherSources, readsSource, repliesUntold } from './entries.ts'
+import { ask, example, type Found, firstExample, type Sides, variantsOf } from './find-example.ts'
 import {
   deniedOpening,
+  hasPlainOpenings,
   isOpenedAlike,
   type Opening,
   OTHER_STREAM_OPENINGS,
-  onSharedOpening,
   openedBy,
   openingsBeyond,
   shareOpening,
   UNSHOWN_OPENING,
   withOpening,
 } from './openings.ts'
-import { rivalsOf } from './precedence.ts'
 import {
-  insteadText,
   otherCredentials,
   otherNamesText,
+  otherPolicies,
   otherSourcesText,
   SPLIT_TEXT,
   uncoveredText,
   unlookedText,
 } from './reasons.ts'
-import { unlookedKinds } from './unlooked.ts'
-
-/** Max number of attempts to replace an example that another route matches. */
-const MAX_TRIES = 12
-
-export interface Found {
-  readonly example: ExampleRequest
-  readonly denying: Verdict
-  readonly admitting: Verdict
-}
-
-export interface Sides {
-  readonly from: Ways
-  readonly to: Ways
-  readonly decideFrom: Decide
-  readonly decideTo: Decide
-}
+import { searchLimits, searchServed } from './search-policies.ts'
+import { otherKinds } from './unlooked.ts'
 
 export interface Searched {
   /** One for each reason why the other side rejects. */
@@ -79,15 +40,68 @@ export interface Searched {
  * Requests that the entry admits and the other one rejects. If `examples` is empty and `untold` is
  * not set, it is proven that none exist.
  */
-export function search(entry: Entry, written: Entry | 'none', sides: Sides): Searched {
-  const other = written === 'none' ? written : placedApart(aligned(written, entry), entry)
+export function search(general: Entry, written: Entry | 'none', sides: Sides): Searched {
+  const entry = specialized(general)
+  const other =
+    written === 'none' ? written : placedApart(aligned(specialized(written), entry), entry)
   if (other === 'none' || isOpenedAlike(entry, other)) return searchShared(entry, other, sides)
-  if (entry.match === undefined) {
-    return { ...searchShared(entry, other, sides), untold: OTHER_STREAM_OPENINGS }
-  }
+  if (entry.match === undefined) return searchStream(entry, other, sides)
   const shared = shareOpening(entry, other) ? searchShared(entry, other, sides) : { examples: [] }
   // The request that carries a message is compared separately.
   if (entry.message !== undefined) return shared
+  return openingsBeyond(entry, other)
+    .map((opening) => searchOpening(entry, opening, sides))
+    .reduce(joined, shared)
+}
+
+/**
+ * Requests to a provider that only the entry's side has, which none of the others on its way admits:
+ * a client is admitted if it may call one of them.
+ */
+export function searchBeyond(general: Entry, written: readonly Entry[], sides: Sides): Searched {
+  const entry = specialized(general)
+  const others = written.map((one) => placedApart(aligned(specialized(one), entry), entry))
+  const isAlike = (one: Entry) =>
+    isOpenedAlike(entry, one) &&
+    otherKinds(entry, one).length === 0 &&
+    !repliesUntold(one) &&
+    !failsOtherwise(entry, one) &&
+    otherCredentials(one, entry) === undefined &&
+    otherSources(entry, one).length === 0 &&
+    otherCertificates(entry, one) === undefined
+  // Only these deny nothing but what their rules deny.
+  const [known, ...more] = others.filter(isAlike)
+  if (known !== undefined && !repliesUntold(entry)) {
+    const { given, ways } = ask(entry, known, sides, 'proof', more)
+    if (solve([...given, any(ways)]).kind === 'impossible') return NOTHING_FOUND
+  }
+  const [first, ...rest] = others
+  if (first === undefined) return { ...NOTHING_FOUND, untold: unlookedText(['provider']) }
+  const { found } = firstExample(
+    variantsOf(entry).flatMap((own) => {
+      const denied = () => {
+        const { given, ways, facts } = ask(own, first, sides, 'search', rest)
+        return example([...given, any(ways)], own, facts, sides, first)
+      }
+      const served = () => {
+        const { given, facts } = ask(own, first, sides, 'search')
+        return example(given, own, facts, sides, first)
+      }
+      return [denied, served]
+    }),
+  )
+  if (found !== undefined) return { examples: [found] }
+  return { ...NOTHING_FOUND, untold: unlookedText(['provider']) }
+}
+
+/**
+ * Connections that are no requests: whether the source is that of a header depends on how they
+ * begin, so that conditions about it are not about the same address.
+ */
+function searchStream(entry: Entry, other: Entry, sides: Sides): Searched {
+  const shared = shareOpening(entry, other) ? searchShared(entry, other, sides) : NOTHING_FOUND
+  const isUnknown = [entry, other].some(readsSource) || !hasPlainOpenings(entry, other)
+  if (isUnknown) return { ...shared, untold: OTHER_STREAM_OPENINGS }
   return openingsBeyond(entry, other)
     .map((opening) => searchOpening(entry, opening, sides))
     .reduce(joined, shared)
@@ -119,26 +133,50 @@ function searchShared(entry: Entry, other: Entry | 'none', sides: Sides): Search
   const isShared = other !== 'none' && (repliesUntold(other) || failsOtherwise(entry, other))
   if (repliesUntold(entry) || isShared) return { ...byRules, untold: SPLIT_TEXT }
   if (other === 'none') return byRules
-  if (other.names !== entry.names) return { ...byRules, untold: otherNamesText(other, entry) }
-  const mayMeet = solve(proof.given).kind !== 'impossible'
-  const unlooked = unlookedKinds(entry.unlooked, other.unlooked)
-  if (unlooked.length > 0 && mayMeet) return { ...byRules, untold: unlookedText(unlooked) }
-  const certificates = otherCertificates(entry, other)
-  if (certificates !== undefined && mayMeet) return { ...byRules, untold: certificates }
-  const sources = otherSources(entry, other)
-  if (sources.length > 0 && mayMeet) return { ...byRules, untold: otherSourcesText(sources) }
-  const credentials = otherCredentials(other, entry)
-  if (credentials === undefined || !mayMeet) return byRules
-  const { given } = ask(entry, other, sides, 'search')
-  const { examples } = byRules
-  const isShown = ({ denying }: Found) => denying.reason.startsWith('401')
-  if (examples.some(isShown)) return byRules
-  for (const disguise of disguises(other, entry)) {
-    const { found } = example(given, entry, proof.facts, sides, other, disguise)
-    if (found === undefined) continue
-    if (isShown(found)) return { ...byRules, examples: [...examples, found] }
+  const areNamesKnown = entry.served !== undefined && other.served !== undefined
+  if (other.names !== entry.names && !areNamesKnown) {
+    return { ...byRules, untold: otherNamesText(other, entry) }
   }
-  return { examples, untold: credentials }
+  if (solve(proof.given).kind === 'impossible') return byRules
+  const sources = otherSources(entry, other)
+  const beyond = [
+    searchLimits(entry, other, sides),
+    searchServed(entry, other, sides),
+    unknownBecause(otherPolicies(entry, other)),
+    unknownBecause(otherCertificates(entry, other)),
+    unknownBecause(sources.length === 0 ? undefined : otherSourcesText(sources)),
+    searchCredentials(entry, other, sides, byRules.examples),
+  ].reduce(joined)
+  // These also explain why no example of a rule was found.
+  const untold = beyond.untold ?? byRules.untold
+  const examples = [...byRules.examples, ...beyond.examples]
+  return untold === undefined ? { examples } : { examples, untold }
+}
+
+function unknownBecause(untold: string | undefined): Searched {
+  return untold === undefined ? NOTHING_FOUND : { ...NOTHING_FOUND, untold }
+}
+
+const NOTHING_FOUND: Searched = { examples: [] }
+
+/** Credentials that only the entry accepts, unless the rules already show some. */
+function searchCredentials(
+  entry: Entry,
+  other: Entry,
+  sides: Sides,
+  known: readonly Found[],
+): Searched {
+  const isShown = ({ denying }: Found) => denying.reason.startsWith('401')
+  const credentials = otherCredentials(other, entry)
+  if (credentials === undefined || known.some(isShown)) return NOTHING_FOUND
+  for (const own of variantsOf(entry)) {
+    const { given, facts } = ask(own, other, sides, 'search')
+    for (const disguise of disguises(other, entry)) {
+      const { found } = example(given, own, facts, sides, other, disguise)
+      if (found !== undefined && isShown(found)) return { examples: [found] }
+    }
+  }
+  return { examples: [], untold: credentials }
 }
 
 /** Searches by routes and rules, and by whether there are credentials at all. */
@@ -149,14 +187,21 @@ function searchRules(
   proof: ReturnType<typeof ask>,
 ): Searched {
   if (solve([...proof.given, any(proof.ways)]).kind === 'impossible') return { examples: [] }
-  const { given, ways } = ask(entry, other, sides, 'search')
+  const variants = variantsOf(entry).map((own) => ({
+    own,
+    asked: ask(own, other, sides, 'search'),
+  }))
   const examples: Found[] = []
   let untold: string | undefined
-  for (const [index, way] of ways.entries()) {
+  for (const [index, proven] of proof.ways.entries()) {
     if (examples.length >= MAX_EXAMPLES) break
-    const known = solve([...proof.given, proof.ways[index] as Formula]).kind
+    const known = solve([...proof.given, proven]).kind
     if (known === 'impossible') continue
-    const { found, instead } = example([...given, way], entry, proof.facts, sides, other)
+    const { found, instead } = firstExample(
+      variants.map(({ own, asked: { given, ways, facts } }) => () => {
+        return example([...given, ways[index] as Formula], own, facts, sides, other)
+      }),
+    )
     if (found !== undefined) examples.push(found)
     else if (proof.isExact && known === 'possible' && instead !== undefined) untold = instead
     else untold = uncoveredText(other === 'none' ? [entry] : [entry, other], proof.conditions)
@@ -165,111 +210,3 @@ function searchRules(
 }
 
 const MAX_EXAMPLES = 8
-
-export function example(
-  formulas: readonly Formula[],
-  entry: Entry,
-  facts: Facts,
-  sides: Sides,
-  other: Entry | 'none',
-  disguise: Disguise = (request) => request,
-): { readonly found?: Found; readonly instead?: string } {
-  const avoided: Formula[] = []
-  let instead: string | undefined
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const solution = solve([...formulas, ...avoided])
-    if (solution.kind !== 'possible') break
-    const plain = exampleOf(worldOf(solution.assignment), entry, facts)
-    const made = disguise(onSharedOpening(plain, entry, other))
-    const known = withKnownKey(made, other === 'none' ? [entry] : [entry, other])
-    const request = known ?? made
-    const { denying, admitting } = judge(request, entry, other, sides)
-    const isShown =
-      known !== undefined &&
-      denying?.isAdmitted === false &&
-      admitting?.isAdmitted === true &&
-      (Object.keys(request.identity).length === 0 || takesOneOfEach(entry)) &&
-      // Both sides decided the whole request. It is an example only if this route matches it.
-      (entry.match === undefined || admitting.route === entry.route)
-    if (isShown) return { found: { example: request, denying, admitting } }
-    instead = insteadText(request, entry.route, denying, admitting)
-    // Another route matched it: search for a request that differs in at least one attribute.
-    avoided.push(
-      any(
-        [...solution.assignment].map(([unknown, possibility]) =>
-          literal(unknown, (index) => unknown.possibilities[index] !== possibility),
-        ),
-      ),
-    )
-  }
-  return instead === undefined ? {} : { instead }
-}
-
-/** Decides on both sides, at the listener that the host selects on a shared port. */
-function judge(
-  request: ExampleRequest,
-  entry: Entry,
-  other: Entry | 'none',
-  { from, to, ...decide }: Sides,
-) {
-  const { port } = entry.where.listener
-  const at = (ways: Ways): ExampleRequest => {
-    if (entry.match === undefined || port === undefined) return request
-    const isThere = ways.listeners.some((one) => one.port === port)
-    const listener = isThere ? doorFor(ways, port, nameIn(request.host)) : entry.listener
-    return { ...request, listener: listener ?? entry.listener }
-  }
-  // Of several backends chosen at random, use the one that rejects the request; of providers, use
-  // all, since one is enough.
-  const { backend = undefined, provider = undefined } = other === 'none' ? {} : other
-  const isSame = provider === entry.provider
-  const there = other === 'none' ? {} : { backend, provider: isSame ? provider : undefined }
-  const denying = decide.decideFrom({ ...at(from), ...there })
-  return { denying, admitting: decide.decideTo(at(to)) }
-}
-
-/**
- * The formulas for requests that the entry matches and admits, and for each reason of the other one
- * to reject them.
- */
-export function ask(entry: Entry, other: Entry | 'none', { from, to }: Sides, mode: Mode) {
-  const entries = other === 'none' ? [entry] : [entry, other]
-  const facts = withCertificateOf(factsOf(entries), entry)
-  const space = new Space(STAGES[entry.message === undefined ? 'backend' : 'mcp'], facts, mode)
-  const doors = other === 'none' ? doorsBefore(entry, from, to) : []
-  const none = doors.flatMap((door) => from.matches.get(door) ?? [])
-  const rivals = [rivalsOf(entry, to), other === 'none' ? [] : rivalsOf(other, from)] as const
-  for (const one of entries) learnEntry(space, one)
-  for (const { condition } of [...none, ...rivals.flat()]) space.learn(condition)
-  for (const one of entries) learnCertificate(space, one)
-  const missed = ({ condition }: RouteMatch) => space.formula(condition, NOT_TRUE)
-  const given = [takes(space, entry), ...rivals[0].map(missed), admits(space, entry)]
-  if (other !== 'none') {
-    given.push(takes(space, other), ...rivals[1].map(missed))
-    given.push(...oneTokenForBoth(space, entry, other))
-  }
-  const ways = other === 'none' ? [all(none.map(missed))] : deniedBy(space, other)
-  const conditions = [...none, ...rivals.flat(), ...entries.flatMap(({ match }) => match ?? [])]
-  return {
-    given: [...given, ...certificateAxioms(space, entries), ...space.axioms],
-    ways,
-    facts,
-    isExact: space.isExact,
-    conditions: conditions.map(({ condition }) => condition),
-  }
-}
-
-function deniedBy(space: Space, other: Entry): readonly Formula[] {
-  return [...denials(space, other), ...unserved(space, other)]
-}
-
-/** The facts of both sides. A side must check the variables that it requires, not assume them. */
-function factsOf(entries: readonly Entry[]): Facts {
-  const facts = new Map(
-    entries.flatMap(({ points }) => points.flatMap((point) => [...point.facts])),
-  )
-  const required = new Set(entries.flatMap(({ points }) => points.flatMap((one) => one.required)))
-  for (const [name, fact] of facts)
-    if (fact.kind === 'set' && required.has(name)) facts.delete(name)
-  return facts
-}

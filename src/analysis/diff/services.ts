@@ -30,6 +30,8 @@ export function decidingLater({
   const kinds = points.flatMap(({ effective }) => [...effective.keys()])
   const found = kinds.find((kind) => LATER.has(kind))
   if (found !== undefined) return `the result of \`${found}\``
+  const isAnyModel = where.backend?.kind === 'ai' && where.backend.models === undefined
+  if (isAnyModel) return 'whether it is a call that a provider can serve'
   return where.backend?.kind === 'dynamic' ? 'the address that it names' : undefined
 }
 

@@ -5,6 +5,8 @@ import { hashOf } from '../../model/hash.ts'
 import { canonicalJson } from '../../model/json.ts'
 import { isPlace } from '../../model/places.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
+import { kindsThat } from '../../reach/kinds.ts'
+import { ruleKind } from '../../reach/points.ts'
 import { conditionsAt, type Point } from '../points.ts'
 import { ACCOUNTS } from './accounts.ts'
 import type { Entry } from './entries.ts'
@@ -18,13 +20,26 @@ export function unlookedAt(points: readonly Point[]): Readonly<Record<string, st
   const found: Record<string, string> = {}
   for (const { stage, effective } of points) {
     for (const [kind, policies] of effective) {
-      const values = policies.map(({ value }) => partsOf(kind, value))
+      const values = policies.map((one) => {
+        if (kind === MESSAGES) return one.value
+        return LIMITS.has(kind) ? limitOf(one) : partsOf(kind, one.value)
+      })
       if (stage === 'connection' || values.every((one) => one === undefined)) continue
       found[kind] = `${found[kind] ?? ''}${hashOf(canonicalJson(values, isPlace))}`
     }
   }
   if (points.some(readsBody)) found[READ_BODY] = ''
   return found
+}
+
+/** Rules for messages are compared for messages, which differ between ways as these do. */
+const MESSAGES = ruleKind('mcp')
+const SERVER_MESSAGES = `${MESSAGES} of servers`
+
+/** The same without the rules for messages, which are compared separately for the same way. */
+export function withoutMessageRules(entry: Entry): Entry {
+  const { [MESSAGES]: _, [SERVER_MESSAGES]: __, ...unlooked } = entry.unlooked
+  return { ...entry, unlooked }
 }
 
 /**
@@ -95,10 +110,16 @@ function servedBy(
       return { provider: hashOf(served, isPlace) }
     }
     case 'mcp': {
+      const guarded = backend.targets.map(({ policies }) =>
+        policies.filter(({ kind }) => kind === MESSAGES),
+      )
       const targets = backend.targets.map(({ name, transport, options, pins }) => {
         return { name, transport, options, ...(pins && { pins }) }
       })
-      return { mcp: hashOf([targets, backend.options], isPlace) }
+      return {
+        mcp: hashOf([targets, backend.options], isPlace),
+        [SERVER_MESSAGES]: hashOf(guarded, isPlace),
+      }
     }
     case 'dynamic':
       return { dynamic: hashOf(backend.target ?? null) }
@@ -121,6 +142,7 @@ function readsPaths(backend: Backend | undefined, points: readonly Point[]): boo
 const PASSING_PATHS: ReadonlySet<Backend['kind']> = new Set([
   'host',
   'unix',
+  'admin',
   'service',
   'dynamic',
   'mcp',
@@ -163,6 +185,42 @@ function partsOf(kind: string, value: unknown): unknown {
   })
   return own.length === 0 ? undefined : own
 }
+
+/** Policies that deny requests once there were too many, and nothing else. */
+export const LIMITS = kindsThat(({ countsRequests }) => countsRequests)
+
+/** Two limits of the same amount count separately if they are set at two places. */
+function limitOf({ value, level, policy }: ValidPolicy): unknown {
+  return [level, policy, value]
+}
+
+/** The limits of this kind on the way, with the places where they are set. */
+export function limitsOf({ points }: Pick<Entry, 'points'>, kind: string): readonly Limit[] {
+  const policies = new Set(points.flatMap(({ effective }) => effective.get(kind) ?? []))
+  return [...policies].flatMap(({ value, level, policy }) =>
+    (Array.isArray(value) ? value : [value]).map((one: unknown) => {
+      return { place: `${level} ${policy}`, value: one }
+    }),
+  )
+}
+
+export interface Limit {
+  readonly place: string
+  readonly value: unknown
+}
+
+/** The kinds in which the two differ, except for those that only make `one` stricter. */
+export function otherKinds(
+  one: Pick<Entry, 'unlooked'>,
+  other: Pick<Entry, 'unlooked'>,
+): readonly string[] {
+  return unlookedKinds(one.unlooked, other.unlooked).filter(
+    (kind) => !LIMITS.has(kind) || other.unlooked[kind] !== undefined,
+  )
+}
+
+/** What a backend serves, which real requests show. */
+export const SERVED: ReadonlySet<string> = new Set(['provider'])
 
 /** The kinds in which the two differ. */
 export function unlookedKinds(

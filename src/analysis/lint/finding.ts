@@ -7,6 +7,8 @@ export interface Finding {
   readonly diagnostic: Diagnostic
   /** A change that affects no decision. */
   readonly fix?: Fix
+  /** The rule never matches, and denies all requests if it is served as it is. */
+  readonly isClosed?: boolean
 }
 
 export type Fix =
@@ -31,6 +33,11 @@ export function aboutRule(
   const text = placed.rule.expression
   const { start, end } = span ?? { start: 0, end: text.length }
   return { ...said, origin: originOfRule(placed), excerpt: { text, start, end } }
+}
+
+/** Whether a rule denies by never matching: the opposite is true of Deny rules. */
+export function isClosedIfNever({ rule }: PlacedRule): boolean {
+  return rule.action !== 'Deny'
 }
 
 export function originOfRule({ rule, policy }: PlacedRule): Origin {

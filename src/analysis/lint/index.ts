@@ -1,12 +1,15 @@
 import type { Check } from './check.ts'
 import { openDeny, openGrant } from './checks/absence.ts'
+import { exposedUi } from './checks/admin-ui.ts'
 import { openOrigins, preflightHeaders } from './checks/cors.ts'
 import { globs, impossibleTexts, nestedClaims } from './checks/impossible.ts'
+import { unknownModels } from './checks/models.ts'
 import { neverMatching } from './checks/never.ts'
 import { idleRules, misspeltClaims, unseenClaims } from './checks/observed.ts'
 import { keptSlashes, pathBoundaries } from './checks/paths.ts'
 import {
   anyAudience,
+  forgedClients,
   hiddenAddresses,
   overriddenFields,
   unguardedProviders,
@@ -55,4 +58,7 @@ export const CHECKS: readonly Check[] = [
   unlistedTools,
   unguardedServers,
   forwardedTokens,
+  unknownModels,
+  forgedClients,
+  exposedUi,
 ]

@@ -37,6 +37,7 @@ const SAID_ELSEWHERE: Readonly<Record<string, readonly [code: string, severity?:
   PC0109: ['AZ011'],
   PC0110: ['AZ010'],
   PC0111: ['AZ019'],
+  PC0311: ['AZ009'],
   PC0313: ['AZ008'],
   PC0314: ['AZ008'],
 }
@@ -46,10 +47,11 @@ const SAID_ELSEWHERE: Readonly<Record<string, readonly [code: string, severity?:
  * Model is dropped, because it would be reported twice.
  */
 export function asFindings(said: readonly Diagnostic[]): readonly Finding[] {
-  return said
-    .filter(({ code }) => code !== 'PC0311')
-    .map((diagnostic) => {
-      const [code = diagnostic.code] = SAID_ELSEWHERE[diagnostic.code] ?? []
-      return { diagnostic: { ...diagnostic, code } }
-    })
+  return said.filter(({ code }) => code !== 'PC0311').map(asFinding)
+}
+
+/** The same for one, under the code by which comments suppress it. */
+export function asFinding(diagnostic: Diagnostic): Finding {
+  const [code = diagnostic.code] = SAID_ELSEWHERE[diagnostic.code] ?? []
+  return { diagnostic: { ...diagnostic, code } }
 }

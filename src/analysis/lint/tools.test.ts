@@ -108,6 +108,21 @@ describe('lint about tools of MCP servers', () => {
       [],
     ],
     [
+      'a requirement that no list satisfies',
+      [FILES],
+      [
+        `require: "has(mcp.tool) && mcp.methodName == 'tools/call' && mcp.tool.name == 'read'"`,
+        "allow: 'true'",
+      ],
+      ['warning AZ032 this rule hides the tools from lists whose calls it allows'],
+    ],
+    [
+      'a requirement for calls',
+      [FILES],
+      [`require: "mcp.methodName != 'tools/call' || mcp.tool.arguments.path != '/'"`],
+      [],
+    ],
+    [
       'one server with rules',
       [FILES, SHELL],
       [],

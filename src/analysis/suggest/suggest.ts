@@ -20,8 +20,6 @@ export interface Suggestion {
   readonly admitted: number
   /** Number of recorded requests that were denied. The rules admit none of them. */
   readonly denied: number
-  /** Number of denied requests for which this is unknown. */
-  readonly notKnown: number
   readonly rules: readonly SuggestedRule[]
   /** Allow rules of the route that they replace. */
   readonly replaces: readonly string[]
@@ -61,7 +59,8 @@ const MAX_EXAMPLES = 40
 /**
  * Derives from recorded requests the fewest Allow rules for each route that admit what was
  * admitted. Every set is replayed on the same records before it is shown. A set that denies an
- * admitted request, or admits a denied one, is discarded.
+ * admitted request is discarded, and so is one that is not proven to admit only requests that are
+ * admitted now: records do not have everything that a rule may read.
  */
 export function suggest(
   records: readonly RecordedDecision[],
@@ -87,26 +86,30 @@ export function suggest(
     const own = (some: readonly RecordedRequest[]) =>
       some.flatMap(({ id }) => recordsOf.get(id) ?? [])
     const denied = seen.filter(({ isAdmitted }) => !isAdmitted)
+    const before = allowRulesOf(route)
+    const changedBy = (rules: readonly Drafted[]) => withRules(model, route, rules)
     const tried = (rules: readonly Drafted[], some: readonly RecordedRequest[]) =>
-      replayed(own(some), { model, route: was.route }, withRules(model, route, rules), deps)
-    const found = draftsOf(admitted)
-      .map((rules) => ({ rules, outcome: outcomeOf(rules, admitted, denied, tried) }))
-      .find(({ outcome }) => outcome !== undefined)
-    if (found?.outcome === undefined) {
-      without.push({ route: name, why: 'no set of rules reproduces the recorded decisions' })
+      replayed(own(some), { model, route: was.route }, changedBy(rules), deps)
+    const drafts = draftsOf(admitted).filter(
+      (rules) => tried(rules, admitted).unchanged === admitted.length,
+    )
+    const narrower = before.length === 0 ? [] : drafts.map((rules) => within(before, rules))
+    const candidates = [...drafts, ...narrower]
+      .filter((rules) => rules.every(({ expression }) => isRule(expression)))
+      .filter((rules) => tried(rules, denied).changed.length === 0)
+    const found = firstProven(candidates, (rules) => deps.compare(model, changedBy(rules)))
+    if (found === undefined) {
+      without.push({ route: name, why: candidates.length === 0 ? NONE_REPRODUCES : NONE_PROVEN })
       continue
     }
-    const before = allowRulesOf(route)
-    const whole = deps.compare(model, withRules(model, route, found.rules))
     suggestions.push({
       route: name,
       admitted: admitted.length,
       denied: denied.length,
-      notKnown: found.outcome.notKnown,
       replaces: before,
-      tightens: tightens(whole, name),
+      tightens: tightens(found.whole, name),
       rules: found.rules.map((rule) => {
-        const alone = tried([rule], admitted)
+        const alone = tried([{ ...rule, expression: rule.basis }], admitted)
         return {
           expression: rule.expression,
           admits: alone.unchanged,
@@ -138,8 +141,14 @@ function unsuitable(
 
 interface Drafted {
   readonly expression: string
+  /** The expression without the rules that it replaces. */
+  readonly basis: string
   readonly requests: readonly RecordedRequest[]
 }
+
+const NONE_REPRODUCES = 'no set of rules reproduces the recorded decisions'
+const NONE_PROVEN =
+  'no set of rules is proven to admit only requests that are admitted now; Allow rules on the gateway or listener are not replaced'
 
 /** Sets to try, the strictest first. */
 function draftsOf(admitted: readonly RecordedRequest[]): readonly (readonly Drafted[])[] {
@@ -153,6 +162,31 @@ function draftsOf(admitted: readonly RecordedRequest[]): readonly (readonly Draf
   ].filter((rules) => rules.length > 0 && rules.every(({ expression }) => isRule(expression)))
 }
 
+/**
+ * The set with the replaced rules as a condition. It admits the same recorded requests: each was
+ * admitted by one of the replaced rules, or by one that is not replaced.
+ */
+function within(replaced: readonly string[], rules: readonly Drafted[]): readonly Drafted[] {
+  const [only] = replaced
+  const either = replaced.length === 1 ? only : replaced.map((one) => `(${one})`).join(' || ')
+  return rules.map((rule) => ({ ...rule, expression: `(${either}) && ${rule.expression}` }))
+}
+
+/** The first set that is proven to admit only requests that are admitted now. */
+function firstProven(
+  candidates: readonly (readonly Drafted[])[],
+  compare: (rules: readonly Drafted[]) => SemanticDiff,
+): { readonly rules: readonly Drafted[]; readonly whole: SemanticDiff } | undefined {
+  for (const rules of candidates) {
+    const whole = compare(rules)
+    const isNewlyAdmitted = [...whole.differences, ...whole.untold].some(
+      ({ kind }) => kind === 'admitted',
+    )
+    if (!isNewlyAdmitted) return { rules, whole }
+  }
+  return undefined
+}
+
 function isRule(expression: string): boolean {
   if (expression === '') return false
   return compile(expression, STAGES.traffic, { expect: BOOL }).expression !== undefined
@@ -161,14 +195,11 @@ function isRule(expression: string): boolean {
 type Group = Omit<RuleParts, 'conditions'> & { readonly requests: readonly RecordedRequest[] }
 
 function drafted(groups: readonly Group[], hasConditions: boolean): readonly Drafted[] {
-  return groups.map(({ methods, patterns, requests }) => ({
-    expression: writeRule({
-      methods,
-      patterns,
-      conditions: hasConditions ? commonConditions(requests) : [],
-    }),
-    requests,
-  }))
+  return groups.map(({ methods, patterns, requests }) => {
+    const conditions = hasConditions ? commonConditions(requests) : []
+    const expression = writeRule({ methods, patterns, conditions })
+    return { expression, basis: expression, requests }
+  })
 }
 
 /**
@@ -194,20 +225,6 @@ function groupsOf(admitted: readonly RecordedRequest[]): readonly Group[] {
     patterns: own.flatMap(([index]) => (patterns[index] === undefined ? [] : [patterns[index]])),
     requests: own.flatMap(([, requests]) => requests),
   }))
-}
-
-/** Undefined if the set does not reproduce the recorded decisions. */
-function outcomeOf(
-  rules: readonly Drafted[],
-  admitted: readonly RecordedRequest[],
-  denied: readonly RecordedRequest[],
-  tried: (rules: readonly Drafted[], some: readonly RecordedRequest[]) => Replay,
-): { readonly notKnown: number } | undefined {
-  const kept = tried(rules, admitted)
-  if (kept.unchanged !== admitted.length) return undefined
-  const newlyDenied = tried(rules, denied)
-  if (newlyDenied.changed.length > 0) return undefined
-  return { notKnown: newlyDenied.requests - newlyDenied.unchanged }
 }
 
 function replayed(

@@ -2,6 +2,7 @@ import type { Term } from '../../cel/check/term.ts'
 import { JSON_VALUE, mapOf, STRING } from '../../cel/check/types.ts'
 import { isMetered } from '../../cel/emit/metered.ts'
 import type { Environment } from '../../cel/index.ts'
+import { possibleOutcomes } from '../../cel/rules/possibility.ts'
 import { AttributeTree, type Facts } from './attribute-tree.ts'
 import { ContentsFormulas, learnContents, recordsContents } from './contents.ts'
 import { evaluation } from './evaluation.ts'
@@ -134,6 +135,14 @@ export class Space {
     return this.#tree.attributesBelow(variable)
   }
 
+  /** Strings that a member of the variable is likely to have; a proof does not need them. */
+  hintMember(variable: string, member: string, texts: readonly string[]): void {
+    if (this.#mode === 'proof') return
+    for (const attribute of this.#tree.attributesBelow(variable)) {
+      if (attribute.steps[1] === member) this.#tree.hint(attribute, texts)
+    }
+  }
+
   isSet(name: string): Formula {
     return this.isThere(wholeVariable(name), {})
   }
@@ -150,6 +159,22 @@ export class Space {
     const ends = this.#ends(condition)
     const own = this.formula(condition, NOT_TRUE)
     return action === 'Deny' ? all([own, negation(ends)]) : any([own, ends])
+  }
+
+  /**
+   * Whether the rule may have its effect, or must, whatever the unknown attributes are: how the
+   * gateway decides what a list shows, and about messages that name nothing.
+   */
+  possibly(condition: Condition, action: string, unknown: readonly (readonly string[])[]): Formula {
+    const ends = this.#ends(condition)
+    const { mayBeTrue, mustBeTrue } = possibleOutcomes<Formula>(condition.term, unknown, {
+      part: (term) => this.#formula(term, TRUE, condition),
+      always: ALWAYS,
+      never: NEVER,
+      both: (a, b) => all([a, b]),
+      either: (a, b) => any([a, b]),
+    })
+    return action === 'Deny' ? any([mustBeTrue, ends]) : all([mayBeTrue, negation(ends)])
   }
 
   /**

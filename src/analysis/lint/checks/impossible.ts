@@ -3,7 +3,7 @@ import type { PlacedRule } from '../../placed-rule.ts'
 import { nameOf } from '../../symbolic/attribute-tree.ts'
 import { attributeOf } from '../../symbolic/leaves.ts'
 import type { Check } from '../check.ts'
-import { aboutRule, type Finding } from '../finding.ts'
+import { aboutRule, type Finding, isClosedIfNever } from '../finding.ts'
 import { claimPathOf, signedLeaves, termsOf } from '../terms.ts'
 
 interface Problem {
@@ -34,7 +34,8 @@ export function impossibleIn(placed: PlacedRule): Finding | undefined {
       ...problem,
       message: `${problem.message}${effect}`,
     } as const
-    return { diagnostic: aboutRule(said, placed, term) }
+    const isClosed = isNever && isClosedIfNever(placed)
+    return { diagnostic: aboutRule(said, placed, term), isClosed }
   }
   return undefined
 }

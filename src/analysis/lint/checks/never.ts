@@ -1,8 +1,9 @@
 import { IDENTIFYING } from '../../../reach/kinds.ts'
+import { readsModel } from '../../diff/unlooked.ts'
 import type { PlacedRule } from '../../placed-rule.ts'
 import { Reasoning } from '../../reasoning.ts'
 import type { Check } from '../check.ts'
-import { aboutRule, type Finding, type Said } from '../finding.ts'
+import { aboutRule, type Finding, isClosedIfNever, type Said } from '../finding.ts'
 import { listed, placeName } from '../place.ts'
 import type { RuleUse, SurveyedPoint } from '../survey.ts'
 import { impossibleIn } from './impossible.ts'
@@ -135,6 +136,8 @@ function contradiction(use: RuleUse): Finding | undefined {
 
 function effectOf({ placed }: RuleUse, isEverywhere: boolean): string {
   if (!isEverywhere || !placed.isEnforced) return ''
+  // By reading the model, a rule of a provider denies requests that name none, whatever its result.
+  if (placed.rule.action !== 'Require' && readsModel({ rules: [placed] })) return ''
   switch (placed.rule.action) {
     case 'Require':
       return ', so all requests are denied'
@@ -148,5 +151,6 @@ function effectOf({ placed }: RuleUse, isEverywhere: boolean): string {
 function finding(said: Said, { placed }: RuleUse, part?: string): Finding {
   const start = part === undefined ? -1 : placed.rule.expression.indexOf(part)
   const span = start < 0 ? undefined : { start, end: start + (part as string).length }
-  return { diagnostic: aboutRule(said, placed, span) }
+  const isClosed = said.severity === 'error' && isClosedIfNever(placed)
+  return { diagnostic: aboutRule(said, placed, span), isClosed }
 }

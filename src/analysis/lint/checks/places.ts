@@ -2,6 +2,7 @@ import type { Cidr } from '../../../cel/values/cidr.ts'
 import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
 import { type AiBackend, type AiProvider, partsOf } from '../../../model/backend.ts'
 import type { Attached } from '../../../model/policy.ts'
+import type { FrontendHttp } from '../../../policies/frontend-http/schema.ts'
 import { layersOf } from '../../../reach/all-layers.ts'
 import { COMPOSING } from '../../../reach/kinds.ts'
 import { decidesAt, RULE_KINDS } from '../../../reach/points.ts'
@@ -68,6 +69,27 @@ export const overriddenFields: Check = function* ({ model }) {
           severity: 'error',
           message: `\`${policy.kind}\` of \`${policy.policy}\` has no effect at ${place}: \`${winner.policy}\` also sets it and takes precedence`,
           hint: 'remove one of the two, or attach them at different levels',
+          origin: policy.origin,
+        },
+      }
+    }
+  }
+}
+
+/** AZ036: backends get headers about the client that the client itself wrote. */
+export const forgedClients: Check = function* ({ model }) {
+  for (const { policies } of layersOf(model)) {
+    for (const policy of policies) {
+      if (policy.kind !== 'frontendHttp' || policy.state === 'invalid') continue
+      const { forwarded, trustedHops = 0 } = policy.value as Partial<FrontendHttp>
+      if (forwarded !== 'Preserve' || trustedHops > 0) continue
+      yield {
+        diagnostic: {
+          code: 'AZ036',
+          severity: 'warning',
+          message:
+            '`forwarded: Preserve` without `trustedHops`: clients can forge the address that backends see',
+          hint: 'remove `forwarded`, or set `trustedHops` to the number of proxies in front of the gateway',
           origin: policy.origin,
         },
       }

@@ -95,7 +95,15 @@ export const unlistedTools: Check = function* ({ rules, points }) {
       .map(({ point }) => point),
   )
   for (const { placed, at } of mcpRules(rules)) {
-    if (!isAllow(placed) || at.length === 0) continue
+    if (at.length === 0) continue
+    if (isRequire(placed)) {
+      const isHiding = at.every(
+        (seen) => mayMatch(seen, placed, CALL) && !mayMatch(seen, placed, LIST),
+      )
+      if (isHiding) yield { diagnostic: aboutRule(HIDES, placed) }
+      continue
+    }
+    if (!isAllow(placed)) continue
     const isUnlisted = at.every((seen) => {
       if (!hiding.has(seen.point) || !seen.isWhole) return false
       const isListed = seen.point.rules.some((own) => isAllow(own) && mayMatch(seen, own, LIST))
@@ -111,6 +119,13 @@ export const unlistedTools: Check = function* ({ rules, points }) {
     yield { diagnostic: aboutRule(said, placed) }
   }
 }
+
+const HIDES = {
+  code: 'AZ032',
+  severity: 'warning',
+  message: 'this rule hides the tools from lists whose calls it allows',
+  hint: "restrict calls alone: `mcp.methodName != 'tools/call' || …`",
+} as const
 
 /** AZ033: one server has rules, and the others are open to anyone. */
 export const unguardedServers: Check = function* ({ model, points }) {
@@ -181,6 +196,10 @@ function mcpRules(rules: readonly RuleUse[]): readonly RuleUse[] {
 
 function isAllow({ rule, isEnforced }: PlacedRule): boolean {
   return rule.action === 'Allow' && isEnforced
+}
+
+function isRequire({ rule, isEnforced }: PlacedRule): boolean {
+  return rule.action === 'Require' && isEnforced
 }
 
 /** False if it is proven that no message with these attributes satisfies the rule. */
