@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { canonicalJson, type JsonValue } from '../../model/json.ts'
 import type { Environment } from '../file/expand.ts'
+import { readText } from '../file/load.ts'
 import { type Baseline, readBaseline } from './load.ts'
 import { type Merged, type MergedResource, mergeResources, type StoredResource } from './merge.ts'
 import { sectionValue } from './overlay.ts'
@@ -78,6 +79,17 @@ export class Configuration {
 
   get references(): SecretReferences {
     return this.#options.references
+  }
+
+  /** Whether the edits are known: not before the first of them were read from the database. */
+  get isKnown(): boolean {
+    return this.#options.store?.isKnown !== false
+  }
+
+  /** The text of the file; undefined if it cannot be read. */
+  text(): string | undefined {
+    const found = readText(this.#options.file)
+    return 'problem' in found ? undefined : found.text
   }
 
   /** Undefined if the file cannot be read. */
@@ -261,7 +273,7 @@ function identityOf({ code, message, origin }: Diagnostic): string {
 
 /** The whole configuration in the format of a file. */
 export function documentOf({ baseline, merged }: ConfigurationView): Record<string, unknown> {
-  const document: Record<string, unknown> = { ...(baseline.document.value as object) }
+  const document: Record<string, unknown> = { ...(baseline.value as object) }
   for (const kind of RESOURCE_KINDS) {
     const own = merged.resources.filter((one) => one.kind === kind)
     if (own.length === 0) delete document[kind]

@@ -21,6 +21,10 @@ export interface DecisionTableOptions {
 export interface DecisionSearch {
   readonly id?: string
   readonly since?: string
+  readonly until?: string
+  /** Text that occurs in the record, in any case. */
+  readonly text?: string
+  readonly isOldestFirst?: boolean
   readonly limit: number
 }
 
@@ -78,19 +82,23 @@ export class DecisionTable<T extends StoredDecision> {
     this.#timer ??= setTimeout(() => this.#start(), INTERVAL).unref()
   }
 
-  /** Newest first; an empty list if the database does not respond in time. */
-  async find({ id, since, limit }: DecisionSearch): Promise<readonly T[]> {
+  /** Newest first; undefined if the database does not respond in time. */
+  async find(search: DecisionSearch): Promise<readonly T[] | undefined> {
+    const { id, since, until, text, isOldestFirst = false, limit } = search
+    const order = isOldestFirst ? 'asc' : 'desc'
     try {
       const { rows } = await this.#pool.query({
         text: `select record from portcullis_decisions
                where ($1::text is null or id = $1) and ($2::timestamptz is null or time >= $2)
-               order by time desc limit $3`,
-        values: [id ?? null, since ?? null, limit],
+                 and ($3::timestamptz is null or time <= $3)
+                 and ($4::text is null or record::text ilike $4)
+               order by time ${order} limit $5`,
+        values: [id ?? null, since ?? null, until ?? null, patternOf(text), limit],
         query_timeout: SEARCH_TIMEOUT,
       } as pg.QueryConfig)
       return rows.map(({ record }) => record as T)
     } catch {
-      return []
+      return undefined
     }
   }
 
@@ -181,6 +189,13 @@ export class DecisionTable<T extends StoredDecision> {
     this.#hour = hour
     this.#ofHour = 0
   }
+}
+
+/** The text as it is written in JSON. A `%` of it is not a wildcard. */
+function patternOf(text: string | undefined): string | null {
+  if (text === undefined) return null
+  const written = JSON.stringify(text).slice(1, -1)
+  return `%${written.replace(/[\\%_]/g, '\\$&')}%`
 }
 
 /** `portcullis_decisions_2026111617` */

@@ -5,9 +5,10 @@ import { hasErrors, rejection, success } from '../../diagnostics/result.ts'
 import type { Document } from '../file/document.ts'
 import type { Environment } from '../file/expand.ts'
 import { stampOf } from '../file/file-version.ts'
-import { type Candidates, candidatesFrom, type ReadText } from '../file/files.ts'
+import { candidatesFrom, namedFiles } from '../file/files.ts'
 import { type Loaded, loadFileSteps, readText } from '../file/load.ts'
-import { readDocument } from '../file/read.ts'
+import type { Candidates, ReadText } from '../file/named-files.ts'
+import { NotQuick, readDocument } from '../file/read.ts'
 import { toModel } from '../file/to-model.ts'
 import type { KnownResources } from './known-resources.ts'
 import { type Merged, mergeResources, type StoredResource } from './merge.ts'
@@ -17,7 +18,12 @@ import { type Resource, type ResourceKey, resourcesOf } from './resources.ts'
 /** The contents of the file, without stored edits. */
 export interface Baseline {
   readonly file: string
+  /** In one piece, with positions: read when it is first needed, because it is large. */
   readonly document: Document
+  /** With variables expanded. */
+  readonly value: unknown
+  /** The same text, perhaps piece by piece, for the positions of single fields. */
+  readonly outline: Document
   readonly resources: ReadonlyMap<ResourceKey, Resource>
   /** SHA-256 of the text, in hexadecimal. */
   readonly digest: string
@@ -32,21 +38,65 @@ interface Known {
 
 /** The last one: the baseline is read for every change and every view of the configuration. */
 let known: Known | undefined
+/** Milliseconds after which it is forgotten: in a large file it is as large as what is served. */
+const KEPT = 30_000
+let forgetting: NodeJS.Timeout | undefined
 
 /** Undefined if the file cannot be read; the loader of the file reports the reason. */
 export function readBaseline(file: string, environment: Environment): Baseline | undefined {
   const found = readText(file)
   if ('problem' in found) return undefined
   const { text } = found
+  clearTimeout(forgetting)
+  forgetting = setTimeout(() => {
+    known = undefined
+  }, KEPT).unref()
   if (known?.file === file && known.environment === environment && known.text === text) {
     return known.baseline
   }
-  const { value: document } = readDocument(text, { file, environment, how: 'whole' })
-  if (document === undefined || hasErrors(document.unfilled())) return undefined
+  const read = configurationIn(text, file, environment)
+  if (read === undefined) return undefined
+  const { value, outline } = read
   const digest = createHash('sha256').update(text).digest('hex')
-  const baseline = { file, document, resources: resourcesOf(document.value), digest }
+  let { document } = read
+  const baseline: Baseline = {
+    ...{ file, value, outline, resources: resourcesOf(value), digest },
+    get document() {
+      document ??= readDocument(text, { file, environment, how: 'whole' }).value as Document
+      return document
+    },
+  }
   known = { file, environment, text, baseline }
   return baseline
+}
+
+/** Without the tree of the whole text, if it can be read piece by piece. */
+function configurationIn(
+  text: string,
+  file: string,
+  environment: Environment,
+): (Pick<Baseline, 'value' | 'outline'> & { readonly document?: Document }) | undefined {
+  const options = { file, environment }
+  try {
+    const { value: quick } = readDocument(text, { ...options, how: 'quickly' })
+    if (quick === undefined) return undefined
+    // Only a mapping has lists.
+    const sections: [PropertyKey, unknown][] = []
+    for (const [key, list] of quick.lists) {
+      const items = Array.from({ length: list.length }, (_, index) => list.at(index).value)
+      sections.push([key, items])
+    }
+    const isWhole = sections.length === 0
+    const value = isWhole
+      ? quick.value
+      : { ...(quick.value as object), ...Object.fromEntries(sections) }
+    return hasErrors(quick.unfilled()) ? undefined : { value, outline: quick }
+  } catch (error) {
+    if (!(error instanceof NotQuick)) throw error
+  }
+  const { value: document } = readDocument(text, { ...options, how: 'whole' })
+  if (document === undefined || hasErrors(document.unfilled())) return undefined
+  return { value: document.value, outline: document, document }
 }
 
 /** Reads the baseline with the stored edits into a Model, in small steps, without freezing it. */
@@ -78,8 +128,7 @@ export function* loadOver(
   yield
   const candidates = candidatesFrom(dirname(resolve(baseline.file)))
   const { result, settings, files } = yield* toModel(document, {
-    candidates,
-    readText: readingOnly(baseline, candidates),
+    files: namedFiles(candidates, readingOnly(baseline, candidates)),
     known,
   })
   const { value, diagnostics } = result
@@ -98,10 +147,10 @@ function isSealed({ code, origin }: Diagnostic): boolean {
  * Only reads files that the baseline names: permission to edit resources must not grant access to
  * the disk of the gateway.
  */
-function readingOnly({ document }: Baseline, candidates: Candidates): ReadText {
+function readingOnly({ value }: Baseline, candidates: Candidates): ReadText {
   let paths: ReadonlySet<string> | undefined
   return (path) => {
-    paths ??= new Set([...namesIn(document.value)].flatMap(candidates))
+    paths ??= new Set([...namesIn(value)].flatMap(candidates))
     if (paths.has(path)) return readText(path)
     return {
       stamp: '',

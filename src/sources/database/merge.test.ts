@@ -28,7 +28,15 @@ function baselineOf(text: string): Baseline {
     how: 'whole',
   })
   assert.ok(document)
-  return { file: 'gateway.yaml', document, resources: resourcesOf(document.value), digest: '' }
+  const { value } = document
+  return {
+    file: 'gateway.yaml',
+    document,
+    value,
+    outline: document,
+    resources: resourcesOf(value),
+    digest: '',
+  }
 }
 
 function load(text: string, ...stored: readonly StoredResource[]) {

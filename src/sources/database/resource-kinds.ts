@@ -6,8 +6,8 @@ import { llmSchema } from '../file/sections/llm-schema.ts'
 import { mcpSchema } from '../file/sections/mcp-section.ts'
 import { routeGroupSchema } from '../file/sections/route-groups.ts'
 import { routeSchema, tcpRouteSchema } from '../file/sections/routes.ts'
-import { uiSchema } from '../file/sections/special.ts'
 import { targetedPolicySchema } from '../file/sections/targeted.ts'
+import { uiSchema } from '../file/sections/ui.ts'
 
 /** Kinds that can be edited individually: `config` belongs to the process, `binds` is older. */
 export const RESOURCE_KINDS = [

@@ -19,17 +19,21 @@ const USER_INFO = /:\/\/[^\s/@:]*:[^\s/@]+@/
  */
 function secretPaths(kind: ResourceKind, value: JsonValue): readonly Path[] {
   const found = new Map<string, Path>()
+  /** What the schema says is something else, whatever its key is called: the `key` of a budget. */
+  const others = new Set<string>()
   const add = (path: Path) => found.set(JSON.stringify(path), path)
   for (const { annotation, path, value: inner } of findAnnotated(schemaOf(kind), value)) {
     const isSecret = annotation.is === 'secret' || annotation.is === 'credential'
-    if (isSecret && typeof inner === 'string') add(path)
+    if (!isSecret) others.add(JSON.stringify(path))
+    else if (typeof inner === 'string') add(path)
   }
   visit(value, [], false)
   return [...found.values()]
 
   function visit(member: JsonValue | undefined, path: Path, isNamed: boolean): void {
     if (typeof member === 'string') {
-      if (isNamed || PRIVATE_KEY.test(member) || USER_INFO.test(member)) add(path)
+      const isByName = isNamed && !others.has(JSON.stringify(path))
+      if (isByName || PRIVATE_KEY.test(member) || USER_INFO.test(member)) add(path)
     } else if (Array.isArray(member)) {
       for (const [index, item] of member.entries()) visit(item, [...path, index], isNamed)
     } else if (isObject(member)) {

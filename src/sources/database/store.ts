@@ -116,6 +116,11 @@ export class Store {
     return this.#known.promise
   }
 
+  /** Whether `stored` is what was stored, and not just empty so far. */
+  get isKnown(): boolean {
+    return this.#revision >= 0
+  }
+
   get stored(): readonly StoredResource[] {
     return this.#stored
   }

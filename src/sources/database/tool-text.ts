@@ -13,7 +13,7 @@ import { RESOURCE_KINDS, type ResourceKind, schemaOf, shapeOf } from './resource
 export function textForTools({ baseline, merged }: ConfigurationView): string {
   const folder = dirname(resolve(baseline.file))
   const byKind = Map.groupBy(merged.resources, ({ kind }) => kind)
-  const { value } = baseline.document
+  const { value } = baseline
   const keys = new Set([...Object.keys(value as object), ...byKind.keys()])
   const sections: string[] = []
   for (const key of keys) {

@@ -1,15 +1,29 @@
 import * as z from 'zod'
-import { constraintOf } from '../../policies/schema.ts'
+import {
+  aliasOf,
+  annotationOf,
+  constraintOf,
+  type ResultType,
+  type Stage,
+} from '../../policies/schema.ts'
 import { fileSchema } from './schema.ts'
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema
 
 /** The JSON Schema of the file, for editors and other programs. */
 export function fileJsonSchema(): JsonSchema {
+  return schemaWith(() => {})
+}
+
+type Override = NonNullable<Parameters<typeof z.toJSONSchema>[1]>['override'] & {}
+
+function schemaWith(further: Override): JsonSchema {
   const { $schema, ...schema } = z.toJSONSchema(fileSchema, {
     io: 'input',
     unrepresentable: 'any',
-    override: ({ zodSchema, jsonSchema }) => {
+    override: (found) => {
+      const { zodSchema, jsonSchema } = found
+      further(found)
       const { exactlyOne = [], default: filledIn } = constraintOf(zodSchema) ?? {}
       if (filledIn !== undefined) jsonSchema.default = filledIn as JsonSchema['default']
       if (exactlyOne.length === 0) return
@@ -19,6 +33,29 @@ export function fileJsonSchema(): JsonSchema {
     },
   })
   return { $schema, title: 'Portcullis', ...schema } as JsonSchema
+}
+
+/** What a form must know of a value in addition to its shape; in the member `x-form`. */
+export type FormHint =
+  | { readonly is: 'expression'; readonly result: ResultType; readonly stage?: Stage }
+  | { readonly is: 'path' | 'credential' | 'secret' | 'backend' }
+  | { readonly is: 'alias'; readonly of: string }
+
+/** The JSON Schema with what forms must know. */
+export function formJsonSchema(): JsonSchema {
+  return schemaWith(({ zodSchema, jsonSchema }) => {
+    const hint = hintOf(zodSchema)
+    if (hint !== undefined) jsonSchema['x-form'] = hint
+  })
+}
+
+function hintOf(schema: z.core.$ZodType): FormHint | undefined {
+  const alias = aliasOf((schema as z.ZodType).description)
+  if (alias !== undefined) return { is: 'alias', of: alias }
+  const annotation = annotationOf(schema)
+  if (annotation === undefined) return undefined
+  if (annotation.is === 'expression') return annotation
+  return { is: annotation.is }
 }
 
 /** The JSON Schema for editors: in unexpanded text, variables may replace numbers and keywords. */

@@ -10,8 +10,9 @@ import { runToCompletion } from '../../model/steps.ts'
 import type { Outcome } from '../source.ts'
 import type { Environment } from './expand.ts'
 import { stampOf } from './file-version.ts'
-import { candidatesFrom, type NamedFile, type ReadText } from './files.ts'
+import { candidatesFrom, namedFiles } from './files.ts'
 import type { KnownItems } from './known-items.ts'
+import type { NamedFile, ReadText } from './named-files.ts'
 import { NotQuick, type ReadOptions, readDocument } from './read.ts'
 import { toModel } from './to-model.ts'
 
@@ -98,7 +99,7 @@ function* loadOnce(
     return { result: rejection(diagnostics), settings: undefined, files: [] }
   }
   const folder = dirname(resolve(path))
-  return yield* toModel(document, { candidates: candidatesFrom(folder), readText: read, known })
+  return yield* toModel(document, { files: namedFiles(candidatesFrom(folder), read), known })
 }
 
 export const readText: ReadText = (path) => {

@@ -2,7 +2,12 @@ import * as z from 'zod'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { nearestName } from '../../diagnostics/nearest.ts'
 import type { Attached, Level, Section } from '../../model/policy.ts'
-import { POLICY_SCHEMAS, type PolicySchema, STAGE_OF_SECTION } from '../../policies/schema.ts'
+import {
+  describeAlias,
+  POLICY_SCHEMAS,
+  type PolicySchema,
+  STAGE_OF_SECTION,
+} from '../../policies/schema.ts'
 import type { Path } from './document.ts'
 import { complain, parseAt, type Reading } from './reading.ts'
 import type { SectionNode } from './section-node.ts'
@@ -18,8 +23,6 @@ export interface PolicyPlace {
   readonly keys?: readonly string[]
   /** Additional names of keys at this place: `tls` for `backendTLS`. */
   readonly spellings?: Readonly<Record<string, string>>
-  /** Skips unsupported policies instead of reporting each. */
-  readonly isLenient?: boolean
 }
 
 const anyMapping = z.looseObject({})
@@ -73,7 +76,6 @@ function readKey(
 ): Found | undefined {
   const known = lookUp(key, place)
   if (known === undefined) {
-    if (place.isLenient && UNSUPPORTED_POLICIES.includes(key)) return undefined
     const said = complain(reading, at, unknownKind(key, place), 'key')
     return { kind: '', key, order: -1, policy: invalidPolicy(at, key, place, [said]) }
   }
@@ -296,7 +298,7 @@ export function policyShape(sections: readonly Section[], level: Level, kinds?: 
       shape[key] = schema.optional()
       for (const alias of aliases) {
         const [outer = alias, inner] = alias.split('.')
-        const same = schema.optional().describe(`An alias of \`${key}\`.`)
+        const same = schema.optional().describe(describeAlias(key))
         shape[outer] = inner === undefined ? same : beside(shape[outer], { [inner]: same })
       }
     }

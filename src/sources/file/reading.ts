@@ -4,6 +4,7 @@ import type { Report } from '../../diagnostics/report.ts'
 import { hasErrors, type Result, rejection, success } from '../../diagnostics/result.ts'
 import type { Parent, RouteAction } from '../../model/route.ts'
 import {
+  type CheckText,
   checkExpression,
   type Found,
   fillMaterials,
@@ -14,8 +15,8 @@ import {
 import type { BackendReference } from '../../reach/checks/draft.ts'
 import type { Message } from '../../reach/checks/place.ts'
 import { type Document, diagnosticAt, type Path } from './document.ts'
-import type { NamedFiles } from './files.ts'
 import { diagnoseIssues } from './issues.ts'
+import type { NamedFiles } from './named-files.ts'
 import { SectionNode } from './section-node.ts'
 
 /** One pass over a Document: the shared state of its readers. */
@@ -189,10 +190,15 @@ function checkPart(
   }
   if (annotation.is === 'secret') return []
   if (annotation.is === 'credential') return checkCredential(at, annotation.hint)
-  const problem = files.read(value, at) ?? annotation.check?.(files.textOf(value) ?? '')
+  const problem = files.read(value, at) ?? checkFile(annotation, files.textOf(value))
   if (problem === undefined) return []
   const message = { code: 'PC0215', ...problem }
   return [diagnosticAt(at.where, at.span('value'), message)]
+}
+
+/** A file whose text is not available, as in a browser, is not checked. */
+function checkFile({ check }: { readonly check?: CheckText }, text: string | undefined) {
+  return text === undefined ? undefined : check?.(text)
 }
 
 /** Whether the reference belongs to an HTTP route or to an MCP server. */

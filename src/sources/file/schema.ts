@@ -9,8 +9,8 @@ import { llmSchema } from './sections/llm-schema.ts'
 import { mcpSchema } from './sections/mcp-section.ts'
 import { routeGroupSchema } from './sections/route-groups.ts'
 import { routeSchema, tcpRouteSchema } from './sections/routes.ts'
-import { uiSchema } from './sections/special.ts'
 import { targetedPolicySchema } from './sections/targeted.ts'
+import { uiSchema } from './sections/ui.ts'
 
 const list = <T extends z.ZodType>(schema: T, what: string) =>
   z.array(schema).optional().describe(what)
@@ -46,7 +46,9 @@ export const fileSchema = z
         'Models by name and the providers that serve them. Shorthand for a route to a backend with providers.',
       ),
     mcp: mcpSchema.optional().describe('MCP servers. Shorthand for a route and its backend.'),
-    ui: uiSchema.optional().describe('The Admin UI on a gateway. Validated, but not served yet.'),
+    ui: uiSchema
+      .optional()
+      .describe('The Admin UI on gateways, at the path `/ui/`, in addition to `config.adminAddr`.'),
     binds: list(bindSchema, 'An older form of `gateways` with the routes nested inside.'),
   })
   .describe('The configuration of Portcullis.')

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { runToCompletion } from '../../model/steps.ts'
 import { originOf, type PieceList, spanOf } from './document.ts'
+import { namedFiles } from './files.ts'
 import { readDocument } from './read.ts'
 import { SectionNode } from './section-node.ts'
 import { toModel } from './to-model.ts'
@@ -48,7 +49,12 @@ describe('a section node', () => {
     const { result } = runToCompletion(
       toModel(
         { ...document, lists },
-        { candidates: (name) => [name], readText: () => assert.fail() },
+        {
+          files: namedFiles(
+            (name) => [name],
+            () => assert.fail(),
+          ),
+        },
       ),
     )
     assert.equal(result.value?.routes.length, ROUTES)

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { collector } from '../../diagnostics/report.ts'
 import { hasErrors, type Result, rejection } from '../../diagnostics/result.ts'
 import type { Gateway } from '../../model/gateway.ts'
@@ -9,9 +10,8 @@ import { name } from '../../policies/schema.ts'
 import type { Draft, Placed, PlacedBackend, Targeted } from '../../reach/checks/draft.ts'
 import { checkDraft } from '../../reach/checks/index.ts'
 import { type Document, withExcerpt } from './document.ts'
-import { type Candidates, type NamedFile, namedFiles, type ReadText } from './files.ts'
 import type { ItemMemory, ItemReader, ReadItem } from './known-items.ts'
-import { omitUndefined } from './omit-undefined.ts'
+import type { NamedFile, NamedFiles } from './named-files.ts'
 import { readPolicies } from './policies.ts'
 import { beginReading, complain, parseAt, type Reading } from './reading.ts'
 import { TOP_LEVEL_KEYS } from './schema.ts'
@@ -25,14 +25,13 @@ import { readMcpSection } from './sections/mcp-section.ts'
 import { readOlderPolicies } from './sections/older-policies.ts'
 import { checkRouteGroups } from './sections/route-groups.ts'
 import { readRoute, readTcpRoute } from './sections/routes.ts'
-import { readUi } from './sections/special.ts'
 import { readTargeted } from './sections/targeted.ts'
+import { readUi } from './sections/ui.ts'
 import { SETTINGS_THAT_WAIT, SETTINGS_WITHOUT_EFFECT } from './sections/unserved-settings.ts'
 
 export interface ModelOptions {
-  /** The paths that a file name may refer to. */
-  readonly candidates: Candidates
-  readonly readText: ReadText
+  /** Reads the files that the document names. */
+  readonly files: NamedFiles
   readonly known?: ItemMemory | undefined
 }
 
@@ -50,10 +49,9 @@ export interface ReadModel {
  */
 export function* toModel(
   document: Document,
-  { candidates, readText, known }: ModelOptions,
+  { files, known }: ModelOptions,
 ): Generator<void, ReadModel> {
   const { report, result } = collector()
-  const files = namedFiles(candidates, readText)
   const reading = beginReading(document, report, files)
   checkOutline(reading)
   checkContent(reading)
@@ -66,6 +64,21 @@ export function* toModel(
   }
   for (const one of unfilled) report(one)
   return { result: result(model), settings, files: files.list() }
+}
+
+/**
+ * All diagnostics of the parts of a document on their own: shapes, expressions, names of fields.
+ * Whether parts fit together, such as a route and the backend that it names, is not checked.
+ */
+export function checkParts(document: Document, files: NamedFiles): readonly Diagnostic[] {
+  const { report, diagnostics } = collector()
+  const reading = beginReading(document, report, files)
+  checkOutline(reading)
+  if (document.root.kind === 'mapping') {
+    // All steps at once.
+    Array.from(readDraft(reading, defaultSettings(), [], undefined))
+  }
+  return [...document.unfilled(), ...diagnostics()]
 }
 
 /** An empty file is valid for an idle gateway, but may also be a partly written file. */
@@ -127,6 +140,7 @@ function* readDraft(
   }))
   const llm = readLlm(reading)
   const mcp = readMcpSection(reading)
+  const ui = readUi(reading)
   const targeted = yield* readAllTargeted(reading, known)
   const allRoutes = [...routes, ...binds.routes]
   const allTcpRoutes = [...tcpRoutes, ...binds.tcpRoutes]
@@ -139,9 +153,9 @@ function* readDraft(
     resolvesServices: false,
     references: reading.references,
     gateways: [...readGateways(reading), ...binds.gateways, ...llm.gateways, ...mcp.gateways],
-    routes: [...allRoutes, ...llm.routes, ...mcp.routes],
+    routes: [...allRoutes, ...llm.routes, ...mcp.routes, ...ui.routes],
     tcpRoutes: allTcpRoutes,
-    backends: [...backends, ...inPlace, ...llm.backends, ...mcp.backends],
+    backends: [...backends, ...inPlace, ...llm.backends, ...mcp.backends, ...ui.backends],
     frontend: [
       ...readPolicies(reading, reading.root.inner('frontendPolicies'), {
         sections: ['frontend'],
@@ -151,9 +165,6 @@ function* readDraft(
       ...older,
     ],
     targeted,
-    ...omitUndefined({
-      ui: readUi(reading),
-    }),
   }
 }
 

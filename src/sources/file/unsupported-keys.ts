@@ -27,7 +27,14 @@ const CREDENTIALS: Readonly<Record<string, string>> = {
   crossAppAccess: 'token exchange is not supported yet',
 }
 
+const LITELLM = ['model_list', 'litellm_settings', 'general_settings', 'router_settings']
+
 const FOREIGN: readonly Foreign[] = [
+  {
+    keys: LITELLM,
+    beside: 'routeGroups',
+    hint: 'this is a file of LiteLLM; docs/migrate/litellm.md shows what to write instead',
+  },
   {
     keys: ['finalTransformations'],
     beside: 'modelAliases',

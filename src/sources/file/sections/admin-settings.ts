@@ -3,6 +3,8 @@ import { confidentialUrl, expression, issue, settingSecret } from '../../../poli
 
 /** The path on the admin API to which the provider redirects browsers. */
 const CALLBACK = '/api/auth/callback'
+/** The same where `ui` serves the Admin UI on a gateway. */
+const UI_CALLBACK = `/ui${CALLBACK}`
 
 const role = (what: string) =>
   expression('rule', 'traffic')
@@ -26,14 +28,15 @@ export const adminAuthSettings = z
           .describe('The client secret. Omit it for a public client, which uses PKCE only.'),
         redirectUri: confidentialUrl('a redirect URI')
           .check(({ value, issues }) => {
-            if (URL.parse(value)?.pathname === CALLBACK) return
-            const hint = `use the address of the admin API with the path ${CALLBACK}`
+            const path = URL.parse(value)?.pathname
+            if (path === CALLBACK || path === UI_CALLBACK) return
+            const hint = `use the address of the admin API with the path ${CALLBACK}, or that of \`ui\` with ${UI_CALLBACK}`
             issues.push(
               issue(value, 'the admin API does not serve this path', { rule: 'malformed', hint }),
             )
           })
           .describe(
-            `The address of the admin API, as seen by browsers, with the path ${CALLBACK}.`,
+            `The address of the admin API, as seen by browsers, with the path ${CALLBACK}; or, to sign in to the Admin UI that \`ui\` serves on a gateway, its address there with ${UI_CALLBACK}.`,
           ),
         scopes: z
           .array(z.string().regex(/^[!#-[\]-~]+$/))

@@ -3,6 +3,7 @@ import type { Section } from '../../../model/policy.ts'
 import { computedFields, promptCaching } from '../../../policies/ai/schema.ts'
 import {
   anything,
+  describeAlias,
   expression,
   headerName,
   host,
@@ -86,7 +87,7 @@ const policies = {
     .optional()
     .describe('Modifies response headers.'),
   backendTLS: policySchema('backendTLS').optional().describe('TLS to the provider.'),
-  tls: policySchema('backendTLS').optional().describe('An alias of `backendTLS`.'),
+  tls: policySchema('backendTLS').optional().describe(describeAlias('backendTLS')),
   auth: policySchema('backendAuth').optional().describe('Credentials for the provider.'),
   health: policySchema('outlierDetection')
     .optional()

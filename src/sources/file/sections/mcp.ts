@@ -136,9 +136,9 @@ export const mcpOptions = {
     .describe('Whether lists and the handshake fail when a single server fails.'),
   dnsRebindingProtection: z
     .boolean()
-    .prefault(false)
+    .optional()
     .describe(
-      'Rejects requests whose Host or Origin header does not name the local machine (403).',
+      'true rejects requests whose Host or Origin header does not name the local machine (403). By default, an Origin must be that of the request or one that `cors` or `csrf` allows, and a request from a program on the same machine must name this machine or a configured hostname. false does not check the Host.',
     ),
 }
 
