@@ -22,11 +22,13 @@ import { Debounce } from './debounce.ts'
 import type { Delivery } from './delivery.ts'
 import type { GatewayDeployments } from './deploy/gateway-deployments.ts'
 import { gatewayOfAccount } from './deploy/inputs.ts'
-import { deploymentOf } from './deployments.ts'
+import { deploymentOf, serviceOf } from './deployments.ts'
 import { applyClasses } from './gateway-class.ts'
 import type { ControllerOptions } from './options.ts'
+import { ReadyPods } from './ready-pods.ts'
 import { EventWriter } from './status/events.ts'
 import { RuleHealth } from './status/health.ts'
+import { KnownProxies } from './status/known-proxies.ts'
 import { LiveStatuses } from './status/live-statuses.ts'
 import type { Proxies } from './status/programmed.ts'
 import { Rollouts } from './status/rollouts.ts'
@@ -67,6 +69,8 @@ export class Controller {
   readonly #rollouts = new Rollouts()
   readonly #statuses: LiveStatuses
   readonly #shared: SharedProxies
+  readonly #readyPods = new ReadyPods()
+  readonly #known = new KnownProxies()
   #last: { readonly snapshot: Snapshot; readonly translation: TranslationStep } | undefined
   #gatewayOf: ReturnType<typeof gatewayOfAccount> = () => undefined
   #retry: NodeJS.Timeout | undefined
@@ -87,12 +91,13 @@ export class Controller {
       proxiesOf: (gateway) => this.#proxiesOf(gateway),
       latest: (gateway) => this.#rollouts.latest(gateway),
     })
-    const { namespace, podName: identity, podUid: uid } = options
+    const { namespace, podName: identity, podUid: uid, watchNamespaces: watched } = options
     this.#shared = new SharedProxies({ client, controllerName, namespace, identity, uid })
     const restarts = metrics.counter(controllerWatchRestarts)
     this.#watch = new ClusterWatch({
       client,
       options,
+      namespaces: watched && { watched, own: namespace },
       onChange: () => this.#translating.signal(),
       onRestart: (kind, reason, message) => {
         restarts.at({ kind, reason }).inc()
@@ -105,6 +110,7 @@ export class Controller {
       client,
       controllerName: options.controllerName,
       instance: options.podName,
+      isNamespaced: watched !== undefined,
       onFailure: (message) => log.debug('event', { error: message }),
     })
     const writes = metrics.counter(controllerStatusWrites)
@@ -220,6 +226,7 @@ export class Controller {
       if (models.has(gateway)) continue
       this.#published.delete(gateway)
       this.#rollouts.withdrawn(gateway)
+      this.#known.forget(gateway)
       delivery.withdraw(gateway)
       changed.push(gateway)
     }
@@ -256,8 +263,9 @@ export class Controller {
       // The statuses are current, and so must the objects be: a status of an object newer than the
       // snapshot above would be dropped.
       const { snapshot: seen } = this.#last ?? last
+      this.#readyPods.look(seen)
       const failed = await this.#writer.write(seen, this.#statuses.take())
-      if (failed > 0) this.#later()
+      if (failed > 0 || this.#statuses.isUnsettled) this.#later()
     } catch (error) {
       log.warn('status', { error: (error as Error).message })
       this.#later()
@@ -275,9 +283,10 @@ export class Controller {
     const last = this.#last
     if (last === undefined || !this.#published.has(gateway)) return undefined
     const sequenceOf = (version: string) => this.#rollouts.sequenceOf(gateway, version)
+    const connected = this.#shared.of(gateway, delivery.proxies(gateway), sequenceOf)
+    const ready = this.#readyPods.of(serviceOf(gateway))
     return {
-      states: this.#shared.of(gateway, delivery.proxies(gateway), sequenceOf),
-      sequenceOf,
+      ...this.#known.look(gateway, { connected, ready, sequenceOf }),
       deployment: {
         ...deploymentOf(last.snapshot, gateway),
         failures: deployments?.failuresOf(gateway) ?? [],

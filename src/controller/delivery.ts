@@ -25,7 +25,6 @@ export interface ProxyState {
 
 /** The state of the objects deployed for a Gateway's proxies. */
 export interface Deployment {
-  readonly isReady: boolean
   readonly addresses: readonly { readonly type: string; readonly value: string }[]
   /** Addresses that the Gateway requests but does not have. */
   readonly missing: readonly string[]

@@ -7,24 +7,19 @@ const GATEWAY_NAME = 'gateway.networking.k8s.io/gateway-name'
 
 /** The objects deployed for a Gateway: they have its name and its labels. */
 export function deploymentOf(snapshot: Snapshot, gateway: string): Omit<Deployment, 'failures'> {
-  const [namespace, name = ''] = gateway.split('/')
-  const label = objectName(name)
-  const own = (kind: string) => {
-    const found = objectsOf(snapshot, kind).get(`${namespace}/${label}`)
-    return found?.metadata.labels?.[GATEWAY_NAME] === label ? [found] : []
-  }
-  const isReady = [...own('Deployment'), ...own('DaemonSet')].some(({ status }) => {
-    const { readyReplicas = 0, numberReady = 0 } = (status ?? {}) as {
-      readonly readyReplicas?: number
-      readonly numberReady?: number
-    }
-    return readyReplicas + numberReady > 0
-  })
-  const addresses = own('Service').flatMap(addressesOf)
+  const found = objectsOf(snapshot, 'Service').get(serviceOf(gateway))
+  const isOwn = found?.metadata.labels?.[GATEWAY_NAME] === found?.metadata.name
+  const addresses = found !== undefined && isOwn ? addressesOf(found) : []
   const missing = requestedAddresses(snapshot, gateway).filter(
     (one) => !addresses.some(({ value }) => value === one),
   )
-  return { isReady, addresses, missing }
+  return { addresses, missing }
+}
+
+/** The key of the Service of a Gateway. */
+export function serviceOf(gateway: string): string {
+  const [namespace, name = ''] = gateway.split('/')
+  return `${namespace}/${objectName(name)}`
 }
 
 /** An address without a value leaves the choice to the load balancer. */

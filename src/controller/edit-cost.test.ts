@@ -10,6 +10,7 @@ import { Replica } from '../xds/replica.ts'
 import type { KubeClient, KubeRequest } from './cluster/client.ts'
 import type { KubeObject } from './cluster/object.ts'
 import { SnapshotStore } from './cluster/snapshot.ts'
+import { KnownProxies } from './status/known-proxies.ts'
 import { LiveStatuses } from './status/live-statuses.ts'
 import { Rollouts } from './status/rollouts.ts'
 import { StatusWriter } from './status/write.ts'
@@ -19,7 +20,6 @@ const CONTROLLER = 'portcullis.dev/controller'
 const GATEWAY = 'apps/edge'
 const GATEWAY_API = 'gateway.networking.k8s.io/v1'
 const DEPLOYMENT = {
-  isReady: true,
   addresses: [{ type: 'IPAddress', value: '192.0.2.7' }],
   missing: [],
   failures: [],
@@ -34,6 +34,7 @@ class CountedPlane {
   })
   readonly #publications = new Publications()
   readonly #rollouts = new Rollouts()
+  readonly #known = new KnownProxies()
   readonly #statuses: LiveStatuses
   readonly #writer: StatusWriter
   readonly #replica = new Replica()
@@ -54,8 +55,11 @@ class CountedPlane {
     const here = this
     this.#statuses = new LiveStatuses({
       proxiesOf: (gateway) => ({
-        states: this.#publications.proxies(gateway),
-        sequenceOf: (version) => this.#rollouts.sequenceOf(gateway, version),
+        ...this.#known.look(gateway, {
+          connected: this.#publications.proxies(gateway),
+          ready: this.#publications.proxies(gateway).map(({ node }) => node),
+          sequenceOf: (version) => this.#rollouts.sequenceOf(gateway, version),
+        }),
         deployment: DEPLOYMENT,
       }),
       latest: (gateway) => this.#rollouts.latest(gateway),

@@ -22,6 +22,8 @@ export interface ControllerOptions {
   readonly discoverySelectors: readonly LabelSelector[]
   /** If undefined, proxies are deployed in all namespaces. */
   readonly gatewayNamespaces: readonly string[] | undefined
+  /** The only namespaces whose objects are read; if undefined, all. */
+  readonly watchNamespaces: readonly string[] | undefined
   readonly models: boolean
   readonly inferenceExtension: boolean
   readonly xBackend: boolean
@@ -91,6 +93,7 @@ export function readOptions(environment: Environment): ControllerOptions {
   const flag = (name: string) => oneOf(name, ['true', 'false'], 'false') === 'true'
   const prefix = 'PORTCULLIS_'
   const namespaces = json(`${prefix}GATEWAY_NAMESPACES`, z.array(z.string().min(1)), [])
+  const watched = json(`${prefix}WATCH_NAMESPACES`, z.array(z.string().min(1)), [])
   const tag = text(`${prefix}PROXY_IMAGE_TAG`, '')
   return {
     podName: text('POD_NAME', `controller-${process.pid}`),
@@ -113,6 +116,7 @@ export function readOptions(environment: Environment): ControllerOptions {
     ),
     discoverySelectors: json(`${prefix}DISCOVERY_NAMESPACE_SELECTORS`, z.array(labelSelector), []),
     gatewayNamespaces: namespaces.length === 0 ? undefined : namespaces,
+    watchNamespaces: watched.length === 0 ? undefined : [...new Set(watched)],
     models: flag(`${prefix}MODELS_ENABLED`),
     inferenceExtension: flag(`${prefix}INFERENCE_EXTENSION_ENABLED`),
     xBackend: flag(`${prefix}XBACKEND_ENABLED`),

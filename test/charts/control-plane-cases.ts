@@ -90,6 +90,8 @@ export const CONTROL_PLANE_CASES: readonly LandingCase[] = [
   ['deploymentAnnotations', { a: 'b' }, 'Deployment', `${ANNOTATIONS}.a`, { expect: ABSENT }],
   reported('discoveryNamespaceSelectors', selectors, ['PORTCULLIS_DISCOVERY_NAMESPACE_SELECTORS', JSON.stringify(selectors)]),
   reported('discoveryNamespaceSelectors', [], ['PORTCULLIS_DISCOVERY_NAMESPACE_SELECTORS', ABSENT]),
+  reported('watchNamespaces', ['a', 'a', 'b'], ['PORTCULLIS_WATCH_NAMESPACES', '["a","b"]']),
+  reported('watchNamespaces', [], ['PORTCULLIS_WATCH_NAMESPACES', ABSENT]),
   ['dnsConfig', { searches: ['a'] }, 'Deployment', `${POD}.dnsConfig`],
   ['fullnameOverride', 'front', 'Deployment', 'metadata.name'],
   ['fullnameOverride', 'front', 'Service', 'metadata.name'],

@@ -57,6 +57,7 @@ export const CONTROL_PLANE_DEFAULTS: Readonly<Record<string, unknown>> = {
   controllerName: '',
   deploymentAnnotations: {},
   discoveryNamespaceSelectors: [],
+  watchNamespaces: [],
   dnsConfig: {},
   fullnameOverride: '',
   gatewayClassName: '',

@@ -97,6 +97,7 @@ describe('the environment of the controller', options, () => {
       gatewayClassName: 'a',
       gatewayClassParametersRefs: { a: { name: 'a', namespace: 'a' } },
       discoveryNamespaceSelectors: [{}],
+      watchNamespaces: ['a'],
       rbac: { gatewayNamespaces: ['a'] },
       inferenceExtension: { enabled: true },
       xBackend: { enabled: true },
@@ -136,6 +137,68 @@ describe('permissions', options, () => {
         name: 'mine',
         namespace: 'shop',
       })
+    }
+  })
+
+  it('watchNamespaces: a role in each, and in the cluster only what has no namespace', () => {
+    const values = { watchNamespaces: ['a', 'b', 'b'], rbac: { gatewayNamespaces: ['a'] } }
+    const objects = render(CHART, values)
+    const named = (kind: string) =>
+      objects
+        .filter((one) => one.kind === kind)
+        .map(({ metadata: { name, namespace } }) => `${namespace ?? ''}/${name}`)
+    const roles = ['a/edge-portcullis-shop', 'b/edge-portcullis-shop', 'shop/edge-portcullis-local']
+    assert.deepEqual(named('Role'), roles)
+    assert.deepEqual(named('RoleBinding'), roles)
+    assert.deepEqual(named('ClusterRole'), ['/edge-portcullis-shop'])
+    assert.deepEqual(named('ClusterRoleBinding'), ['/edge-portcullis-shop'])
+    const rulesOf = (kind: string, namespace?: string) =>
+      objects.find((one) => one.kind === kind && one.metadata.namespace === namespace)?.[
+        'rules'
+      ] as readonly {
+        readonly resources: readonly string[]
+        readonly resourceNames?: readonly string[]
+        readonly verbs: readonly string[]
+      }[]
+    assert.deepEqual(
+      rulesOf('ClusterRole').map(({ resources, resourceNames }) => [...resources, resourceNames]),
+      [
+        ['namespaces', ['a', 'b']],
+        ['gatewayclasses', undefined],
+        ['gatewayclasses/status', undefined],
+        ['tokenreviews', undefined],
+      ],
+    )
+    const deploys = (namespace: string) =>
+      rulesOf('Role', namespace).some(({ resources, verbs }) => {
+        return resources.includes('deployments') && verbs.includes('create')
+      })
+    assert.deepEqual([deploys('a'), deploys('b')], [true, false])
+    // The same rules as for the whole cluster, except for what has no namespace.
+    const wide = render(CHART, {}).filter(({ kind }) => kind === 'ClusterRole')
+    const flat = (rules: ReturnType<typeof rulesOf>) =>
+      rules.flatMap(({ resources, verbs }) =>
+        resources.flatMap((one) => verbs.map((verb) => `${verb} ${one}`)),
+      )
+    const all = new Set(wide.flatMap((one) => flat(one['rules'] as ReturnType<typeof rulesOf>)))
+    const narrow = new Set([...flat(rulesOf('ClusterRole')), ...flat(rulesOf('Role', 'a'))])
+    assert.deepEqual(
+      [...all.difference(narrow)],
+      ['list customresourcedefinitions', 'watch customresourcedefinitions'],
+    )
+    assert.deepEqual([...narrow.difference(all)], [])
+  })
+
+  it('watchNamespaces: other namespaces that it would have to see are an error', () => {
+    const watchNamespaces = ['a']
+    for (const [values, message] of [
+      [{ rbac: { gatewayNamespaces: ['b'] } }, /rbac.gatewayNamespaces contains "b"/],
+      [
+        { gatewayClassParametersRefs: { x: { name: 'p', namespace: 'b' } } },
+        /gatewayClassParametersRefs.x.namespace is "b"/,
+      ],
+    ] as const) {
+      assert.throws(() => render(CHART, { watchNamespaces, ...values }), message)
     }
   })
 

@@ -9,10 +9,10 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { stringify } from 'yaml'
 import { KINDS } from '../../src/controller/cluster/kinds.ts'
+import { PORTCULLIS } from '../programs.ts'
 import { eventually } from './harness.ts'
 import { type Plane, PORTCULLIS_API } from './plane.ts'
 
-const PROGRAM = join(import.meta.dirname, '../../bin/portcullis.ts')
 const KUBECTL = join(import.meta.dirname, '../../.cache/cluster/bin/kubectl')
 const POLICY = `${PORTCULLIS_API}/namespaces/shop/proxypolicies/seen`
 
@@ -72,7 +72,7 @@ export function describeCommands(here: () => Plane): void {
         child.on('close', (status) => resolve({ status, stdout, stderr }))
       })
     }
-    const portcullis = (...args: readonly string[]) => run(process.execPath, PROGRAM, ...args)
+    const portcullis = (...args: readonly string[]) => run(process.execPath, PORTCULLIS, ...args)
 
     /** All objects of the cluster, as a repository would contain them. */
     async function manifests(): Promise<string> {

@@ -13,6 +13,7 @@ import { createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { chartFolder } from '../charts/helm.ts'
 import { freePorts } from '../free-port.ts'
+import { CONTROLLER } from '../programs.ts'
 import { Forwarder } from './forwarder.ts'
 import { gatewayApiDefinitions } from './gateway-api.ts'
 import { type Cluster, eventually, missing, startCluster } from './harness.ts'
@@ -280,7 +281,7 @@ spec:
 
   it('runs as a program, and logs when it is ready', async () => {
     const [xds, health = 0, metrics = 0] = await freePorts(3)
-    const child = spawn(process.execPath, [join(ROOT, 'bin/controller.ts')], {
+    const child = spawn(process.execPath, [CONTROLLER], {
       env: {
         ...process.env,
         KUBECONFIG: cluster.kubeconfig,

@@ -195,9 +195,12 @@ spec:
         throw new Error(`${error.message}\n${proxy.output()}\n${controller.output()}`)
       },
     )
+    const edge = `${GATEWAYS}/gateways/edge`
+    assert.equal(await programmed(edge, 'False'), 'Pending: no proxy is ready')
+    await programs.addEndpoint('edge', port + 5)
     assert.equal(
-      await programmed(`${GATEWAYS}/gateways/edge`, 'True'),
-      'Programmed: 1 of 1 connected proxies run generation 1',
+      await programmed(edge, 'True'),
+      'Programmed: 1 of 1 ready proxies run generation 1',
     )
   })
 
@@ -252,7 +255,7 @@ endpoints: [{ addresses: ['${ownAddress}'] }]
     for (const name of ['allow', 'require', 'only-get']) {
       assert.match(
         await programmed(`${POLICIES}/${name}`, 'True'),
-        /^Programmed: all connected proxies run generation \d+$/,
+        /^Programmed: all ready proxies run generation \d+$/,
       )
     }
   })
@@ -338,7 +341,7 @@ endpoints: [{ addresses: ['${ownAddress}'] }]
     assert.equal(await ask({ sub: 'alice' }), 403)
     assert.match(
       await programmed(`${POLICIES}/allow`, 'True'),
-      /^Programmed: all connected proxies run generation \d+$/,
+      /^Programmed: all ready proxies run generation \d+$/,
     )
     assert.equal(await generation(), before)
   })

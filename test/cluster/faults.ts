@@ -142,7 +142,7 @@ export function describeFaults(
       return (
         found?.status === 'True' &&
         found.observedGeneration === generation &&
-        found.message === `all connected proxies run generation ${generation}`
+        found.message === `all ready proxies run generation ${generation}`
       )
     }
     const programmed = (names: readonly string[], generation: number, seconds = 120) =>
@@ -163,7 +163,7 @@ export function describeFaults(
             Programmed: 'True Programmed',
           })
           last = found['Programmed']?.message ?? ''
-          return last === '2 of 2 connected proxies run generation 1' || undefined
+          return last === '2 of 2 ready proxies run generation 1' || undefined
         },
         'two proxies',
         120,
@@ -297,8 +297,20 @@ export function describeFaults(
           'another leader',
           120,
         )
-        await programmed(names, 3)
         // The proxy that it served knows no other address in this test, and waits for it.
+        for (const name of names) {
+          await eventually(
+            async () => {
+              const { Programmed } = await plane.conditions(`${POLICIES}/${name}`, {
+                Programmed: 'False Pending',
+              })
+              const said = /^1 of 2 ready proxies run generation 3; 1 is not connected since /
+              return said.test(Programmed?.message ?? '') || undefined
+            },
+            `${name} at one of two proxies`,
+            120,
+          )
+        }
         replicas.set(leader, await startReplica(leader))
         if (leader === 'controller') plane.controller = replicas.get(leader)
         await bothConnected()

@@ -143,6 +143,17 @@ export class Cluster {
     return this.#call('kubectl', args, input)
   }
 
+  /** Waits until objects of a definition can be created; `kubectl wait` fails if it is brand-new. */
+  async established(definition: string): Promise<void> {
+    const path = '{.status.conditions[?(@.type=="Established")].status}'
+    const args = ['get', 'crd', definition, '-o', `jsonpath=${path}`]
+    const isTrue = async () => {
+      const text = await this.kubectlBeside(args).catch(() => '')
+      return text === 'True' ? true : undefined
+    }
+    await eventually(isTrue, `the established definition ${definition}`)
+  }
+
   /** Like `kubectl`, but asynchronous. */
   kubectlBeside(args: readonly string[]): Promise<string> {
     return call(this.#program('kubectl'), args, this.#variables())

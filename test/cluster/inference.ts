@@ -62,10 +62,7 @@ export function describeInference(planeHere: () => Plane): void {
 
     it('a pool is served by the endpoints that its picker chooses, and reports it', async () => {
       plane.apply(readFileSync(join(import.meta.dirname, 'inference-pools.yaml'), 'utf8'))
-      plane.cluster.kubectl([
-        ...['wait', '--for=condition=Established', '--timeout=60s'],
-        'crd/inferencepools.inference.networking.k8s.io',
-      ])
+      await plane.cluster.established('inferencepools.inference.networking.k8s.io')
       plane.apply(...podOf('llama-1'), ...pickerService(picker.port), {
         apiVersion: 'inference.networking.k8s.io/v1',
         kind: 'InferencePool',
@@ -125,10 +122,7 @@ export function describeInference(planeHere: () => Plane): void {
       const [file = ''] = gatewayApiDefinitions('experimental')
       const definition = join(dirname(file), 'gateway.networking.x-k8s.io_xbackends.yaml')
       plane.cluster.kubectl(['apply', '--server-side', '-f', definition])
-      plane.cluster.kubectl([
-        ...['wait', '--for=condition=Established', '--timeout=60s'],
-        'crd/xbackends.gateway.networking.x-k8s.io',
-      ])
+      await plane.cluster.established('xbackends.gateway.networking.x-k8s.io')
       const backend = (name: string, protocol: string) => ({
         apiVersion: 'gateway.networking.x-k8s.io/v1alpha1',
         kind: 'XBackend',

@@ -82,7 +82,7 @@ export const ATTEMPTS: Readonly<Record<string, Attempt>> = {
   },
   'a policy on a Gateway by its name': {
     objects: [policyOf('wide', { targetRefs: [{ group: GROUP, kind: 'Gateway', name: 'shared' }], traffic: { authorization: allowAll } })],
-    rejected: [policyPath('wide'), { Accepted: 'False TargetNotFound', Attached: 'False Pending' }],
+    rejected: [policyPath('wide'), { Accepted: 'False TargetNotFound', Attached: 'False TargetNotFound' }],
   },
   'a policy on a Service of the same name': {
     objects: [

@@ -149,7 +149,8 @@ export class Plane {
   }
 
   /**
-   * Starts the proxy of a Gateway in `apps` and waits until it is ready; its admin port is `first`.
+   * Starts the proxy of a Gateway in `apps` and waits until it is ready and gets traffic; its admin
+   * port is `first`.
    */
   async startProxy(gateway: string, first = this.take(3), xds?: number) {
     await this.deployed(gateway)
@@ -164,6 +165,7 @@ export class Plane {
       const said = this.controller?.output().slice(-6000)
       throw new Error(`${error.message}\n${running.output()}\n${said}`)
     })
+    await this.programs.addEndpoint(gateway, first)
     return { ...running, first }
   }
 

@@ -5,9 +5,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
+import { CONTROLLER, PORTCULLIS } from '../programs.ts'
 import { type Cluster, eventually } from './harness.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 /** The namespace of the chart. */
 export const SYSTEM = 'portcullis-system'
 
@@ -32,6 +32,8 @@ export class Programs {
   readonly #cluster: Cluster
   readonly #folder = mkdtempSync(join(tmpdir(), 'portcullis-delivery-'))
   readonly #children = new Set<ChildProcess>()
+  /** Gateway → the first ports of its proxies. */
+  readonly #endpoints = new Map<string, Set<number>>()
   readonly #kubeconfig: string
   /** The first of three ports of the controller: xDS, health, metrics. */
   readonly #port: number
@@ -60,7 +62,7 @@ export class Programs {
   /** With exactly the permissions that the chart grants. */
   async startController(options: ControllerStart = {}): Promise<Running> {
     const { name = 'controller', port = this.#port, env = {}, apiServer } = options
-    const running = this.#start([join(ROOT, 'bin/controller.ts')], {
+    const running = this.#start([CONTROLLER], {
       ...env,
       KUBECONFIG: apiServer === undefined ? this.#kubeconfig : this.#leadingTo(apiServer, name),
       POD_NAME: name,
@@ -101,6 +103,33 @@ export class Programs {
     return (body['status'] as { readonly token: string }).token
   }
 
+  /** Without nodes, nothing else says which proxies get traffic of a Gateway in `apps`. */
+  async addEndpoint(gateway: string, first: number): Promise<void> {
+    const all = this.#endpoints.get(gateway) ?? new Set()
+    this.#endpoints.set(gateway, all.add(first))
+    const name = `${gateway}-proxies`
+    const slice = {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: { name, labels: { 'kubernetes.io/service-name': gateway } },
+      addressType: 'IPv4',
+      ports: [],
+      endpoints: [...all].map((one, n) => ({
+        addresses: [`192.0.2.${n + 1}`],
+        conditions: { ready: true },
+        targetRef: { kind: 'Pod', name: podOf(one), namespace: 'apps' },
+      })),
+    }
+    const folder = '/apis/discovery.k8s.io/v1/namespaces/apps/endpointslices'
+    const { status, body } = await this.#cluster.ask(
+      'PATCH',
+      `${folder}/${name}?fieldManager=tests&force=true`,
+      slice,
+      'application/apply-patch+yaml',
+    )
+    assert.ok(status < 300, JSON.stringify(body))
+  }
+
   /** As the Deployment of its Gateway in `apps` would start it; it uses three ports. */
   async startProxy(
     gateway: string,
@@ -120,8 +149,8 @@ export class Programs {
     const file = this.#write(`${own}-config.yaml`, stringify(config))
     const ca = await this.#dataOf('configmaps', `${gateway}-xds-ca`, 'ca.crt')
     const key = await this.#dataOf('secrets', `${gateway}-session-key`, 'key')
-    return this.#start([join(ROOT, 'bin/portcullis.ts'), 'run', '--file', file], {
-      POD_NAME: `proxy-${first}`,
+    return this.#start([PORTCULLIS, 'run', '--file', file], {
+      POD_NAME: podOf(first),
       PORTCULLIS_XDS_ADDRESS: `https://localhost:${xds}`,
       PORTCULLIS_XDS_CA: this.#write(`${own}-ca.crt`, ca),
       PORTCULLIS_XDS_TOKEN: this.#write(`${own}-token`, token),
@@ -179,6 +208,10 @@ export class Programs {
     child.once('exit', () => this.#children.delete(child))
     return { child, output: () => text }
   }
+}
+
+function podOf(first: number): string {
+  return `proxy-${first}`
 }
 
 function isOk(url: string): Promise<true | undefined> {

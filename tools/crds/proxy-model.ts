@@ -87,6 +87,11 @@ export const proxyModel: Kind = {
       description: 'The model name that clients request.',
     },
     { name: 'Provider', jsonPath: '.spec.provider', description: 'The provider.' },
+    {
+      name: 'Accepted',
+      jsonPath: '.status.parents[0].conditions[?(@.type=="Accepted")].status',
+      description: 'Whether the first parent offers the model.',
+    },
   ],
   spec: object(
     'The model and its provider.',

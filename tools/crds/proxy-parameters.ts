@@ -50,7 +50,13 @@ export const proxyParameters: Kind = {
   plural: 'proxyparameters',
   shortName: 'ppar',
   description: 'How the proxies of a gateway or gateway class are deployed.',
-  columns: [],
+  columns: [
+    {
+      name: 'Accepted',
+      jsonPath: '.status.conditions[?(@.type=="Accepted")].status',
+      description: 'Whether the parameters are valid.',
+    },
+  ],
   spec: object(
     'The deployment of proxies.',
     {

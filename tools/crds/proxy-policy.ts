@@ -61,7 +61,7 @@ const RULES: readonly Validation[] = [
 
 /** A column for a condition of the first Gateway that the policy applies to. */
 function condition(name: string, description: string) {
-  const jsonPath = `.status.ancestors[*].conditions[?(@.type=="${name}")].status`
+  const jsonPath = `.status.ancestors[0].conditions[?(@.type=="${name}")].status`
   return { name, jsonPath, description }
 }
 

@@ -13,6 +13,20 @@
 {{- if and .Values.rbac.create (not .Values.serviceAccount.create) (not .Values.serviceAccount.name) -}}
 {{- fail "serviceAccount.name is required with `serviceAccount.create: false`: the account `default`, which every pod in the namespace uses, would get the permissions of the controller; specify an account, or set `rbac.create: false`" -}}
 {{- end -}}
+{{- with .Values.watchNamespaces -}}
+{{- $watched := . -}}
+{{- range $.Values.rbac.gatewayNamespaces -}}
+{{- if not (has . $watched) -}}
+{{- fail (printf "rbac.gatewayNamespaces contains %q, which is not in watchNamespaces: the controller would not see its Gateways" .) -}}
+{{- end -}}
+{{- end -}}
+{{- range $class, $reference := $.Values.gatewayClassParametersRefs -}}
+{{- $namespace := get (default dict $reference) "namespace" -}}
+{{- if and $namespace (not (has $namespace $watched)) -}}
+{{- fail (printf "gatewayClassParametersRefs.%s.namespace is %q, which is not in watchNamespaces: the controller would not see its ProxyParameters" $class $namespace) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- with .Values.controller.horizontalPodAutoscaler -}}
 {{- if not .maxReplicas -}}
 {{- fail "controller.horizontalPodAutoscaler.maxReplicas is required" -}}

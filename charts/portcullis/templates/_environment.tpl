@@ -32,6 +32,7 @@ default holds.
   "PORTCULLIS_GATEWAY_CLASS_NAME" .Values.gatewayClassName
   "PORTCULLIS_GATEWAY_CLASS_PARAMETERS_REFS" (empty .Values.gatewayClassParametersRefs | ternary "" (toJson .Values.gatewayClassParametersRefs))
   "PORTCULLIS_DISCOVERY_NAMESPACE_SELECTORS" (empty .Values.discoveryNamespaceSelectors | ternary "" (toJson .Values.discoveryNamespaceSelectors))
+  "PORTCULLIS_WATCH_NAMESPACES" (empty .Values.watchNamespaces | ternary "" (uniq (default list .Values.watchNamespaces) | toJson))
   "PORTCULLIS_GATEWAY_NAMESPACES" (empty .Values.rbac.gatewayNamespaces | ternary "" (uniq (default list .Values.rbac.gatewayNamespaces) | toJson))
   "PORTCULLIS_MODELS_ENABLED" .Values.agentgatewayModels.enabled
   "PORTCULLIS_INFERENCE_EXTENSION_ENABLED" .Values.inferenceExtension.enabled

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { parse } from 'yaml'
+import { type ExecCredential, runPlugin } from './exec-credentials.ts'
 
 /** The address of the API server and the client's credentials. */
 export interface Credentials {
@@ -53,8 +54,10 @@ export function readKubeconfig(path: string): Credentials {
   const cluster = config.clusters?.find(({ name }) => name === context?.context.cluster)?.cluster
   const user = config.users?.find(({ name }) => name === context?.context.user)?.user ?? {}
   if (cluster === undefined) throw new Error(`${path}: the current context has no cluster`)
-  if (user['exec'] !== undefined || user['auth-provider'] !== undefined) {
-    throw new Error(`${path}: credential plugins are not supported; use a certificate or a token`)
+  if (user['auth-provider'] !== undefined) {
+    throw new Error(
+      `${path}: \`auth-provider\` is no longer part of Kubernetes; use \`exec\`, a certificate or a token`,
+    )
   }
   const folder = dirname(resolve(path))
   const material = (from: Readonly<Record<string, unknown>>, key: string): Buffer | undefined => {
@@ -64,8 +67,10 @@ export function readKubeconfig(path: string): Credentials {
     return typeof file === 'string' ? readFileSync(resolve(folder, file)) : undefined
   }
   const ca = material(cluster, 'certificate-authority')
-  const cert = material(user, 'client-certificate')
-  const key = material(user, 'client-key')
+  const run = () => runPlugin(user['exec'], { file: path, folder, cluster })
+  const made = user['exec'] === undefined ? undefined : run()
+  const cert = made?.cert ?? material(user, 'client-certificate')
+  const key = made?.key ?? material(user, 'client-key')
   const { token, tokenFile } = user as { readonly token?: string; readonly tokenFile?: string }
   const tls = {
     ...(ca === undefined ? {} : { ca }),
@@ -74,9 +79,22 @@ export function readKubeconfig(path: string): Credentials {
     ...(cluster['insecure-skip-tls-verify'] === true ? { rejectUnauthorized: false } : {}),
   }
   const server = new URL(String(cluster['server']))
+  if (made?.token !== undefined) return { server, tls, token: pluginToken(made, run) }
   if (tokenFile !== undefined) return { server, tls, token: fileToken(resolve(folder, tokenFile)) }
   return token === undefined ? { server, tls } : { server, tls, token: () => token }
 }
+
+/** The token of a plug-in, which runs again shortly before it expires. */
+function pluginToken(first: ExecCredential, run: () => ExecCredential): () => string | undefined {
+  let known = first
+  return () => {
+    const { expiresAt = Number.POSITIVE_INFINITY } = known
+    if (Date.now() + EXPIRY_MARGIN >= expiresAt) known = run()
+    return known.token
+  }
+}
+
+const EXPIRY_MARGIN = 30_000
 
 function fileToken(path: string): () => string | undefined {
   let known: string | undefined

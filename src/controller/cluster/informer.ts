@@ -37,6 +37,7 @@ interface List {
  */
 export class Informer {
   readonly kind: ResourceKind
+  readonly namespace: string | undefined
   readonly #deps: InformerDeps
   readonly #stop = new AbortController()
   #version: string | undefined
@@ -46,8 +47,10 @@ export class Informer {
   /** An event of its CRD arrived while the informer was not waiting for one. */
   #mustLookAgain = false
 
-  constructor(kind: ResourceKind, deps: InformerDeps) {
+  /** `namespace`: reads only its objects; of namespaces, only itself. */
+  constructor(kind: ResourceKind, deps: InformerDeps, namespace?: string) {
     this.kind = kind
+    this.namespace = namespace
     this.#deps = deps
   }
 
@@ -147,14 +150,21 @@ export class Informer {
     const { fieldSelector, labelSelector } = this.kind
     const all = new URLSearchParams(query)
     if (fieldSelector !== undefined) all.set('fieldSelector', fieldSelector)
+    const { isNamespaced } = this.kind
+    const { namespace } = this
+    // A role that grants one object by its name grants lists and watches that select this name.
+    if (namespace !== undefined && !isNamespaced)
+      all.set('fieldSelector', `metadata.name=${namespace}`)
+    const place = isNamespaced ? namespace : undefined
     if (labelSelector !== undefined) all.set('labelSelector', labelSelector)
-    return `${pathOf(this.kind, version)}?${all}`
+    return `${pathOf(this.kind, version, place)}?${all}`
   }
 
   #replace(objects: readonly KubeObject[]): void {
     const isFirst = !this.#isSynced
     this.#isSynced = true
-    if (this.#deps.store.replace(this.kind.kind, objects) || isFirst) this.#deps.onChange(this.kind)
+    const isChanged = this.#deps.store.replace(this.kind.kind, objects, this.namespace)
+    if (isChanged || isFirst) this.#deps.onChange(this.kind)
   }
 
   /** Watches from one version on, repeatedly, until that version expires on the server. */

@@ -59,12 +59,15 @@ export class SnapshotStore {
   }
 
   /**
-   * Replaces all objects of a kind. Unchanged objects keep their identity, so that values derived
-   * from them stay cached. Returns whether anything changed.
+   * Replaces all objects of a kind, or those in one namespace. Unchanged objects keep their
+   * identity, so that values derived from them stay cached. Returns whether anything changed.
    */
-  replace(kind: string, objects: readonly KubeObject[]): boolean {
-    const before = this.#of(kind)
-    const after = new Map<string, KubeObject>()
+  replace(kind: string, objects: readonly KubeObject[], namespace?: string): boolean {
+    const all = this.#of(kind)
+    const before = namespace === undefined ? all : within(all, namespace)
+    const after = namespace === undefined ? new Map<string, KubeObject>() : new Map(all)
+    for (const key of namespace === undefined ? [] : before.keys()) after.delete(key)
+    const kept = new Set<string>()
     let isChanged = before.size !== objects.length
     for (const object of objects) {
       const key = keyOf(object.metadata)
@@ -73,9 +76,10 @@ export class SnapshotStore {
       if (!isSame) this.#note(kind, key, object)
       isChanged ||= !isSame
       after.set(key, isSame ? known : object)
+      kept.add(key)
     }
     if (!isChanged) return false
-    for (const key of before.keys()) if (!after.has(key)) this.#note(kind, key, undefined)
+    for (const key of before.keys()) if (!kept.has(key)) this.#note(kind, key, undefined)
     this.#live.set(kind, after)
     return true
   }
@@ -106,6 +110,15 @@ export class SnapshotStore {
     this.#live.set(kind, made)
     return made
   }
+}
+
+/** A namespace is in itself. */
+function within(all: ReadonlyMap<string, KubeObject>, namespace: string) {
+  const found = new Map<string, KubeObject>()
+  for (const [key, object] of all) {
+    if ((object.metadata.namespace || object.metadata.name) === namespace) found.set(key, object)
+  }
+  return found
 }
 
 function versionOf({ metadata }: KubeObject): string | undefined {

@@ -6,6 +6,11 @@ import { type Snapshot, SnapshotStore } from './snapshot.ts'
 export interface WatchClusterOptions {
   readonly client: KubeClient
   readonly options: Readonly<Record<NonNullable<ResourceKind['option']>, boolean>>
+  /**
+   * The only namespaces to read, and the controller's own one, in which its replicas leave
+   * ConfigMaps for each other; undefined: all.
+   */
+  readonly namespaces?: { readonly watched: readonly string[]; readonly own: string } | undefined
   /** Called when everything was listed once, and then for each change. */
   readonly onChange: () => void
   readonly onRestart: (kind: string, reason: RestartReason, message: string) => void
@@ -26,9 +31,10 @@ const DEFINITIONS: ResourceKind = {
 export class ClusterWatch {
   readonly #store = new SnapshotStore()
   readonly #informers: readonly Informer[]
-  readonly #definitions: Informer
+  /** Undefined in a few namespaces: definitions belong to the whole cluster. */
+  readonly #definitions: Informer | undefined
 
-  constructor({ client, options, onChange, onRestart, backoff }: WatchClusterOptions) {
+  constructor({ client, options, namespaces, onChange, onRestart, backoff }: WatchClusterOptions) {
     const deps = {
       client,
       onRestart: (kind: ResourceKind, reason: RestartReason, message: string) =>
@@ -38,9 +44,11 @@ export class ClusterWatch {
     const changed = () => {
       if (this.isSynced) onChange()
     }
-    this.#informers = KINDS.filter(({ option }) => option === undefined || options[option]).map(
-      (kind) => new Informer(kind, { ...deps, store: this.#store, onChange: changed }),
+    const own = { ...deps, store: this.#store, onChange: changed }
+    this.#informers = KINDS.filter(({ option }) => option === undefined || options[option]).flatMap(
+      (kind) => placesOf(kind, namespaces).map((place) => new Informer(kind, own, place)),
     )
+    if (namespaces !== undefined) return
     // Definitions are large, and only their existence matters: none of them is kept.
     const forgetful = { put: () => {}, remove: () => {}, replace: () => true }
     this.#definitions = new Informer(DEFINITIONS, {
@@ -54,12 +62,12 @@ export class ClusterWatch {
 
   start(): void {
     for (const informer of this.#informers) informer.start()
-    this.#definitions.start()
+    this.#definitions?.start()
   }
 
   stop(): void {
     for (const informer of this.#informers) informer.stop()
-    this.#definitions.stop()
+    this.#definitions?.stop()
   }
 
   /**
@@ -71,12 +79,16 @@ export class ClusterWatch {
 
   /** The kinds that were not listed yet. */
   get waitingFor(): readonly string[] {
-    return this.#informers.flatMap(({ isSynced, kind }) => (isSynced ? [] : [kind.kind]))
+    return this.#informers.flatMap(({ isSynced, kind, namespace }) => {
+      if (isSynced) return []
+      return [namespace === undefined ? kind.kind : `${kind.kind} in ${namespace}`]
+    })
   }
 
   /** The version of a kind that the API server serves. */
   versionOf(kind: string): string | undefined {
-    return this.#informers.find((informer) => informer.kind.kind === kind)?.version
+    return this.#informers.find((one) => one.kind.kind === kind && one.version !== undefined)
+      ?.version
   }
 
   count(kind: string): number {
@@ -86,4 +98,14 @@ export class ClusterWatch {
   take(): Snapshot {
     return this.#store.take()
   }
+}
+
+function placesOf(
+  { kind, isNamespaced }: ResourceKind,
+  namespaces: WatchClusterOptions['namespaces'],
+): readonly (string | undefined)[] {
+  if (namespaces === undefined) return [undefined]
+  const { watched, own } = namespaces
+  if (kind === 'ConfigMap') return [...new Set([...watched, own])]
+  return isNamespaced || kind === 'Namespace' ? watched : [undefined]
 }

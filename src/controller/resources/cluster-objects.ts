@@ -39,6 +39,9 @@ export const endpointSlice = object({
     .array(
       z.looseObject({
         addresses: z.array(z.string()).default([]),
+        targetRef: z
+          .looseObject({ kind: z.string().nullish(), name: z.string().nullish() })
+          .nullish(),
         conditions: z
           .looseObject({
             ready: z.boolean().nullish(),
@@ -66,10 +69,10 @@ export const secret = object({
 export const configMap = object({ data: z.record(z.string(), z.string()).nullish() })
 
 export const referenceGrant = object({
-  spec: z.looseObject({
-    from: z.array(z.looseObject({ group: z.string(), kind: z.string(), namespace: z.string() })),
+  spec: z.strictObject({
+    from: z.array(z.strictObject({ group: z.string(), kind: z.string(), namespace: z.string() })),
     to: z.array(
-      z.looseObject({ group: z.string(), kind: z.string(), name: z.string().optional() }),
+      z.strictObject({ group: z.string(), kind: z.string(), name: z.string().optional() }),
     ),
   }),
 })
@@ -77,7 +80,7 @@ export const referenceGrant = object({
 /** How the certificate of a backend is verified. */
 export const tlsValidation = z.strictObject({
   caCertificateRefs: z
-    .array(z.looseObject({ group: z.string(), kind: z.string(), name: z.string() }))
+    .array(z.strictObject({ group: z.string(), kind: z.string(), name: z.string() }))
     .default([]),
   wellKnownCACertificates: z.string().optional(),
   hostname: z.string(),
@@ -95,9 +98,9 @@ export const tlsValidation = z.strictObject({
 export type TlsValidation = z.output<typeof tlsValidation>
 
 export const backendTlsPolicy = object({
-  spec: z.looseObject({
+  spec: z.strictObject({
     targetRefs: z.array(
-      z.looseObject({
+      z.strictObject({
         group: z.string(),
         kind: z.string(),
         name: z.string(),

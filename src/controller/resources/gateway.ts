@@ -2,10 +2,11 @@ import * as z from 'zod'
 import { GATEWAY_API, labelSelector, object, port } from './metadata.ts'
 
 export const gatewayClass = object({
-  spec: z.looseObject({
+  spec: z.strictObject({
     controllerName: z.string(),
+    description: z.string().optional(),
     parametersRef: z
-      .looseObject({
+      .strictObject({
         group: z.string(),
         kind: z.string(),
         name: z.string(),
@@ -15,39 +16,41 @@ export const gatewayClass = object({
   }),
 })
 
-const secretRef = z.looseObject({
+export type GatewayClassObject = z.output<typeof gatewayClass>
+
+const secretRef = z.strictObject({
   group: z.string().default(''),
   kind: z.string().default('Secret'),
   name: z.string(),
   namespace: z.string().optional(),
 })
 
-const caRef = z.looseObject({
+const caRef = z.strictObject({
   group: z.string(),
   kind: z.string(),
   name: z.string(),
   namespace: z.string().optional(),
 })
 
-const routeNamespaces = z.looseObject({
+const routeNamespaces = z.strictObject({
   from: z.enum(['All', 'Same', 'Selector', 'None']).default('Same'),
   selector: labelSelector.optional(),
 })
 
-const allowedRoutes = z.looseObject({
+const allowedRoutes = z.strictObject({
   namespaces: routeNamespaces.default({ from: 'Same' }),
   kinds: z
-    .array(z.looseObject({ group: z.string().default(GATEWAY_API), kind: z.string() }))
+    .array(z.strictObject({ group: z.string().default(GATEWAY_API), kind: z.string() }))
     .default([]),
 })
 
-export const listener = z.looseObject({
+export const listener = z.strictObject({
   name: z.string().min(1),
   hostname: z.string().optional(),
   port: port(),
   protocol: z.string(),
   tls: z
-    .looseObject({
+    .strictObject({
       mode: z.enum(['Terminate', 'Passthrough']).default('Terminate'),
       certificateRefs: z.array(secretRef).default([]),
       options: z.record(z.string(), z.string()).default({}),
@@ -68,23 +71,29 @@ export type FrontendValidation = z.output<typeof validation>
 const frontendTls = z.strictObject({ validation: validation.optional() })
 
 export const gateway = object({
-  spec: z.looseObject({
+  spec: z.strictObject({
     gatewayClassName: z.string(),
+    /** Routes attach only to the Gateways that they name. */
+    defaultScope: z.literal('None').optional(),
     listeners: z.array(listener).default([]),
     addresses: z
-      .array(z.looseObject({ type: z.string().default('IPAddress'), value: z.string().optional() }))
+      .array(
+        z.strictObject({ type: z.string().default('IPAddress'), value: z.string().optional() }),
+      )
       .default([]),
     infrastructure: z
-      .looseObject({
+      .strictObject({
+        labels: z.record(z.string(), z.string()).optional(),
+        annotations: z.record(z.string(), z.string()).optional(),
         parametersRef: z
-          .looseObject({ group: z.string(), kind: z.string(), name: z.string() })
+          .strictObject({ group: z.string(), kind: z.string(), name: z.string() })
           .optional(),
       })
       .optional(),
     allowedListeners: z
-      .looseObject({
+      .strictObject({
         namespaces: z
-          .looseObject({
+          .strictObject({
             from: z.enum(['All', 'Same', 'Selector', 'None']).default('None'),
             selector: labelSelector.optional(),
           })
@@ -92,7 +101,7 @@ export const gateway = object({
       })
       .default({ namespaces: { from: 'None' } }),
     tls: z
-      .looseObject({
+      .strictObject({
         backend: z.strictObject({ clientCertificateRef: secretRef.optional() }).optional(),
         frontend: z
           .strictObject({
@@ -108,8 +117,8 @@ export const gateway = object({
 export type GatewayObject = z.output<typeof gateway>
 
 export const listenerSet = object({
-  spec: z.looseObject({
-    parentRef: z.looseObject({
+  spec: z.strictObject({
+    parentRef: z.strictObject({
       group: z.string().default(GATEWAY_API),
       kind: z.string().default('Gateway'),
       name: z.string(),

@@ -9,15 +9,16 @@ export const INFERENCE = 'inference.networking.k8s.io'
 const PICKER_PORT = 9002
 
 export const inferencePool = object({
-  spec: z.looseObject({
+  spec: z.strictObject({
     selector: z.strictObject({ matchLabels: z.record(z.string(), z.string()) }),
-    targetPorts: z.array(z.looseObject({ number: port() })).min(1),
+    appProtocol: z.enum(['http', 'kubernetes.io/h2c']).default('http'),
+    targetPorts: z.array(z.strictObject({ number: port() })).min(1),
     endpointPickerRef: z
-      .looseObject({
+      .strictObject({
         group: z.string().default(''),
         kind: z.string().default('Service'),
         name: z.string().min(1),
-        port: z.looseObject({ number: port() }).optional(),
+        port: z.strictObject({ number: port() }).optional(),
         /** The form in the first versions of the definition. */
         portNumber: port().optional(),
         failureMode: z.enum(['FailOpen', 'FailClose']).default('FailClose'),

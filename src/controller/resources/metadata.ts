@@ -2,8 +2,9 @@ import * as z from 'zod'
 
 /**
  * Schemas of cluster objects, with the defaults of their definitions. The same schemas read
- * manifests that no API server has validated. Unknown fields are rejected if a new field could
- * narrow what is matched or allowed; elsewhere they are ignored.
+ * manifests that no API server has validated. Below `spec`, unknown fields are rejected: a field of
+ * a newer definition may restrict what is allowed. Objects of Kubernetes and of the mesh, which are
+ * not written for a gateway, may have other fields.
  */
 
 const labels = z.record(z.string(), z.string()).optional()

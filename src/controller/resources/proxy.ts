@@ -86,7 +86,7 @@ const mcp = z.strictObject({
   sessionRouting: z.enum(['Stateful', 'Stateless']).default('Stateful'),
   prefixMode: z.enum(['Conditional', 'Always', 'Never']).default('Conditional'),
   failureMode: z.enum(['FailClosed', 'FailOpen']).default('FailClosed'),
-  dnsRebindingProtection: z.boolean().default(false),
+  dnsRebindingProtection: z.boolean().optional(),
 })
 
 export type McpSpec = z.output<typeof mcp>
@@ -162,4 +162,27 @@ export const proxyModel = object({
 
 export type ProxyModelObject = z.output<typeof proxyModel>
 
-export const proxyParameters = object({ spec: z.unknown().optional() })
+const anything = z.unknown().optional()
+
+/** The deployment reads the contents, which its definition describes. */
+export const proxyParameters = object({
+  spec: z
+    .strictObject({
+      workload: anything,
+      image: anything,
+      env: anything,
+      resources: anything,
+      logging: anything,
+      rawConfig: anything,
+      shutdown: anything,
+      istio: anything,
+      modelCatalog: anything,
+      deployment: anything,
+      daemonSet: anything,
+      service: anything,
+      serviceAccount: anything,
+      podDisruptionBudget: anything,
+      horizontalPodAutoscaler: anything,
+    })
+    .optional(),
+})

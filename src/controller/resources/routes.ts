@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { GATEWAY_API, object, port } from './metadata.ts'
 
-export const parentRef = z.looseObject({
+export const parentRef = z.strictObject({
   group: z.string().default(GATEWAY_API),
   kind: z.string().default('Gateway'),
   name: z.string(),
@@ -152,22 +152,24 @@ const streamRule = z.strictObject({
 })
 
 const shared = {
+  /** Routes attach only to the Gateways that they name. */
+  useDefaultGateways: z.literal('None').optional(),
   parentRefs: z.array(parentRef).default([]),
   hostnames: z.array(z.string()).default([]),
 }
 
 export const httpRoute = object({
-  spec: z.looseObject({
+  spec: z.strictObject({
     ...shared,
     rules: z.array(httpRule).default([{ matches: [], filters: [], backendRefs: [] }]),
   }),
 })
 export const grpcRoute = object({
-  spec: z.looseObject({ ...shared, rules: z.array(grpcRule).default([]) }),
+  spec: z.strictObject({ ...shared, rules: z.array(grpcRule).default([]) }),
 })
 /** For both kinds: a TCPRoute has no hostnames. */
 export const streamRoute = object({
-  spec: z.looseObject({ ...shared, rules: z.array(streamRule).default([]) }),
+  spec: z.strictObject({ ...shared, rules: z.array(streamRule).default([]) }),
 })
 
 export type HttpRouteObject = z.output<typeof httpRoute>

@@ -1,8 +1,16 @@
 import { canonicalJson } from '../../model/json.ts'
 import type { KubeObject } from '../cluster/object.ts'
-import type { Condition, ListenerStatus, ObjectStatus, RefStatus } from '../translate/conditions.ts'
+import {
+  CONDITION_TYPES,
+  type Condition,
+  type ListenerStatus,
+  type ObjectStatus,
+  type RefStatus,
+} from '../translate/conditions.ts'
 
-interface LiveCondition extends Condition {
+/** A condition of this or another controller. */
+interface LiveCondition extends Omit<Condition, 'type'> {
+  readonly type: string
   readonly observedGeneration?: number
   readonly lastTransitionTime?: string
 }
@@ -12,15 +20,7 @@ type Fields = Readonly<Record<string, unknown>>
 /** The max length that an API server accepts. */
 const MAX_MESSAGE = 32_768
 
-/**
- * Conditions of Gateways, classes and ListenerSets that the controller owns; others stay unchanged.
- */
-const OWN_TYPES: ReadonlySet<string> = new Set([
-  'Accepted',
-  'Programmed',
-  'ResolvedRefs',
-  'InsecureFrontendValidationMode',
-])
+const OWN_TYPES: ReadonlySet<string> = new Set(CONDITION_TYPES)
 
 /**
  * The desired status of an object, including entries of other controllers; undefined if the object
@@ -36,12 +36,15 @@ export function composeStatus(
   const at = { generation: wanted.generation, now }
   const made: Record<string, unknown> = {}
   if (wanted.conditions !== undefined) {
-    const known = conditionsOf(status)
-    const foreign = known.filter(({ type }) => !OWN_TYPES.has(type))
-    made['conditions'] = [...timed(wanted.conditions, known, at), ...foreign]
+    made['conditions'] = conditions(wanted.conditions, status, at)
   }
   if (wanted.listeners !== undefined) {
-    made['listeners'] = wanted.listeners.map((one) => listener(one, status, at))
+    const byName = new Map(wanted.listeners.map((one) => [one.name, one]))
+    made['listeners'] = inPlace<Fields, ListenerStatus>(listOf(status['listeners']), byName, {
+      idOf: ({ name }) => name as string,
+      isOwn: () => true,
+      make: (one, known) => ({ ...one, conditions: conditions(one.conditions, known, at) }),
+    })
   }
   if (wanted.addresses !== undefined) made['addresses'] = wanted.addresses
   if (wanted.attachedListenerSets !== undefined) {
@@ -54,14 +57,38 @@ export function composeStatus(
     made['parents'] = refs(wanted.parents, status['parents'], 'parentRef', controllerName, at)
   }
   if (wanted.ancestors !== undefined) {
-    const own = refs(wanted.ancestors, status['ancestors'], 'ancestorRef', controllerName, at)
-    made['ancestors'] = own
+    const isLeft = wanted.isClaim === true && !mayClaim(listOf(status['ancestors']), controllerName)
+    made['ancestors'] = refs(
+      isLeft ? [] : wanted.ancestors,
+      status['ancestors'],
+      'ancestorRef',
+      controllerName,
+      at,
+    )
   }
   const isSame = Object.entries(made).every(
     ([key, value]) => canonicalJson(value) === canonicalJson(status[key] ?? absent(value)),
   )
   return isSame ? undefined : made
 }
+
+/**
+ * Whether the entry of a policy that reaches nothing may be written: not if it reaches a Gateway of
+ * another controller, and not if that one has reported it first. Of two entries, which controllers
+ * with the same thought may write at once, the one with the lesser name stays.
+ */
+function mayClaim(live: readonly Fields[], controllerName: string): boolean {
+  const others = live.filter((entry) => entry['controllerName'] !== controllerName)
+  if (others.length === live.length) return others.length === 0
+  return others.every((entry) => {
+    const name = String(entry['controllerName'] ?? '')
+    const attached = listOf(entry['conditions']).find(({ type }) => type === 'Attached')
+    const isReached = attached?.['status'] === 'True' || attached?.['reason'] === PARTIALLY
+    return controllerName < name && !isReached
+  })
+}
+
+const PARTIALLY = 'PartiallyAttached'
 
 /** A missing list equals an empty one, and a missing number equals 0. */
 function absent(value: unknown): unknown {
@@ -73,27 +100,55 @@ interface At {
   readonly now: string
 }
 
-/** `lastTransitionTime` is when the status of a condition changed, not its message. */
-function timed(
-  conditions: readonly Condition[],
-  known: readonly LiveCondition[],
-  { generation, now }: At,
-): readonly LiveCondition[] {
-  return conditions.map((condition) => {
-    const before = known.find(({ type }) => type === condition.type)
-    const isSame = before?.status === condition.status
-    return {
-      ...condition,
-      message: condition.message.slice(0, MAX_MESSAGE),
-      observedGeneration: generation,
-      lastTransitionTime: (isSame ? before.lastTransitionTime : undefined) ?? now,
-    }
+/**
+ * A list with own entries replaced where they are, new ones at the end, and entries of others as
+ * they are. Its order is always that of the cluster: two controllers that both wanted an order of
+ * their own would overwrite each other for ever.
+ */
+function inPlace<Live, Wanted>(
+  live: readonly Live[],
+  wanted: ReadonlyMap<string, Wanted>,
+  { idOf, isOwn, make }: Entries<Live, Wanted>,
+): readonly Live[] {
+  const left = new Map(wanted)
+  const kept = live.flatMap((entry) => {
+    if (!isOwn(entry)) return [entry]
+    const id = idOf(entry)
+    const one = left.get(id)
+    left.delete(id)
+    return one === undefined ? [] : [make(one, entry)]
   })
+  return [...kept, ...[...left.values()].map((one) => make(one, undefined))]
 }
 
-function listener(wanted: ListenerStatus, status: Fields, at: At): Fields {
-  const known = listOf(status['listeners']).find(({ name }) => name === wanted.name)
-  return { ...wanted, conditions: timed(wanted.conditions, conditionsOf(known ?? {}), at) }
+interface Entries<Live, Wanted> {
+  readonly idOf: (entry: Live) => string
+  readonly isOwn: (entry: Live) => boolean
+  readonly make: (wanted: Wanted, known: Live | undefined) => Live
+}
+
+/** `lastTransitionTime` is when the status of a condition changed, not its message. */
+function conditions(
+  wanted: readonly Condition[],
+  live: Fields | undefined,
+  { generation, now }: At,
+): readonly LiveCondition[] {
+  const known = listOf(live?.['conditions']) as unknown as readonly LiveCondition[]
+  const byType = new Map(wanted.map((one) => [one.type as string, one]))
+  return inPlace<LiveCondition, Condition>(known, byType, {
+    idOf: ({ type }) => type,
+    isOwn: ({ type }) => OWN_TYPES.has(type),
+    make: ({ isProvisional = false, ...condition }, before) => {
+      if (isProvisional && before?.observedGeneration === generation) return before
+      const isSame = before?.status === condition.status
+      return {
+        ...condition,
+        message: condition.message.slice(0, MAX_MESSAGE),
+        observedGeneration: generation,
+        lastTransitionTime: (isSame ? before.lastTransitionTime : undefined) ?? now,
+      }
+    },
+  })
 }
 
 /** The controller's entries, with the times of the previous ones, and the entries of others. */
@@ -104,29 +159,21 @@ function refs(
   controllerName: string,
   at: At,
 ): readonly Fields[] {
-  const all = listOf(live)
-  const wantedRefs = new Set(wanted.map(({ ref }) => canonicalJson(ref)))
-  // Some definitions have no controller name there: then the entry is identified by its reference.
-  const isOwn = (entry: Fields) =>
-    entry['controllerName'] === undefined
-      ? wantedRefs.has(canonicalJson(entry[key]))
-      : entry['controllerName'] === controllerName
-  const own = all.filter(isOwn)
-  const foreign = all.filter((entry) => !isOwn(entry))
-  const made = wanted.map(({ ref, conditions }) => {
-    const known = own.find((entry) => canonicalJson(entry[key]) === canonicalJson(ref))
-    const isNamed = known === undefined || known['controllerName'] !== undefined
-    return {
+  const byRef = new Map(wanted.map((one) => [canonicalJson(one.ref), one]))
+  const idOf = (entry: Fields) => canonicalJson(entry[key])
+  return inPlace<Fields, RefStatus>(listOf(live), byRef, {
+    idOf,
+    // Some definitions have no controller name: then the entry is identified by its reference.
+    isOwn: (entry) =>
+      entry['controllerName'] === undefined
+        ? byRef.has(idOf(entry))
+        : entry['controllerName'] === controllerName,
+    make: ({ ref, conditions: all }, known) => ({
       [key]: ref,
-      ...(isNamed ? { controllerName } : {}),
-      conditions: timed(conditions, conditionsOf(known ?? {}), at),
-    }
+      ...(known === undefined || known['controllerName'] !== undefined ? { controllerName } : {}),
+      conditions: conditions(all, known, at),
+    }),
   })
-  return [...foreign, ...made]
-}
-
-function conditionsOf(from: Fields): readonly LiveCondition[] {
-  return listOf(from['conditions']) as unknown as readonly LiveCondition[]
 }
 
 function listOf(value: unknown): readonly Fields[] {

@@ -112,6 +112,8 @@ export interface EventWriterDeps {
   /** The replica that reports the event. */
   readonly instance: string
   readonly onFailure: (message: string) => void
+  /** Writes only in some namespaces: Events about the whole cluster would be in `default`. */
+  readonly isNamespaced?: boolean
   readonly now?: () => number
 }
 
@@ -135,6 +137,7 @@ export class EventWriter {
 
   /** Reports the changes of an object whose status was written. */
   async record(live: KubeObject, status: Fields): Promise<void> {
+    if (this.#deps.isNamespaced === true && live.metadata.namespace === undefined) return
     const before = (live.status ?? {}) as Fields
     const notices = noticesOf(live.kind, before, status, this.#deps.controllerName)
     for (const notice of notices) if (this.#take()) await this.#write(live, notice)

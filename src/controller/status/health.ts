@@ -2,10 +2,11 @@ import { certainErrors } from '../../analysis/lint/certain.ts'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Model } from '../../model/model.ts'
 import { runCooperatively } from '../../model/steps.ts'
+import { uselessPolicies } from './useless-policies.ts'
 
 /**
  * Proven faults in the rules of each policy: a rule that can never match, since nothing sets what
- * it reads. Computed in between other work, since Models may be large.
+ * it reads, Require rules that exclude each other, an authentication without keys. Computed in between other work, since Models may be large.
  */
 export class RuleHealth {
   readonly #known = new Map<
@@ -26,7 +27,7 @@ export class RuleHealth {
       if (known?.model === model) continue
       const steps = certainErrors(model, known?.model)
       const findings = await runCooperatively(steps, () => performance.now())
-      const found = findings.map(({ diagnostic }) => diagnostic)
+      const found = [...findings.map(({ diagnostic }) => diagnostic), ...uselessPolicies(model)]
       isChanged ||= JSON.stringify(known?.found ?? []) !== JSON.stringify(found)
       this.#known.set(key, { model, found })
     }

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import type { ProxyState } from '../delivery.ts'
 import type { Condition, ObjectStatus } from '../translate/conditions.ts'
+import { KnownProxies } from './known-proxies.ts'
 import { LiveStatuses } from './live-statuses.ts'
 import { Rollouts } from './rollouts.ts'
 
 const accepted: Condition = { type: 'Accepted', status: 'True', reason: 'Accepted', message: '' }
-const conditions = [accepted, { ...accepted, type: 'Attached' }]
+const attached: Condition = { ...accepted, type: 'Attached' }
+const conditions = [accepted, attached]
 const ref = { group: 'g', kind: 'Gateway', namespace: 'apps', name: 'edge' }
 const gateway = { kind: 'Gateway', namespace: 'apps', name: 'edge', generation: 1, conditions }
 const policies = 5_000
@@ -28,6 +30,8 @@ function proxy(node: string, version: string): ProxyState {
 
 describe('statuses with proxy states', () => {
   let states: readonly ProxyState[]
+  let ready: readonly string[] | undefined
+  let now: number
   let rollouts: Rollouts
   let statuses: LiveStatuses
   const addresses = [{ type: 'IPAddress', value: '192.0.2.1' }]
@@ -42,11 +46,17 @@ describe('statuses with proxy states', () => {
   beforeEach(() => {
     rollouts = new Rollouts()
     states = [proxy('a', 'v1'), proxy('b', 'v1')]
+    ready = undefined
+    now = 0
+    const known = new KnownProxies(() => now)
     statuses = new LiveStatuses({
       proxiesOf: (key) => ({
-        states,
-        sequenceOf: (version) => rollouts.sequenceOf(key, version),
-        deployment: { isReady: true, addresses, missing: [], failures: [] },
+        ...known.look(key, {
+          connected: states,
+          ready: ready ?? states.filter(({ outcome }) => outcome).map(({ node }) => node),
+          sequenceOf: (version) => rollouts.sequenceOf(key, version),
+        }),
+        deployment: { addresses, missing: [], failures: [] },
       }),
       latest: (key) => rollouts.latest(key),
     })
@@ -63,7 +73,7 @@ describe('statuses with proxy states', () => {
     const [made] = statuses.take()
     assert.deepEqual(
       [made?.name, programmedOf(made)?.status, programmedOf(made)?.message],
-      ['p7', 'False', '0 of 2 connected proxies run generation 2'],
+      ['p7', 'False', '0 of 2 ready proxies run generation 2'],
     )
     states = [proxy('a', 'v2'), proxy('b', 'v1')]
     assert.deepEqual(names(), ['edge', 'p7'])
@@ -88,12 +98,44 @@ describe('statuses with proxy states', () => {
     statuses.take()
     states = [proxy('a', 'v2'), proxy('b', 'v1')]
     const made = statuses.take().find(({ name }) => name === 'p7')
-    assert.equal(programmedOf(made)?.message, '1 of 2 connected proxies run generation 2')
+    assert.equal(programmedOf(made)?.message, '1 of 2 ready proxies run generation 2')
   })
 
-  it('all change when the last proxy disconnects', () => {
+  it('all change when the last proxy ends', () => {
     states = []
     assert.equal(names().length, policies + 1)
+  })
+
+  it('a ready proxy that disconnects still runs what it has, and no later generation', () => {
+    ready = ['a', 'b']
+    states = [proxy('a', 'v1')]
+    assert.deepEqual(names(), ['edge'])
+    rollouts.published('apps/edge', 'v2')
+    statuses.touch([policy(7, 2)])
+    states = [proxy('a', 'v2')]
+    now = 60_000
+    const made = statuses.take().find(({ name }) => name === 'p7')
+    assert.equal(
+      programmedOf(made)?.message,
+      '1 of 2 ready proxies run generation 2; 1 is not connected since 1970-01-01T00:00:00Z: b',
+    )
+    assert.deepEqual(names(), [])
+  })
+
+  it('proxies that have not connected yet are expected to for a while', () => {
+    ready = ['a', 'b', 'c']
+    const made = statuses.take()
+    assert.equal(made.length, policies + 1)
+    assert.ok(made.every((one) => one.kind === 'Gateway' || programmedOf(one)?.isProvisional))
+    assert.ok(statuses.isUnsettled)
+    now = 31_000
+    const later = statuses.take()
+    assert.equal(later.length, policies + 1)
+    assert.ok(later.every((one) => !programmedOf(one)?.isProvisional))
+    assert.ok(!statuses.isUnsettled)
+    states = [...states, proxy('c', 'v1')]
+    assert.equal(names().length, policies + 1)
+    assert.deepEqual(names(), [])
   })
 
   it('removed objects are forgotten', () => {

@@ -2,7 +2,7 @@ import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { canonicalJson } from '../../model/json.ts'
 import { keyOf } from '../cluster/object.ts'
 import type { ObjectStatus } from '../translate/conditions.ts'
-import { doneOf, type Proxies, runningOf, type Since, withLiveState } from './programmed.ts'
+import { isReachableAt, outdatedOf, type Proxies, type Since, withLiveState } from './programmed.ts'
 
 interface Entry {
   readonly status: ObjectStatus
@@ -14,7 +14,7 @@ interface Entry {
 interface Look {
   /** State that affects all policies of the Gateway. */
   readonly base: string
-  /** The oldest publication that a proxy runs. */
+  /** The oldest publication that a ready proxy runs. */
   readonly floor: number
   /** State that affects the Gateway itself. */
   readonly whole: string
@@ -37,11 +37,12 @@ export class LiveStatuses {
   /** `kind namespace/name` → the translated status. */
   readonly #entries = new Map<string, Entry>()
   readonly #ofGateway = new Map<string, Set<string>>()
-  /** Gateway → objects that not all of its proxies have. */
+  /** Gateway → objects that not all of its ready proxies have. */
   readonly #waiting = new Map<string, Set<string>>()
   readonly #looks = new Map<string, Look>()
   readonly #stale = new Set<string>()
   #findings: ReadonlyMap<string, readonly Diagnostic[]> = new Map()
+  #seen: ReadonlyMap<string, Proxies | undefined> = new Map()
 
   constructor(deps: LiveStatusDeps) {
     this.#deps = deps
@@ -86,9 +87,18 @@ export class LiveStatuses {
     this.#findings = findings
   }
 
+  /** Whether time alone can change statuses: proxies are expected to connect. */
+  get isUnsettled(): boolean {
+    return [...this.#seen.values()].some((proxies) =>
+      proxies?.ready.some(({ isExpected }) => isExpected),
+    )
+  }
+
   /** Returns the statuses that may have changed. */
   take(): readonly ObjectStatus[] {
-    for (const gateway of this.#ofGateway.keys()) this.#look(gateway)
+    const gateways = [...this.#ofGateway.keys()]
+    this.#seen = new Map(gateways.map((gateway) => [gateway, this.#deps.proxiesOf(gateway)]))
+    for (const gateway of gateways) this.#look(gateway)
     const made = [...this.#stale].flatMap((id) => {
       const entry = this.#entries.get(id)
       return entry === undefined ? [] : [this.#make(id, entry)]
@@ -98,10 +108,10 @@ export class LiveStatuses {
   }
 
   #make(id: string, { status, since }: Entry): ObjectStatus {
-    const { proxiesOf } = this.#deps
+    const proxiesOf = (gateway: string) => this.#seen.get(gateway)
     for (const [gateway, one] of since) {
       const proxies = proxiesOf(gateway)
-      const isWaiting = proxies && doneOf(proxies, one) < runningOf(proxies).length
+      const isWaiting = proxies && outdatedOf(proxies, one).length > 0
       if (isWaiting) entryOf(this.#waiting, gateway).add(id)
       else this.#waiting.get(gateway)?.delete(id)
     }
@@ -115,7 +125,7 @@ export class LiveStatuses {
   /** Finds the statuses that the proxies of a Gateway change. */
   #look(gateway: string): void {
     const before = this.#looks.get(gateway)
-    const after = lookAt(this.#deps.proxiesOf(gateway))
+    const after = lookAt(this.#seen.get(gateway))
     this.#looks.set(gateway, after)
     if (before?.whole === after.whole) return
     this.#stale.add(`Gateway ${gateway}`)
@@ -137,29 +147,19 @@ export class LiveStatuses {
 
 function lookAt(proxies: Proxies | undefined): Look {
   if (proxies === undefined) return { base: '', floor: 0, whole: '', rejected: new Set() }
-  const { states, deployment, sequenceOf } = proxies
-  const running = runningOf(proxies)
-  const sequences = running.map(({ outcome }) => sequenceOf(outcome?.version ?? ''))
-  const isReachable = deployment.addresses.length > 0 && deployment.missing.length === 0
-  const { isReady, failures } = deployment
-  const base = canonicalJson([
-    isReachable,
-    isReady,
-    failures,
-    states.length > 0,
-    running.length > 0,
-  ])
-  const diagnostics = running.flatMap(({ outcome }) =>
+  const { ready, states, deployment } = proxies
+  const { addresses, missing, failures } = deployment
+  const base = canonicalJson([isReachableAt(deployment), missing, failures, ready.length > 0])
+  const diagnostics = states.flatMap(({ outcome }) =>
     (outcome?.rejections ?? []).flatMap((one) => one.diagnostics),
   )
   const rejected = diagnostics.flatMap(({ origin }) =>
     origin.kind === 'object' ? [origin.object] : [],
   )
-  const versions = running.map(({ node, outcome }) => [node, outcome?.version])
   return {
     base,
-    floor: Math.min(...sequences),
-    whole: canonicalJson([base, versions, deployment.addresses, diagnostics]),
+    floor: Math.min(...ready.map(({ sequence }) => sequence)),
+    whole: canonicalJson([base, ready, addresses, diagnostics]),
     rejected: new Set(rejected),
   }
 }

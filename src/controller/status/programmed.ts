@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { renderStatus } from '../../diagnostics/render-status.ts'
-import type { Delivery, Deployment } from '../delivery.ts'
+import type { Deployment, ProxyState } from '../delivery.ts'
 import {
   type Condition,
   conditionOf,
@@ -11,13 +11,15 @@ import {
   reject,
   type Verdict,
 } from '../translate/conditions.ts'
+import type { ReadyProxy } from './known-proxies.ts'
 
 /** The known state of a Gateway's proxies. */
 export interface Proxies {
-  readonly states: ReturnType<Delivery['proxies']>
+  /** The proxies that get traffic: `Programmed` is about these. */
+  readonly ready: readonly ReadyProxy[]
+  /** The last state of each proxy that is connected or ready. */
+  readonly states: readonly ProxyState[]
   readonly deployment: Deployment
-  /** The publication of a version; 0 if unknown. */
-  readonly sequenceOf: (version: string) => number
 }
 
 /** A generation of an object, and the publication that delivered it to proxies. */
@@ -56,11 +58,13 @@ function gateway(status: ObjectStatus, { proxiesOf, sinceAt }: LiveState): Objec
       ? ''
       : [countOf(proxies, since), ...rejected(proxies)].join('; ')
   const { listeners = [] } = status
+  const made = conditionOf('Programmed', verdict, 'Programmed', message)
+  const isProvisional = isUndecided(verdict, proxies, since)
   return {
     ...status,
-    conditions: [...conditions, conditionOf('Programmed', verdict, 'Programmed', message)],
+    conditions: [...conditions, provisional(made, isProvisional)],
     addresses: proxies?.deployment.addresses ?? [],
-    listeners: verdict.ok ? listeners : listeners.map((one) => notYet(one, verdict)),
+    listeners: verdict.ok ? listeners : listeners.map((one) => notYet(one, verdict, isProvisional)),
   }
 }
 
@@ -68,32 +72,37 @@ function gateway(status: ObjectStatus, { proxiesOf, sinceAt }: LiveState): Objec
 function listenerSet(status: ObjectStatus, { proxiesOf, sinceAt }: LiveState): ObjectStatus {
   const { gateway: key = '', conditions = [], listeners = [] } = status
   const own = conditions.find(({ type }) => type === 'Programmed')
+  const [proxies, since] = [proxiesOf(key), sinceAt(key)]
   const verdict =
-    own?.status === 'True'
-      ? served(proxiesOf(key), sinceAt(key))
-      : reject('Pending', own?.message ?? '')
+    own?.status === 'True' ? served(proxies, since) : reject('Pending', own?.message ?? '')
   if (verdict.ok) return status
+  const isProvisional = own?.status === 'True' && isUndecided(verdict, proxies, since)
   return {
     ...status,
-    conditions: conditions.map((one) => pending(one, verdict)),
-    listeners: listeners.map((one) => notYet(one, verdict)),
+    conditions: conditions.map((one) => pending(one, verdict, isProvisional)),
+    listeners: listeners.map((one) => notYet(one, verdict, isProvisional)),
   }
 }
 
 /** Without proxies, no listener is programmed; other errors of a listener are still reported. */
-function notYet(listener: ListenerStatus, why: Rejection): ListenerStatus {
-  return { ...listener, conditions: listener.conditions.map((one) => pending(one, why)) }
+function notYet(listener: ListenerStatus, why: Rejection, isProvisional: boolean): ListenerStatus {
+  const conditions = listener.conditions.map((one) => pending(one, why, isProvisional))
+  return { ...listener, conditions }
 }
 
-function pending(condition: Condition, { message }: Rejection): Condition {
+function pending(condition: Condition, { message }: Rejection, isProvisional: boolean): Condition {
   return condition.type === 'Programmed' && condition.status === 'True'
-    ? conditionOf('Programmed', reject('Pending', message))
+    ? provisional(conditionOf('Programmed', reject('Pending', message)), isProvisional)
     : condition
+}
+
+function provisional(condition: Condition, isProvisional: boolean): Condition {
+  return isProvisional ? { ...condition, isProvisional } : condition
 }
 
 /** Describes what previously deployed proxies do. */
 function notAccepted(proxies: Proxies | undefined): string {
-  if (proxies === undefined || runningOf(proxies).length === 0) return 'not accepted'
+  if (proxies?.states.some(({ outcome }) => outcome !== undefined) !== true) return 'not accepted'
   return (
     'not accepted: its proxies remain as deployed ' +
     'and receive changes to listeners, routes and policies'
@@ -116,18 +125,17 @@ function rejected({ states }: Proxies): readonly string[] {
 /** Messages must stay readable. */
 const MAX_REJECTIONS = 10
 
+/** True only if every proxy that gets traffic has applied this generation, and there is one. */
 function served(proxies: Proxies | undefined, since: Since | undefined): Verdict {
   if (proxies === undefined || since === undefined) {
     return reject('Pending', 'not translated yet')
   }
-  const { states, deployment } = proxies
+  const { ready, deployment } = proxies
   const [failure] = deployment.failures
-  const { addresses, missing } = deployment
-  const isReachable = addresses.length > 0 && missing.length === 0
-  const isServed = doneOf(proxies, since) > 0
-  // Replicas report their proxies with a delay, but no proxy is ready without a configuration.
-  if (isReachable && (isServed || (states.length === 0 && deployment.isReady))) return OK
+  const isReachable = isReachableAt(deployment)
+  if (isReachable && ready.length > 0 && outdatedOf(proxies, since).length === 0) return OK
   if (failure !== undefined) return reject('NoResources', `cannot deploy the proxies: ${failure}`)
+  const { missing } = deployment
   if (missing.length > 0) {
     return reject('AddressNotUsable', `the Service has not been assigned ${missing.join(', ')}`)
   }
@@ -135,31 +143,64 @@ function served(proxies: Proxies | undefined, since: Since | undefined): Verdict
   return reject('Pending', countOf(proxies, since))
 }
 
-/** The proxies that have applied a configuration: the others serve nothing. */
-export function runningOf({ states }: Proxies): Proxies['states'] {
-  return states.filter(({ outcome }) => outcome !== undefined)
+export function isReachableAt({ addresses, missing }: Deployment): boolean {
+  return addresses.length > 0 && missing.length === 0
 }
 
-/** How many run this generation or a later one. */
-export function doneOf({ states, sequenceOf }: Proxies, { sequence }: Since): number {
-  return states.filter(({ outcome }) => outcome && sequenceOf(outcome.version) >= sequence).length
-}
-
-function countOf(proxies: Proxies, since: Since): string {
-  const count = `${doneOf(proxies, since)} of ${runningOf(proxies).length} connected proxies`
-  const text = `${count} run generation ${since.generation}`
-  return [text, ...proxies.deployment.failures].join('; ')
+/** The proxies that get traffic without having applied this generation or a later one. */
+export function outdatedOf({ ready }: Proxies, { sequence }: Since): readonly ReadyProxy[] {
+  return ready.filter((proxy) => proxy.sequence < sequence)
 }
 
 /**
- * Without a number if it applies to all: otherwise thousands of policies would be written again
- * whenever a proxy connects or disconnects.
+ * Whether only proxies that are still expected to connect are missing, as after another replica
+ * became the leader. What was programmed before still is: proxies never return to an older
+ * generation, and new ones start with the newest.
  */
-function shareOf(proxies: Proxies, since: Since): string {
-  const running = runningOf(proxies).length
-  const isAll = running > 0 && doneOf(proxies, since) === running
-  if (!isAll) return countOf(proxies, since)
-  return `all connected proxies run generation ${since.generation}`
+function isUndecided(
+  verdict: Verdict,
+  proxies: Proxies | undefined,
+  since: Since | undefined,
+): boolean {
+  if (verdict.ok || proxies === undefined || since === undefined) return false
+  const outdated = outdatedOf(proxies, since)
+  return (
+    isReachableAt(proxies.deployment) &&
+    outdated.length > 0 &&
+    outdated.every(({ isExpected }) => isExpected)
+  )
+}
+
+function countOf(proxies: Proxies, since: Since): string {
+  const { ready, deployment } = proxies
+  if (ready.length === 0) return ['no proxy is ready', ...deployment.failures].join('; ')
+  const done = ready.length - outdatedOf(proxies, since).length
+  const count = `${done} of ${ready.length} ready proxies run generation ${since.generation}`
+  return [count, ...away(ready), ...deployment.failures].join('; ')
+}
+
+function away(ready: readonly ReadyProxy[]): readonly string[] {
+  const all = ready.filter(({ awaySince }) => awaySince !== undefined)
+  if (all.length === 0) return []
+  // The latest: since then, all of them are away.
+  const [since] = all
+    .map(({ awaySince = '' }) => awaySince)
+    .sort()
+    .reverse()
+  const named = all.slice(0, MAX_NAMES).map(({ node }) => node)
+  const names = [...named, ...(all.at(MAX_NAMES) === undefined ? [] : ['…'])].join(', ')
+  return [`${all.length} ${all.length === 1 ? 'is' : 'are'} not connected since ${since}: ${names}`]
+}
+
+/** Messages must stay readable. */
+const MAX_NAMES = 5
+
+/**
+ * Without a number: otherwise thousands of policies would be written again whenever a proxy starts
+ * or ends.
+ */
+function allOf({ generation }: Since): string {
+  return `all ready proxies run generation ${generation}`
 }
 
 /** The status of a policy for each Gateway that it reaches. */
@@ -167,7 +208,8 @@ function policy(status: ObjectStatus, { proxiesOf, sinceAt, findings }: LiveStat
   const title = `ProxyPolicy ${status.namespace}/${status.name}`
   const ancestors = (status.ancestors ?? []).map((ancestor) => {
     const attached = ancestor.conditions.find(({ type }) => type === 'Attached')
-    if (attached?.status !== 'True') return ancestor
+    const isPresent = attached?.status === 'True' || attached?.reason === 'PartiallyAttached'
+    if (!isPresent) return ancestor
     const { namespace, name } = ancestor.ref as {
       readonly namespace: string
       readonly name: string
@@ -214,5 +256,7 @@ function programmed(
     const message = renderStatus(first === undefined ? [] : [first], { object: title })
     return conditionOf('Programmed', reject('Rejected', `a proxy rejects it: ${message}`))
   }
-  return conditionOf('Programmed', served(proxies, since), 'Programmed', shareOf(proxies, since))
+  const verdict = served(proxies, since)
+  const made = conditionOf('Programmed', verdict, 'Programmed', allOf(since))
+  return provisional(made, isUndecided(verdict, proxies, since))
 }

@@ -17,7 +17,7 @@ import {
 import type { Effects } from './effects.ts'
 import type { ServicePort } from './services.ts'
 import { type ClientMaterial, tlsValue } from './tls-value.ts'
-import { type ClusterView, complaint, originOf, type Read, titleOf } from './view.ts'
+import { type ClusterView, complaint, originOf, type Read, titleOf, verdictOn } from './view.ts'
 
 /** One target of a BackendTLSPolicy; an older policy may already have it. */
 interface Entry {
@@ -134,6 +134,13 @@ export class BackendTlsPolicies {
     readonly resolved: Verdict
     readonly roots?: string
   } {
+    const content = verdictOn(policy.problems, 'Invalid')
+    if (!content.ok) return { verdict: content, resolved: OK }
+    const [option] = Object.keys(policy.value.spec.options)
+    if (option !== undefined) {
+      const verdict = reject('Invalid', `spec.options: \`${option}\` is not supported`)
+      return { verdict, resolved: OK }
+    }
     const { caCertificateRefs, wellKnownCACertificates } = policy.value.spec.validation
     if (caCertificateRefs.length === 0) {
       if (wellKnownCACertificates === 'System') return { verdict: OK, resolved: OK }

@@ -5,10 +5,12 @@ import { readAuthorities, readCertificate } from './certificates.ts'
 import { firstRejection, OK, reject, type Verdict } from './conditions.ts'
 import { cleartextHttp2 } from './services.ts'
 import { tlsValue } from './tls-value.ts'
-import { type ClusterView, complaint, originOf, type Party, type Read } from './view.ts'
+import { type ClusterView, complaint, originOf, type Party, type Read, verdictOn } from './view.ts'
 
 /** Why an XBackend cannot be served, independent of its referrers. */
 export function verdictOfXBackend(view: ClusterView, read: Read<XBackendObject>): Verdict {
+  const content = verdictOn(read.problems)
+  if (!content.ok) return content
   if (read.value.spec.protocol === 'MCP') {
     return reject('UnsupportedProtocol', 'MCP servers require a ProxyBackend')
   }
@@ -19,17 +21,18 @@ export function verdictOfXBackend(view: ClusterView, read: Read<XBackendObject>)
 export function ofXBackend(view: ClusterView, read: Read<XBackendObject>, name: string): Backend {
   const { port, externalHostname, protocol } = read.value.spec
   const origin = originOf(read, 'spec')
-  const { verdict, policy } = tlsOf(view, read)
+  const { policy } = tlsOf(view, read)
+  const verdict = verdictOfXBackend(view, read)
   const isHttp2 = protocol === 'HTTP2' || protocol === 'H2C'
   if (!verdict.ok) {
-    const diagnostics = [complaint(read, 'spec.tls', 'PC0706', verdict.message)]
+    const diagnostics = [complaint(read, 'spec', 'PC0706', verdict.message)]
     return { kind: 'invalid', name, origin, policies: [], diagnostics }
   }
   const policies = [
     ...(policy === undefined ? [] : [{ ...policy, policy: `backend:${name}`, origin }]),
     ...(isHttp2 ? [cleartextHttp2(name, origin)] : []),
   ]
-  const endpoint = { host: externalHostname.hostname.toLowerCase(), port: port.port }
+  const endpoint = { host: externalHostname.hostname.toLowerCase(), port }
   return { kind: 'host', name, origin, policies, endpoints: [endpoint] }
 }
 

@@ -24,7 +24,7 @@ export interface ReadFilters {
   readonly policies: readonly Attached[]
   readonly verdicts: readonly Verdict[]
   /** Why the rule cannot be served as it is written. */
-  readonly problem: Rejection | undefined
+  readonly problems: readonly Rejection[]
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -37,20 +37,20 @@ export function readFilters(
   const policies: Attached[] = []
   const verdicts: Verdict[] = []
   const diagnostics: Diagnostic[] = []
-  let problem = incompatible(filters)
+  const problems = [...incompatible(filters)]
   const mirrors: unknown[] = []
   const add = (kind: string, value: unknown, at: string) => {
     const one = readOne(context, { kind, field: at, value }, context)
     diagnostics.push(...one.diagnostics)
     if (one.policy.state === 'invalid') {
-      problem ??= reject('UnsupportedValue', one.diagnostics[0]?.message ?? 'it is invalid')
+      problems.push(reject('UnsupportedValue', one.diagnostics[0]?.message ?? 'it is invalid'))
     }
     policies.push(one.policy)
   }
   for (const [index, filter] of filters.entries()) {
     const at = `${field}[${index}]`
     if (!context.types.includes(filter.type)) {
-      problem ??= reject('UnsupportedValue', `filter ${filter.type} is not supported here`)
+      problems.push(reject('UnsupportedValue', `filter ${filter.type} is not supported here`))
       continue
     }
     switch (filter.type) {
@@ -103,21 +103,21 @@ export function readFilters(
       }),
     })
   }
-  return { policies, verdicts, problem, diagnostics }
+  return { policies, verdicts, problems, diagnostics }
 }
 
 /** HTTPRouteFilter: a request is either redirected or rewritten, and each only once. */
-function incompatible(filters: readonly Filter[]): Rejection | undefined {
+function* incompatible(filters: readonly Filter[]): Generator<Rejection> {
   const types = filters.map(({ type }) => type)
   if (types.includes('RequestRedirect') && types.includes('URLRewrite')) {
-    return reject('IncompatibleFilters', 'RequestRedirect and URLRewrite are mutually exclusive')
+    const message = 'RequestRedirect and URLRewrite are mutually exclusive'
+    yield reject('IncompatibleFilters', message)
   }
-  const twice = types.find(
-    (type, index) => type !== 'RequestMirror' && types.indexOf(type) !== index,
-  )
-  return twice === undefined
-    ? undefined
-    : reject('IncompatibleFilters', `duplicate filter ${twice}`)
+  const isSecond = (type: string, index: number) =>
+    type !== 'RequestMirror' && types.indexOf(type) !== index
+  for (const twice of new Set(types.filter(isSecond))) {
+    yield reject('IncompatibleFilters', `duplicate filter ${twice}`)
+  }
 }
 
 function redirectOf({ scheme, hostname, port, path, statusCode }: Redirect = { statusCode: 302 }) {

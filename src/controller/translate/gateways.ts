@@ -14,13 +14,14 @@ import { firstRejection, OK, reject, type Verdict } from './conditions.ts'
 import { type Frontend, frontendOf } from './frontend-tls.ts'
 import {
   isNamespaceAllowed,
+  isOfListener,
   isServed,
   type PlacedListener,
   placeListeners,
   settleConflicts,
 } from './listeners.ts'
 import type { ClientMaterial } from './tls-value.ts'
-import type { ClusterView, Read } from './view.ts'
+import { type ClusterView, type PartProblem, type Read, verdictOn } from './view.ts'
 
 /** A managed Gateway while its Model is built. */
 export interface GatewayDraft {
@@ -55,19 +56,20 @@ export function draftOf(deps: GatewayDeps, key: string): GatewayDraft | undefine
   const { view } = deps
   const [namespace = '', name = ''] = key.split('/')
   const read = view.get('Gateway', gateway, namespace, name)
-  if (read === undefined || !classesOf(deps).includes(read.value.spec.gatewayClassName)) {
-    return undefined
-  }
+  if (read === undefined) return undefined
+  if (!Object.hasOwn(classesOf(deps), read.value.spec.gatewayClassName)) return undefined
   return draftGateway(deps, read, setsOf(view, key))
 }
 
-/** The names of this controller's classes. */
-function classesOf({ view, controllerName }: GatewayDeps): readonly string[] {
+/** The names of this controller's classes, and what is wrong with each of them. */
+function classesOf({ view, controllerName }: GatewayDeps): Readonly<Record<string, Verdict>> {
   const find = () =>
-    view
-      .all('GatewayClass', gatewayClass)
-      .filter(({ value }) => value.spec.controllerName === controllerName)
-      .map(({ name }) => name)
+    Object.fromEntries(
+      view
+        .all('GatewayClass', gatewayClass)
+        .filter(({ value }) => value.spec.controllerName === controllerName)
+        .map(({ name, problems }) => [name, verdictOn(problems, 'InvalidParameters')]),
+    )
   return view.cells.shared('classes', find, isSame)
 }
 
@@ -94,7 +96,8 @@ function draftGateway(
   const frontend = frontendOf(view, read)
   const accepted = acceptance(deps, read)
   const client = clientOf(view, read)
-  const context = { view, frontend, reservedPorts: reservedPorts(settings) }
+  const whole = accepted.ok || accepted.reason !== 'UnsupportedValue' ? OK : accepted
+  const context = { view, frontend, whole, reservedPorts: reservedPorts(settings) }
   const drafts = sets.map((set): SetDraft => {
     const { namespaces } = read.value.spec.allowedListeners
     const isAllowed = isNamespaceAllowed(view, namespaces, read.namespace, set.namespace)
@@ -103,7 +106,8 @@ function draftGateway(
     const parent: Verdict = accepted.ok
       ? OK
       : reject('ParentNotAccepted', `Gateway ${read.key} is not accepted`)
-    return { read: set, accepted: firstRejection([verdict, parent]) }
+    const content = verdictOn(set.problems.filter(({ path }) => !isOfListener(path)))
+    return { read: set, accepted: firstRejection([verdict, parent, content]) }
   })
   const allowed = drafts.filter((draft) => draft.accepted.ok)
   const listeners = settleConflicts([
@@ -127,13 +131,36 @@ function draftGateway(
  * every change of routes and policies: an error in parameters must not leave them with outdated
  * rules.
  */
-const DEPLOYMENT_REASONS: ReadonlySet<string> = new Set(['InvalidParameters', 'UnsupportedAddress'])
+const DEPLOYMENT_REASONS: ReadonlySet<string> = new Set([
+  'InvalidParameters',
+  'UnsupportedAddress',
+  // All listeners are rejected: proxies close their ports.
+  'UnsupportedValue',
+])
+
+/**
+ * What cannot be read of a Gateway: of its addresses, of the deployment of its proxies, or of
+ * anything else, which affects all listeners. That of one listener affects only this listener.
+ */
+function rejectionOf(problems: readonly PartProblem[]): Verdict {
+  const reasons = Map.groupBy(
+    problems.filter(({ path }) => !isOfListener(path)),
+    ({ path }) => REASONS[String(path[1])] ?? 'UnsupportedValue',
+  )
+  const [reason = ''] = ['UnsupportedValue', ...Object.values(REASONS)].filter((one) =>
+    reasons.has(one),
+  )
+  return verdictOn([...reasons.values()].flat(), reason)
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  addresses: 'UnsupportedAddress',
+  infrastructure: 'InvalidParameters',
+}
 
 /** An MCP server has the level of its backend, as in files. */
 export function partLevel(view: ClusterView, key: string): 'backend' | 'provider' {
-  const [namespace = '', name = ''] = key.split('/')
-  const found = view.get('ProxyBackend', proxyParameters, namespace, name)
-  const { mcp } = (found?.value.spec ?? {}) as { readonly mcp?: unknown }
+  const { mcp } = (view.live('ProxyBackend', key)?.spec ?? {}) as { readonly mcp?: unknown }
   return mcp === undefined ? 'provider' : 'backend'
 }
 
@@ -144,8 +171,12 @@ function setVerdict({ read, accepted }: SetDraft, listeners: readonly PlacedList
   return own.some(isServed) ? OK : reject('ListenersNotValid', 'none of its listeners is valid')
 }
 
-function acceptance(deps: GatewayDeps, { value, namespace }: Read<GatewayObject>): Verdict {
+function acceptance(
+  deps: GatewayDeps,
+  { value, namespace, problems }: Read<GatewayObject>,
+): Verdict {
   const { view, gatewayNamespaces } = deps
+  const ofClass = classesOf(deps)[value.spec.gatewayClassName] ?? OK
   const { infrastructure, addresses } = value.spec
   if (gatewayNamespaces !== undefined && !gatewayNamespaces.includes(namespace)) {
     const message =
@@ -154,20 +185,36 @@ function acceptance(deps: GatewayDeps, { value, namespace }: Read<GatewayObject>
       'existing proxies there no longer receive changes; delete them'
     return reject('Invalid', message)
   }
+  const content = firstRejection([rejectionOf(problems), ofClass])
+  if (!content.ok) return content
   const ref = infrastructure?.parametersRef
   if (ref !== undefined) {
     const isKnown = ref.group === PORTCULLIS && ref.kind === 'ProxyParameters'
-    const found = isKnown && view.get('ProxyParameters', proxyParameters, namespace, ref.name)
-    if (!found) {
+    if (!isKnown) {
       const message = `${ref.kind} ${namespace}/${ref.name} of \`${ref.group}\` not found`
       return reject('InvalidParameters', message)
     }
+    const verdict = parametersVerdict(view, namespace, ref.name)
+    if (!verdict.ok) return verdict
   }
   const odd = addresses.find(({ type }) => type !== 'IPAddress' && type !== 'Hostname')
   if (odd !== undefined) {
     return reject('UnsupportedAddress', `addresses of type ${odd.type} are not supported`)
   }
   return OK
+}
+
+/** Whether ProxyParameters exist and can be read. */
+export function parametersVerdict(view: ClusterView, namespace: string, name: string): Verdict {
+  const found = view.get('ProxyParameters', proxyParameters, namespace, name)
+  if (found === undefined) {
+    const message = view.absence('ProxyParameters', proxyParameters, namespace, name)
+    return reject('InvalidParameters', message)
+  }
+  const content = verdictOn(found.problems, 'InvalidParameters')
+  return content.ok
+    ? OK
+    : reject(content.reason, `ProxyParameters ${namespace}/${name}: ${content.message}`)
 }
 
 /** `spec.tls.backend.clientCertificateRef` */

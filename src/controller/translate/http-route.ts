@@ -54,7 +54,7 @@ export function readGrpcRoute(context: RouteContext, read: Read<GrpcRouteObject>
 function httpRule(read: Read, rule: HttpRule, index: number): RuleDraft {
   const field = `spec.rules[${index}]`
   const more: Attached[] = []
-  let problem: Rejection | undefined
+  const problems: Rejection[] = []
   const add = (kind: string, value: object, at: string) => {
     const place = {
       section: 'traffic',
@@ -63,19 +63,19 @@ function httpRule(read: Read, rule: HttpRule, index: number): RuleDraft {
     } as const
     const one = readOne({ read }, { kind, field: `${field}.${at}`, value }, place)
     if (one.policy.state === 'invalid') {
-      problem ??= reject('UnsupportedValue', `${at}: ${one.diagnostics[0]?.message ?? ''}`)
+      problems.push(reject('UnsupportedValue', `${at}: ${one.diagnostics[0]?.message ?? ''}`))
     }
     more.push(one.policy)
   }
   if (rule.timeouts !== undefined) add('timeout', rule.timeouts, 'timeouts')
   if (rule.retry !== undefined) add('retry', rule.retry, 'retry')
   if (rule.sessionPersistence !== undefined) {
-    problem ??= reject('UnsupportedValue', 'sessionPersistence is not supported')
+    problems.push(reject('UnsupportedValue', 'sessionPersistence is not supported'))
   }
   const { name, filters, backendRefs } = rule
   const redirects = filters.some(({ type }) => type === 'RequestRedirect')
   if (redirects && backendRefs.length > 0) {
-    problem ??= reject('IncompatibleFilters', 'a redirect cannot have backendRefs')
+    problems.push(reject('IncompatibleFilters', 'a redirect cannot have backendRefs'))
   }
   const prefixed = filters.find(
     ({ requestRedirect, urlRewrite }) =>
@@ -83,11 +83,12 @@ function httpRule(read: Read, rule: HttpRule, index: number): RuleDraft {
   )
   const isPrefix = rule.matches.every(({ path }) => path.type === 'PathPrefix')
   if (prefixed !== undefined && !isPrefix) {
-    problem ??= reject('IncompatibleFilters', 'ReplacePrefixMatch requires PathPrefix matches')
+    const message = 'ReplacePrefixMatch requires PathPrefix matches'
+    problems.push(reject('IncompatibleFilters', message))
   }
   const matched = matchesOf(rule.matches, httpMatch)
-  problem ??= matched.problem
-  return { name, matches: matched.matches, filters, backendRefs, more, problem }
+  problems.push(...matched.problems)
+  return { name, matches: matched.matches, filters, backendRefs, more, problems }
 }
 
 function grpcRule(read: Read, rule: GrpcRule, index: number): RuleDraft {
@@ -96,12 +97,12 @@ function grpcRule(read: Read, rule: GrpcRule, index: number): RuleDraft {
   // gRPC uses HTTP/2 even if the port of the Service does not declare it.
   const http2 = { kind: 'http', field: `spec.rules[${index}]`, value: { version: 'HTTP2' } }
   const more = [readOne({ read }, http2, place).policy]
-  const { matches, problem } = matchesOf(rule.matches, grpcMatch)
+  const { matches, problems } = matchesOf(rule.matches, grpcMatch)
   const rejected =
     sessionPersistence === undefined
-      ? problem
-      : reject('UnsupportedValue', 'sessionPersistence is not supported')
-  return { name, matches, filters, backendRefs, more, problem: rejected }
+      ? []
+      : [reject('UnsupportedValue', 'sessionPersistence is not supported')]
+  return { name, matches, filters, backendRefs, more, problems: [...rejected, ...problems] }
 }
 
 function policyOf(read: Read, rule: { readonly name?: string | undefined }, index: number): string {
@@ -112,7 +113,7 @@ const EVERYTHING: Match = { path: { kind: 'prefix', value: '/' }, headers: [], q
 
 interface ReadMatches {
   readonly matches: readonly Match[]
-  readonly problem: Rejection | undefined
+  readonly problems: readonly Rejection[]
 }
 
 /** The value of a part, or why it could not be read. */
@@ -127,15 +128,15 @@ function matchesOf<T>(
   specs: readonly T[],
   read: (spec: T, take: <P>(part: Part<P>, otherwise: P) => P) => Match,
 ): ReadMatches {
-  if (specs.length === 0) return { matches: [EVERYTHING], problem: undefined }
-  let problem: Rejection | undefined
+  if (specs.length === 0) return { matches: [EVERYTHING], problems: [] }
+  const problems: Rejection[] = []
   const take = <P>(part: Part<P>, otherwise: P): P => {
     if ('value' in part) return part.value
-    problem ??= part
+    problems.push(part)
     return otherwise
   }
   const matches = specs.map((spec) => read(spec, take))
-  return { matches, problem }
+  return { matches, problems }
 }
 
 type Take = <P>(part: Part<P>, otherwise: P) => P

@@ -58,14 +58,20 @@ export function ofInferencePool(
   { name, picker, policies: attached }: PoolParts,
 ): Backend {
   const origin = originOf(read, 'spec')
+  if (read.problems.length > 0) {
+    const diagnostics = read.problems.map(({ diagnostic }) => diagnostic)
+    return { kind: 'invalid', name, origin, policies: attached, diagnostics }
+  }
   const found = pickerOf(view, read)
   if (!found.ok) {
     const diagnostics = [complaint(read, 'spec.endpointPickerRef', 'PC0702', found.message)]
     return { kind: 'invalid', name, origin, policies: attached, diagnostics }
   }
-  const { failureMode } = read.value.spec.endpointPickerRef
+  const { appProtocol, endpointPickerRef } = read.value.spec
+  const { failureMode } = endpointPickerRef
   const policies: readonly Attached[] = [
     ...attached,
+    ...(appProtocol === 'http' ? [] : [cleartextHttp2(name, origin)]),
     {
       ...{ state: 'valid', kind: 'inferenceRouting', section: 'backend', level: 'backend' },
       policy: `backend:${name}`,
@@ -97,7 +103,9 @@ export function ofPicker(
 ): Backend {
   const origin = originOf(read, 'spec.endpointPickerRef')
   const found = pickerOf(view, read)
-  if (!found.ok) return { kind: 'invalid', name, origin, policies: [], diagnostics: [] }
+  if (!found.ok || read.problems.length > 0) {
+    return { kind: 'invalid', name, origin, policies: [], diagnostics: [] }
+  }
   const { service: own, port } = found
   if (own === undefined) {
     const host = `${read.value.spec.endpointPickerRef.name}.${read.namespace}.svc.cluster.local`

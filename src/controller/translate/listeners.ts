@@ -3,9 +3,16 @@ import type { Certificate, ClientCertificates, Listener } from '../../model/gate
 import type { GatewayObject, ListenerSetObject, ListenerSpec } from '../resources/gateway.ts'
 import { GATEWAY_API, type LabelSelector, selects } from '../resources/metadata.ts'
 import { readCertificate } from './certificates.ts'
-import { firstRejection, OK, type Rejection, reject, type Verdict } from './conditions.ts'
+import {
+  allRejections,
+  firstRejection,
+  OK,
+  type Rejection,
+  reject,
+  type Verdict,
+} from './conditions.ts'
 import type { Frontend } from './frontend-tls.ts'
-import { type ClusterView, complaint, originOf, type Read } from './view.ts'
+import { type ClusterView, complaint, originOf, type Read, verdictOn } from './view.ts'
 
 export type ListenerOwner = Read<GatewayObject> | Read<ListenerSetObject>
 
@@ -46,6 +53,8 @@ function routeKindsOf({ protocol, tls }: ListenerSpec): readonly string[] {
 export interface ListenerContext {
   readonly view: ClusterView
   readonly frontend: Frontend
+  /** Why none of them can be served. */
+  readonly whole: Verdict
   /** Ports of the proxy itself. */
   readonly reservedPorts: ReadonlySet<number>
 }
@@ -67,8 +76,13 @@ export function placeListeners(
       spec,
       name: `${prefix}${spec.name}`,
       supportedKinds: kinds.supported.map((kind) => ({ group: GATEWAY_API, kind })),
-      accepted: firstRejection([acceptance(context, spec), clients.accepted]),
-      resolved: firstRejection([kinds.verdict, certificates.verdict, clients.resolved]),
+      accepted: allRejections([
+        context.whole,
+        verdictOn(owner.problems.filter(({ path }) => isOfListener(path, index))),
+        acceptance(context, spec),
+        clients.accepted,
+      ]),
+      resolved: allRejections([kinds.verdict, certificates.verdict, clients.resolved]),
       conflict: undefined,
       hostname: hostname?.toLowerCase(),
       certificates: certificates.found,
@@ -76,6 +90,15 @@ export function placeListeners(
       clients: clients.clients,
     }
   })
+}
+
+/** Whether a part of a Gateway or ListenerSet belongs to one of its listeners. */
+export function isOfListener(
+  [, list, index, ...rest]: readonly PropertyKey[],
+  one?: number,
+): boolean {
+  const isInside = list === 'listeners' && typeof index === 'number' && rest.length > 0
+  return isInside && (one === undefined || one === index)
 }
 
 function acceptance({ reservedPorts }: ListenerContext, spec: ListenerSpec): Verdict {

@@ -17,7 +17,7 @@ import { firstRejection, OK, reject, type Verdict } from './conditions.ts'
 import { type Effects, noEffects } from './effects.ts'
 import { modelProvider, rejectedProvider } from './model-provider.ts'
 import { attachmentsOf, type GatewayForRoutes, type ListenerForRoutes } from './parents.ts'
-import { type ClusterView, complaint, originOf, type Read } from './view.ts'
+import { type ClusterView, complaint, originOf, type Read, verdictOn } from './view.ts'
 
 /** The ProxyModels of one Gateway, as in its Model. */
 export interface GatewayModels {
@@ -139,6 +139,14 @@ function backendOf(making: Making, backend: string, offered: readonly Offered[])
       continue
     }
     names.set(name, read.key)
+    if (read.problems.length > 0) {
+      const problems = read.problems.map(({ diagnostic }) => diagnostic)
+      const provider = rejectedProvider(read, backend, problems)
+      providers.push(provider)
+      models.push({ name, provider: provider.name, isInternal: spec.visibility === 'Internal' })
+      say(one, [], verdictOn(read.problems, 'Invalid'))
+      continue
+    }
     if (spec.virtualModel !== undefined) {
       virtual.push({ one, name })
       continue

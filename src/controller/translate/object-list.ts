@@ -2,10 +2,18 @@ import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { byAge, type KubeObject } from '../cluster/object.ts'
 import type { ObjectChange } from '../cluster/snapshot.ts'
 
+/** A part of an object that is unknown or invalid. */
+export interface PartProblem {
+  readonly path: readonly PropertyKey[]
+  readonly diagnostic: Diagnostic
+}
+
 /** An object that matches its schema. */
 export interface Read<T = unknown> {
   readonly object: KubeObject
   readonly value: T
+  /** Parts that `value` lacks because they cannot be read: what they belong to fails closed. */
+  readonly problems: readonly PartProblem[]
   readonly kind: string
   readonly namespace: string
   readonly name: string

@@ -1,5 +1,6 @@
+import { nearestName } from '../../diagnostics/nearest.ts'
 import { reachable } from '../../model/hostnames.ts'
-import type { ListenerSpec } from '../resources/gateway.ts'
+import { gateway as gatewaySchema, type ListenerSpec, listenerSet } from '../resources/gateway.ts'
 import { GATEWAY_API } from '../resources/metadata.ts'
 import type { ParentRef } from '../resources/routes.ts'
 import { OK, reject, type Verdict } from './conditions.ts'
@@ -40,16 +41,43 @@ export function attachmentsOf(
   refs: readonly ParentRef[],
   hostnames: readonly string[],
 ): readonly Attachment[] {
-  return refs.flatMap((ref): readonly Attachment[] => {
+  return refs.flatMap((ref, index): readonly Attachment[] => {
     if (ref.group !== GATEWAY_API) return []
     const key = `${ref.namespace ?? route.namespace}/${ref.name}`
     const gateway = gatewayOf(ref.kind, key)
-    if (gateway === undefined) return []
+    if (gateway === undefined) {
+      assumeParent(view, route, index, ref.kind, key)
+      return []
+    }
     const candidates = gateway.listeners.filter(
       ({ owner }) => owner.kind === ref.kind && owner.key === key,
     )
     const { verdict, listeners } = match(view, candidates, route, ref, hostnames)
     return [{ ref, gateway: gateway.key, verdict, listeners }]
+  })
+}
+
+/** A route whose parent is not among the manifests is not checked, which the user should know. */
+function assumeParent(
+  view: ClusterView,
+  { object: { kind: own }, key: route }: Read,
+  index: number,
+  kind: string,
+  key: string,
+): void {
+  const schema =
+    kind === 'Gateway' ? gatewaySchema : kind === 'ListenerSet' ? listenerSet : undefined
+  if (schema === undefined || !view.assumesMissing || view.live(kind, key) !== undefined) return
+  const others = view.all(kind, schema).map((other) => other.key)
+  const meant = nearestName(key, others)
+  const title = `${own} ${route}`
+  view.assume(kind, key, {
+    code: 'PC0711',
+    // Manifests of routes alone are usual; among Gateways, a wrong name is likely.
+    severity: others.length === 0 ? 'info' : 'warning',
+    message: `${kind} ${key} is not in the manifests; ${title} is not checked for it`,
+    origin: { kind: 'object', object: title, field: `spec.parentRefs[${index}]` },
+    ...(meant === undefined ? {} : { hint: `did you mean \`${meant}\`?` }),
   })
 }
 

@@ -10,7 +10,7 @@ import type { ObjectBackendRef } from '../resources/routes.ts'
 import { Cell } from './cells.ts'
 import { type Effects, reachedAt } from './effects.ts'
 import { readPolicySection } from './policy-section.ts'
-import { TARGET_SCHEMAS, type TargetKind, targetProblem } from './policy-targets.ts'
+import { missingSection, TARGET_SCHEMAS, type TargetKind, targetProblem } from './policy-targets.ts'
 import { resolver } from './references.ts'
 import { type ClusterView, complaint, originOf, type Read, titleOf } from './view.ts'
 
@@ -21,19 +21,26 @@ interface Aimed {
   readonly problem: Diagnostic | undefined
 }
 
+export interface MissingTarget {
+  readonly reason: 'TargetNotFound' | 'SectionNameNotFound'
+  readonly field: string
+  readonly message: string
+  readonly hint?: string
+}
+
 /** The targets of a policy, and its errors that do not depend on where it is attached. */
 export interface PolicyRecord {
   readonly read: Read<ProxyPolicyObject>
   readonly diagnostics: ReadonlySet<Diagnostic>
-  /** Targets that do not exist. */
-  readonly missing: readonly string[]
+  /** Targets, or sections of them, that do not exist. */
+  readonly missing: readonly MissingTarget[]
   /** Name of a target → how the policy refers to it. */
   readonly aims: ReadonlyMap<string, Aimed>
 }
 
 interface PolicyDraft extends PolicyRecord {
   readonly diagnostics: Set<Diagnostic>
-  readonly missing: string[]
+  readonly missing: MissingTarget[]
   readonly aims: Map<string, Aimed>
 }
 
@@ -112,7 +119,8 @@ export class Policies {
     const [namespace = '', name = ''] = key.split('/')
     const read = this.#view.get('ProxyPolicy', proxyPolicy, namespace, name)
     if (read === undefined) return undefined
-    const record = { read, diagnostics: new Set<Diagnostic>(), missing: [], aims: new Map() }
+    const diagnostics = new Set(read.problems.map(({ diagnostic }) => diagnostic))
+    const record = { read, diagnostics, missing: [], aims: new Map() }
     this.#aim(record)
     return record
   }
@@ -189,8 +197,10 @@ export class Policies {
               matchLabels: target.matchLabels,
               matchExpressions: [],
             })
-      if (names.length === 0)
-        record.missing.push(`no ${target.kind} matches the labels of ${field}`)
+      if (names.length === 0) {
+        const message = `no ${target.kind} matches the labels of ${field}`
+        record.missing.push({ reason: 'TargetNotFound', field, message })
+      }
       this.#aimAt(record, field, target, names)
     }
   }
@@ -212,13 +222,21 @@ export class Policies {
       record.diagnostics.add(complaint(read, field, 'PC0707', message, hint))
       return
     }
-    const problem = targetProblem(read, field, kind, target)
+    // A policy that cannot be read as a whole denies what it would guard.
+    const problem = read.problems[0]?.diagnostic ?? targetProblem(read, field, kind, target)
     if (problem !== undefined) record.diagnostics.add(problem)
     for (const name of names) {
       const key = `${read.namespace}/${name}`
       const isThere = this.#view.has(kind, TARGET_SCHEMAS[kind], read.namespace, name)
-      if (!isThere && !(kind === 'Service' && this.#view.assumesMissing)) {
-        record.missing.push(`${kind} ${key} not found`)
+      const isAssumed = !isThere && kind === 'Service' && this.#view.assumesMissing
+      if (!isThere && !isAssumed) {
+        const message = this.#view.absence(kind, TARGET_SCHEMAS[kind], read.namespace, name)
+        record.missing.push({ reason: 'TargetNotFound', field, message })
+        continue
+      }
+      const missing = isAssumed ? undefined : missingSection(this.#view, kind, key, target)
+      if (missing !== undefined) {
+        record.missing.push({ reason: 'SectionNameNotFound', field, ...missing })
         continue
       }
       const { sectionName, port } = target

@@ -5,11 +5,12 @@ import {
   type Condition,
   conditionOf,
   OK,
+  type Rejection,
   reject,
   type StatusWithDiagnostics,
   type Verdict,
 } from './conditions.ts'
-import type { PolicyRecord } from './policies.ts'
+import type { MissingTarget, PolicyRecord } from './policies.ts'
 import type { ReachedGateway } from './reached.ts'
 import { complaint, gatewayRef, identityOf, titleOf } from './view.ts'
 
@@ -25,33 +26,38 @@ export function policyStatus(
 ): StatusWithDiagnostics {
   const { read, missing } = record
   const identity = identityOf(read)
+  const notFound = missing.map(({ field, message, hint }) =>
+    complaint(read, field, 'PC0707', message, hint),
+  )
+  const absence = firstOf(missing)
   if (gateways.length === 0) {
-    const message =
-      missing.length > 0 ? missing.join('; ') : 'its target is not attached to any Gateway'
-    const conditions = [
-      acceptance(record, undefined),
-      conditionOf('Attached', reject('Pending', message)),
-    ]
+    const pending = reject('Pending', 'its target is not attached to any Gateway')
+    const conditions = [acceptance(record, undefined), conditionOf('Attached', absence ?? pending)]
     const ancestors = [{ ref: targetRef(record), conditions }]
-    const diagnostics = missing.map((text) => complaint(read, 'spec.targetRefs', 'PC0707', text))
-    return { status: { ...identity, ancestors }, diagnostics }
+    return { status: { ...identity, ancestors, isClaim: true }, diagnostics: notFound }
   }
   const left = gateways.length - MAX_ANCESTORS
   const ancestors = gateways.slice(0, MAX_ANCESTORS).map((at, index) => {
     const isLast = index === MAX_ANCESTORS - 1 && left > 0
     const further = isLast ? `and ${left} more Gateways` : ''
-    const message = [...missing, ...(further === '' ? [] : [further])].join('; ')
+    const attached: Verdict =
+      absence === undefined
+        ? OK
+        : reject(
+            'PartiallyAttached',
+            [`not guarded: ${absence.message}`, ...(isLast ? [further] : [])].join('; '),
+          )
     return {
       ref: gatewayRef(at.gateway),
       conditions: [
         acceptance(record, at),
-        conditionOf('Attached', OK, 'Attached', message),
+        conditionOf('Attached', attached, 'Attached', further),
         ...overridden(at),
       ],
     }
   })
   const diagnostics = [
-    ...missing.map((text) => complaint(read, 'spec.targetRefs', 'PC0707', text)),
+    ...notFound,
     ...gateways.flatMap((at) =>
       at.overridden.map(
         (text): Diagnostic => ({
@@ -64,6 +70,15 @@ export function policyStatus(
   return { status: { ...identity, ancestors }, diagnostics }
 }
 
+/** What is missing, as one rejection. */
+function firstOf(missing: readonly MissingTarget[]): Rejection | undefined {
+  const [first] = missing
+  const texts = missing.map(({ message, hint }) =>
+    hint === undefined ? message : `${message} (${hint})`,
+  )
+  return first && reject(first.reason, texts.join('; '))
+}
+
 function acceptance(
   { read, diagnostics, missing }: PolicyRecord,
   at: ReachedGateway | undefined,
@@ -73,9 +88,7 @@ function acceptance(
   const object = titleOf(read)
   const verdict: Verdict = hasErrors(own)
     ? reject('Invalid', renderStatus(own, { object }))
-    : at === undefined && missing.length > 0
-      ? reject('TargetNotFound', missing.join('; '))
-      : OK
+    : ((at === undefined ? firstOf(missing) : undefined) ?? OK)
   return conditionOf('Accepted', verdict)
 }
 

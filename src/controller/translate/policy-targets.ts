@@ -5,7 +5,8 @@ import { gateway, listenerSet } from '../resources/gateway.ts'
 import { inferencePool } from '../resources/inference.ts'
 import { type ProxyPolicyObject, proxyBackend } from '../resources/proxy.ts'
 import { grpcRoute, httpRoute, streamRoute } from '../resources/routes.ts'
-import { complaint, type Read } from './view.ts'
+import { sectionsOf } from './target-sections.ts'
+import { type ClusterView, complaint, type Read } from './view.ts'
 
 /** The possible targets of a policy. */
 export const TARGET_SCHEMAS = {
@@ -28,6 +29,30 @@ const TRAFFIC_TARGETS: ReadonlySet<TargetKind> = new Set([
   'HTTPRoute',
   'GRPCRoute',
 ])
+
+/** Why a target has no such part: what the policy should guard there is open. */
+export function missingSection(
+  view: ClusterView,
+  kind: TargetKind,
+  key: string,
+  {
+    sectionName,
+    port,
+  }: { readonly sectionName?: string | undefined; readonly port?: number | undefined },
+): { readonly message: string; readonly hint?: string } | undefined {
+  if (sectionName === undefined && port === undefined) return undefined
+  const { names, ports } = sectionsOf(view, kind, key)
+  if (sectionName !== undefined && !names.includes(sectionName)) {
+    const message = `${kind} ${key} has no section \`${sectionName}\``
+    return names.length === 0
+      ? { message }
+      : { message, hint: `available: ${names.map((name) => `\`${name}\``).join(', ')}` }
+  }
+  // Only Gateways have ports; for other targets the port itself is the mistake.
+  if (port === undefined || kind !== 'Gateway' || ports.includes(port)) return undefined
+  const hint = `available: ${[...new Set(ports)].join(', ')}`
+  return { message: `no listener of Gateway ${key} has port ${port}`, hint }
+}
 
 /** Why a policy cannot apply to a target. The API server applies the same validation. */
 export function targetProblem(

@@ -36,6 +36,7 @@ export function toProxyBackend(
     kind: 'invalid',
     diagnostics,
   })
+  if (read.problems.length > 0) return invalid(read.problems.map(({ diagnostic }) => diagnostic))
   const { static: fixed, a2a, ai, mcp, dynamicForwardProxy } = spec
   const kinds = [fixed, a2a, ai, mcp, dynamicForwardProxy].filter((one) => one !== undefined)
   if (kinds.length !== 1) {

@@ -1,3 +1,4 @@
+import type * as z from 'zod'
 import type { Diagnostic, Origin } from '../../diagnostics/diagnostic.ts'
 import type { Backend } from '../../model/backend.ts'
 import { isSame } from '../../model/reconcile.ts'
@@ -110,21 +111,22 @@ function find(
   if (isExternal) return findXBackend(view, ref)
   if (isPool) {
     const found = view.get('InferencePool', inferencePool, namespace, name)
-    if (found === undefined) return reject('BackendNotFound', `${what} not found`)
+    if (found === undefined) return absent(view, kind, inferencePool, ref)
     return { kind: 'InferencePool', namespace, name }
   }
   if (isEntry) return findEntry(view, ref, what)
   if (!isService) {
     const found = view.get('ProxyBackend', proxyBackend, namespace, name)
-    if (found === undefined) return reject('BackendNotFound', `${what} not found`)
+    if (found === undefined) return absent(view, kind, proxyBackend, ref)
     return { kind: 'ProxyBackend', namespace, name }
   }
   const found = view.get('Service', service, namespace, name)
-  if (found === undefined && view.assumesMissing && port !== undefined) {
+  const isMissing = view.live('Service', `${namespace}/${name}`) === undefined
+  if (isMissing && view.assumesMissing && port !== undefined) {
     view.assume(kind, `${namespace}/${name}`)
     return { kind: 'Service', namespace, name, port, isAssumed: true }
   }
-  if (found === undefined) return reject('BackendNotFound', `${what} not found`)
+  if (found === undefined) return absent(view, kind, service, ref)
   if (port === undefined) return reject('BackendNotFound', `${what} requires a port`)
   const isKnown = found.value.spec.ports.some((one) => one.port === port)
   if (!isKnown && found.value.spec.type !== 'ExternalName') {
@@ -135,11 +137,22 @@ function find(
 
 type Placed = ObjectBackendRef & { readonly namespace: string }
 
-function findXBackend(view: ClusterView, { namespace, name, port }: Placed): Recipe | Rejection {
+/** Not found, or why it cannot be read. */
+function absent(
+  view: ClusterView,
+  kind: string,
+  schema: z.ZodType,
+  { namespace, name }: Placed,
+): Rejection {
+  return reject('BackendNotFound', view.absence(kind, schema, namespace, name))
+}
+
+function findXBackend(view: ClusterView, ref: Placed): Recipe | Rejection {
+  const { namespace, name, port } = ref
   const found = view.get('XBackend', xBackend, namespace, name)
   const what = `XBackend ${namespace}/${name}`
-  if (found === undefined) return reject('BackendNotFound', `${what} not found`)
-  if (port !== undefined && port !== found.value.spec.port.port) {
+  if (found === undefined) return absent(view, 'XBackend', xBackend, ref)
+  if (port !== undefined && port !== found.value.spec.port) {
     return reject('BackendNotFound', `${what} has no port ${port}`)
   }
   const verdict = verdictOfXBackend(view, found)
@@ -154,11 +167,8 @@ function findEntry(view: ClusterView, ref: Placed, what: string): Recipe | Rejec
       ? entryWithHost(view, namespace, name)
       : view.get('ServiceEntry', serviceEntry, namespace, name)
   if (found === undefined) {
-    const message =
-      kind === 'Hostname'
-        ? `no ServiceEntry in ${namespace} has the host ${name}`
-        : `${what} not found`
-    return reject('BackendNotFound', message)
+    if (kind === 'ServiceEntry') return absent(view, kind, serviceEntry, ref)
+    return reject('BackendNotFound', `no ServiceEntry in ${namespace} has the host ${name}`)
   }
   if (port === undefined) return reject('BackendNotFound', `${what} requires a port`)
   if (!found.value.spec.ports.some((one) => one.number === port)) {

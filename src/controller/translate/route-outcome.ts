@@ -140,8 +140,8 @@ function makeRoute({ view, policies }: RouteDeps, read: AnyRoute, isServed: bool
   if (read.kind === 'TLSRoute' || read.kind === 'TCPRoute') {
     const typed = read as Parameters<typeof readStreamRoute>[1]
     const made = readStreamRoute({ resolve, attached: attached(undefined) }, typed)
-    const { route: stream, resolved } = made
-    return { stream, resolved, problems: [], ruleCount: 1, diagnostics: [], effects }
+    const { route: stream, resolved, problems } = made
+    return { stream, resolved, problems, ruleCount: 1, diagnostics: [], effects }
   }
   const context = { resolve, attached }
   const made =

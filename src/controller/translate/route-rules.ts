@@ -3,10 +3,10 @@ import type { Attached } from '../../model/policy.ts'
 import type { BackendRef, Match, Route, RouteRule } from '../../model/route.ts'
 import { GATEWAY_API } from '../resources/metadata.ts'
 import type { Filter, RouteBackendRef } from '../resources/routes.ts'
-import { type Rejection, reject, type Verdict } from './conditions.ts'
+import { allRejections, type Rejection, reject, type Verdict } from './conditions.ts'
 import { type FilterContext, readFilters } from './filters.ts'
 import type { Resolve } from './references.ts'
-import { complaint, originOf, type Read } from './view.ts'
+import { complaint, fieldOf, originOf, type PartProblem, type Read } from './view.ts'
 
 /** The context for translating a request route for one Gateway. */
 export interface RouteContext {
@@ -23,14 +23,14 @@ export interface RuleDraft {
   readonly backendRefs: readonly RouteBackendRef[]
   /** Further policies that the rule sets, or why it cannot be served. */
   readonly more: readonly Attached[]
-  readonly problem: Rejection | undefined
+  readonly problems: readonly Rejection[]
 }
 
 export interface ReadRoute {
   readonly route: Omit<Route, 'parents'>
   /** Verdicts on references. */
   readonly resolved: readonly Verdict[]
-  /** Errors in rules: a rule that cannot be served responds with 500. */
+  /** The errors of each rule that has any: a rule that cannot be served responds with 500. */
   readonly problems: readonly Rejection[]
   readonly ruleCount: number
   readonly diagnostics: readonly Diagnostic[]
@@ -53,6 +53,7 @@ export function readRules(
   const from = { group: GATEWAY_API, kind: read.kind, namespace: read.namespace }
   const mirror: FilterContext['mirror'] = ({ backendRef }, field) =>
     resolve(from, backendRef, originOf(read, field))
+  const whole = read.problems.filter(({ path }) => !isOfRule(path)).map((one) => one.diagnostic)
   const made = rules.map((rule, index): RouteRule => {
     const field = `spec.rules[${index}]`
     const ruleName = rule.name ?? String(index)
@@ -65,7 +66,7 @@ export function readRules(
     )
     resolved.push(...own.verdicts)
     diagnostics.push(...own.diagnostics)
-    let problem = rule.problem ?? own.problem
+    const wrong = [...ofRule(read.problems, index), ...rule.problems, ...own.problems]
     const refs = rule.backendRefs.map((ref, at): BackendRef => {
       const refField = `${field}.backendRefs[${at}]`
       const { backend, verdict } = resolve(from, ref, originOf(read, refField))
@@ -82,7 +83,7 @@ export function readRules(
         `${refField}.filters`,
       )
       diagnostics.push(...inner.diagnostics)
-      problem ??= inner.problem
+      wrong.push(...inner.problems)
       return { backend, weight: ref.weight, policies: inner.policies }
     })
     const common = {
@@ -95,11 +96,15 @@ export function readRules(
         ...(rule.name === undefined ? [] : attached(rule.name)),
       ],
     }
-    if (problem === undefined) return { ...common, action: { kind: 'forward', backends: refs } }
-    problems.push(reject(problem.reason, `${field}: ${problem.message}`))
-    const said = complaint(read, field, 'PC0704', problem.message)
-    diagnostics.push(said)
-    return { ...common, action: { kind: 'invalid', diagnostics: [said] } }
+    const verdict = allRejections(wrong)
+    if (verdict.ok && whole.length === 0) {
+      return { ...common, action: { kind: 'forward', backends: refs } }
+    }
+    if (!verdict.ok) problems.push(reject(verdict.reason, `${field}: ${verdict.message}`))
+    const messages = new Set(wrong.map(({ message }) => message))
+    const said = [...messages].map((message) => complaint(read, field, 'PC0704', message))
+    diagnostics.push(...said)
+    return { ...common, action: { kind: 'invalid', diagnostics: [...whole, ...said] } }
   })
   const route = {
     name,
@@ -109,6 +114,20 @@ export function readRules(
     policies: attached(undefined),
   }
   return { route, resolved, problems, ruleCount: rules.length, diagnostics }
+}
+
+/** Whether a part of a route belongs to one of its rules, and not to the whole. */
+export function isOfRule([, list, index, ...rest]: readonly PropertyKey[], one?: number): boolean {
+  const isInside = list === 'rules' && typeof index === 'number' && rest.length > 0
+  return isInside && (one === undefined || one === index)
+}
+
+/** What cannot be read of a rule, by its place within the rule. */
+function ofRule(problems: readonly PartProblem[], index: number): readonly Rejection[] {
+  const own = problems.filter(({ path }) => isOfRule(path, index))
+  return own.map(({ path, diagnostic: { message } }) =>
+    reject('UnsupportedValue', `${fieldOf(path.slice(3))}: ${message}`),
+  )
 }
 
 /** An HTTPRoute and a GRPCRoute may have the same name. */

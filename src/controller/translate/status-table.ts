@@ -19,6 +19,7 @@ import {
   classStatuses,
   gatewayStatuses,
   modelStatuses,
+  parametersStatuses,
   reachedBackendStatuses,
   tlsStatuses,
 } from './statuses.ts'
@@ -52,6 +53,7 @@ export class StatusTable {
   readonly #tls: Cell<readonly StatusWithDiagnostics[]>
   readonly #backends: Cell<readonly StatusWithDiagnostics[]>
   readonly #models: Cell<readonly StatusWithDiagnostics[]>
+  readonly #parameters: Cell<readonly StatusWithDiagnostics[]>
   readonly #reachedBackends: Cell<readonly StatusWithDiagnostics[]>
   readonly #made = new Map<Cell<readonly StatusWithDiagnostics[]>, Map<string, Entry>>()
   readonly #policies = new Map<string, StatusWithDiagnostics>()
@@ -69,6 +71,7 @@ export class StatusTable {
       return tlsStatuses(tls, (policy) => reached.ofTls(policy))
     })
     this.#backends = cell(() => backendStatuses(view))
+    this.#parameters = cell(() => parametersStatuses(view))
     this.#reachedBackends = cell(() => {
       view.cells.read('reach of backends')
       return reachedBackendStatuses(view, (id) => reached.ofBackend(id))
@@ -153,11 +156,19 @@ export class StatusTable {
     }
     yield* this.#backends.get()
     yield* this.#models.get()
+    yield* this.#parameters.get()
     yield* this.#reachedBackends.get()
   }
 
   get #few(): readonly Cell<readonly StatusWithDiagnostics[]>[] {
-    return [this.#classes, this.#tls, this.#backends, this.#models, this.#reachedBackends]
+    return [
+      this.#classes,
+      this.#tls,
+      this.#backends,
+      this.#models,
+      this.#parameters,
+      this.#reachedBackends,
+    ]
   }
 
   #updateGateways(gateways: readonly GatewayState[]): void {

@@ -1,12 +1,14 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { KubeObject } from '../cluster/object.ts'
 import { xBackend } from '../resources/external.ts'
-import { gatewayClass } from '../resources/gateway.ts'
+import { type GatewayClassObject, gatewayClass } from '../resources/gateway.ts'
 import { inferencePool } from '../resources/inference.ts'
 import { PORTCULLIS } from '../resources/metadata.ts'
 import { proxyBackend, proxyModel, proxyParameters } from '../resources/proxy.ts'
 import { BackendTlsPolicies } from './backend-tls.ts'
 import { makeBackend, problemsOf } from './backends.ts'
 import {
+  allRejections,
   type Condition,
   conditionOf,
   firstRejection,
@@ -19,17 +21,33 @@ import {
 } from './conditions.ts'
 import { noEffects } from './effects.ts'
 import { verdictOfXBackend } from './external-backends.ts'
-import type { GatewayDraft, SetDraft } from './gateways.ts'
+import { type GatewayDraft, parametersVerdict, type SetDraft } from './gateways.ts'
 import { pickerOf } from './inference-pools.ts'
 import { isServed, type PlacedListener } from './listeners.ts'
 import { type GatewayModels, verdictKey } from './models.ts'
 import { unservedParts } from './proxy-backend.ts'
 import type { RouteOutcome } from './route-outcome.ts'
+import { isOfRule } from './route-rules.ts'
 import { SUPPORTED_FEATURES } from './supported-features.ts'
-import { type ClusterView, complaint, gatewayRef, identityOf, type Read, titleOf } from './view.ts'
+import {
+  type ClusterView,
+  complaint,
+  gatewayRef,
+  identityOf,
+  type Read,
+  textOf,
+  titleOf,
+  verdictOn,
+} from './view.ts'
+
+type Unvalued = Omit<Read, 'value' | 'problems'>
 
 /** Converts rejections to diagnostics, for users who have only manifests. */
-function said(read: Read, conditions: readonly Condition[], field = 'spec'): readonly Diagnostic[] {
+function said(
+  read: Unvalued,
+  conditions: readonly Condition[],
+  field = 'spec',
+): readonly Diagnostic[] {
   return conditions
     .filter(
       ({ status, type }) => status === 'False' && type !== 'Programmed' && type !== 'Conflicted',
@@ -67,20 +85,22 @@ export function classStatuses(
     .all('GatewayClass', gatewayClass)
     .filter(({ value }) => value.spec.controllerName === controllerName)
   return own.map((read) => {
-    const { parametersRef: ref } = read.value.spec
-    const isThere =
-      ref === undefined ||
-      (ref.group === PORTCULLIS &&
-        ref.kind === 'ProxyParameters' &&
-        view.get('ProxyParameters', proxyParameters, ref.namespace ?? '', ref.name) !== undefined)
-    const verdict = isThere
-      ? OK
-      : reject('InvalidParameters', `${ref?.kind} ${ref?.namespace}/${ref?.name} not found`)
+    const verdict = allRejections([verdictOn(read.problems, 'Invalid'), ofParameters(view, read)])
     const conditions = [conditionOf('Accepted', verdict)]
     const supportedFeatures = SUPPORTED_FEATURES.map((name) => ({ name }))
     const status = { ...identityOf(read), conditions, supportedFeatures }
     return { status, diagnostics: said(read, conditions) }
   })
+}
+
+function ofParameters(view: ClusterView, { value }: Read<GatewayClassObject>): Verdict {
+  const { parametersRef: ref } = value.spec
+  if (ref === undefined) return OK
+  const { group, kind, namespace = '', name } = ref
+  if (group === PORTCULLIS && kind === 'ProxyParameters') {
+    return parametersVerdict(view, namespace, name)
+  }
+  return reject('InvalidParameters', `${kind} ${namespace}/${name} not found`)
 }
 
 /** `attached`: listener of the Model → number of routes. */
@@ -117,12 +137,8 @@ export function gatewayStatuses(
 }
 
 /** A Gateway is accepted if at least one of its listeners can be served. */
-function acceptedOf(
-  verdict: Verdict,
-  listeners: readonly PlacedListener[],
-  isGood = ({ accepted }: PlacedListener) => accepted.ok,
-): Condition {
-  const bad = listeners.filter((listener) => !isGood(listener))
+function acceptedOf(verdict: Verdict, listeners: readonly PlacedListener[]): Condition {
+  const bad = listeners.filter((listener) => !isServed(listener))
   if (!verdict.ok || bad.length === 0) return conditionOf('Accepted', verdict)
   const message = `invalid listeners: ${bad.map(({ spec }) => spec.name).join(', ')}`
   return bad.length === listeners.length
@@ -174,9 +190,7 @@ function setStatus(
   attached: ReadonlyMap<string, number>,
 ): StatusWithDiagnostics {
   const own = draft.listeners.filter(({ owner }) => owner === read)
-  const whole = accepted.ok
-    ? acceptedOf(accepted, own, isServed)
-    : conditionOf('Accepted', accepted)
+  const whole = accepted.ok ? acceptedOf(accepted, own) : conditionOf('Accepted', accepted)
   const conditions = [whole, conditionOf('Programmed', accepted)]
   const status = {
     ...identityOf(read),
@@ -189,12 +203,13 @@ function setStatus(
 
 export function routeStatus(outcome: Omit<RouteOutcome, 'status'>): StatusWithDiagnostics {
   const { read, attachments, resolved, problems, ruleCount } = outcome
-  const refs = firstRejection(resolved)
-  const [problem] = problems
+  const refs = allRejections(resolved)
+  const whole = verdictOn(read.problems.filter(({ path }) => !isOfRule(path)))
+  const rules = allRejections(problems)
   const isWhole = problems.length === ruleCount
-  const content: Verdict = problem !== undefined && isWhole ? problem : OK
+  const content = allRejections([whole, ...(isWhole ? [rules] : [])])
   const partly: readonly Condition[] =
-    problem === undefined || isWhole ? [] : [partiallyInvalid(problem)]
+    rules.ok || isWhole || !whole.ok ? [] : [partiallyInvalid(rules)]
   const stated = attachments.map(({ ref, verdict }) => ({
     ref,
     conditions: [
@@ -238,18 +253,31 @@ export function backendStatuses(view: ClusterView): readonly StatusWithDiagnosti
     attached: () => [],
     effects: noEffects(),
   }
-  return view.all('ProxyBackend', proxyBackend).map((read) => {
+  const readable = view.all('ProxyBackend', proxyBackend).map((read) => {
     const { namespace, name } = read
     const made = makeBackend(deps, { kind: 'ProxyBackend', namespace, name })
     const own = problemsOf(read, made)
     const invalid = made.policies.flatMap((one) => (one.state === 'invalid' ? one.diagnostics : []))
     const wrong = [...own, ...invalid]
     const unserved = unservedParts(read)
-    const textOf = (all: readonly Diagnostic[]) => all.map((one) => one.message).join('; ')
     const verdict = wrong.length === 0 ? OK : reject('Invalid', textOf(wrong))
     const conditions = [conditionOf('Accepted', verdict, 'Accepted', textOf(unserved))]
     const diagnostics = [...wrong, ...unserved]
     return { status: { ...identityOf(read), conditions }, diagnostics }
+  })
+  const unreadable = view
+    .failures('ProxyBackend', proxyBackend)
+    .map(({ diagnostics, ...about }) => {
+      const conditions = [conditionOf('Accepted', reject('Invalid', textOf(diagnostics)))]
+      return { status: { ...identityOf(about), conditions }, diagnostics: [] }
+    })
+  return [...readable, ...unreadable]
+}
+
+export function parametersStatuses(view: ClusterView): readonly StatusWithDiagnostics[] {
+  return view.all('ProxyParameters', proxyParameters).map((read) => {
+    const conditions = [conditionOf('Accepted', verdictOn(read.problems, 'Invalid'))]
+    return { status: { ...identityOf(read), conditions }, diagnostics: [] }
   })
 }
 
@@ -258,10 +286,12 @@ export function reachedBackendStatuses(
   view: ClusterView,
   reached: (id: string) => readonly string[],
 ): readonly StatusWithDiagnostics[] {
-  const stated = (read: Read, conditions: readonly Condition[]) => {
+  const stated = (read: Unvalued, conditions: readonly Condition[]) => {
     const gateways = reached(titleOf(read))
     const parents = gateways.map((gateway) => ({ ref: gatewayRef(gateway), conditions }))
-    return { status: { ...identityOf(read), parents }, diagnostics: said(read, conditions) }
+    const list = read.kind === 'XBackend' && hasAncestors(read.object) ? 'ancestors' : 'parents'
+    const own = { ...identityOf(read), [list]: parents }
+    return { status: own, diagnostics: said(read, conditions) }
   }
   const external = view
     .all('XBackend', xBackend)
@@ -269,9 +299,24 @@ export function reachedBackendStatuses(
   const pools = view.all('InferencePool', inferencePool).map((read) => {
     const picker = pickerOf(view, read)
     const resolved: Verdict = picker.ok ? OK : picker
-    return stated(read, [conditionOf('Accepted', OK), conditionOf('ResolvedRefs', resolved)])
+    const content = verdictOn(read.problems, 'Invalid')
+    return stated(read, [conditionOf('Accepted', content), conditionOf('ResolvedRefs', resolved)])
   })
-  return [...external, ...pools]
+  const unreadable = [
+    ...view.failures('XBackend', xBackend),
+    ...view.failures('InferencePool', inferencePool),
+  ].map(({ diagnostics, ...about }) => {
+    const verdict = reject('Invalid', textOf(diagnostics))
+    return { ...stated(about, [conditionOf('Accepted', verdict)]), diagnostics: [] }
+  })
+  return [...external, ...pools, ...unreadable]
+}
+
+/** v1.7 of the Gateway API renamed `spec.port.port` to `number`, and `status.parents` as well. */
+function hasAncestors({ spec }: KubeObject): boolean {
+  // The object need not have been readable.
+  const { port } = Object(spec) as { readonly port?: unknown }
+  return Object.hasOwn(Object(port), 'number')
 }
 
 /** `gateways`: the models of each managed Gateway. */

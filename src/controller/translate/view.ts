@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import type * as z from 'zod'
 import type { Diagnostic, ObjectOrigin } from '../../diagnostics/diagnostic.ts'
 import { canonicalJson } from '../../model/json.ts'
 import { type KubeObject, keyOf } from '../cluster/object.ts'
@@ -6,11 +6,12 @@ import { EMPTY_SNAPSHOT, type ObjectChange, objectsOf, type Snapshot } from '../
 import { configMap, referenceGrant, secret } from '../resources/cluster-objects.ts'
 import { GATEWAY_API, type LabelSelector, selects } from '../resources/metadata.ts'
 import { Cells } from './cells.ts'
-import { wordsFor } from './issues.ts'
+import { OK, reject, type Verdict } from './conditions.ts'
 import { LabelIndex } from './label-index.ts'
-import { ObjectList, type Outcome, type Read } from './object-list.ts'
+import { ObjectList, type Outcome, type PartProblem, type Read } from './object-list.ts'
+import { readParts } from './read-parts.ts'
 
-export type { Read }
+export type { PartProblem, Read }
 
 /** The source or the target of a reference. */
 export interface Party {
@@ -26,6 +27,11 @@ export function titleOf({ kind, key }: Pick<Read, 'kind' | 'key'>): string {
 
 export function originOf(read: Pick<Read, 'kind' | 'key'>, field: string): ObjectOrigin {
   return { kind: 'object', object: titleOf(read), field }
+}
+
+/** An object that cannot be read. */
+export interface Failure extends Omit<Read, 'value' | 'problems'> {
+  readonly diagnostics: readonly Diagnostic[]
 }
 
 /** A diagnostic about a field of an object. */
@@ -135,9 +141,32 @@ export class ClusterView {
 
   /** Diagnostics of objects that cannot be read, of the kinds that were listed. */
   *unreadable(): Generator<Diagnostic> {
-    for (const { failures } of this.#lists.values()) {
+    for (const { failures, reads } of this.#lists.values()) {
       for (const diagnostics of failures.values()) yield* diagnostics
+      for (const { problems } of reads) for (const { diagnostic } of problems) yield diagnostic
     }
+  }
+
+  /** The objects of a kind that cannot be read at all. */
+  failures(kind: string, schema: z.ZodType): readonly Failure[] {
+    this.cells.read(`${kind} *`)
+    return [...this.#list(kind, schema).failures].flatMap(([key, diagnostics]) => {
+      const object = objectsOf(this.#snapshot, kind).get(key)
+      if (object === undefined) return []
+      const { name, namespace = '' } = object.metadata
+      return [{ kind, key, namespace, name, object, diagnostics }]
+    })
+  }
+
+  /** Why `get` finds no object: there is none, or it cannot be read. */
+  absence(kind: string, schema: z.ZodType, where: string, name: string): string {
+    const key = keyOf({ namespace: where, name })
+    const object = this.live(kind, key)
+    const isVisible = object !== undefined && this.#counts(object)
+    const outcome = isVisible ? read(object, kind, schema) : undefined
+    return outcome !== undefined && 'diagnostics' in outcome
+      ? `${kind} ${key} cannot be read: ${textOf(outcome.diagnostics)}`
+      : `${kind} ${key} not found`
   }
 
   get<S extends z.ZodType>(
@@ -167,13 +196,14 @@ export class ClusterView {
   }
 
   /** Records that an object is missing in the manifests and assumed to be in the cluster. */
-  assume(kind: string, key: string): void {
-    this.#assumed.set(`${kind} ${key}`, {
+  assume(kind: string, key: string, said?: Diagnostic): void {
+    const usual: Diagnostic = {
       code: 'PC0711',
       severity: 'info',
       message: `${kind} ${key} is not in the manifests; it is assumed to exist`,
       origin: originOf({ kind, key }, ''),
-    })
+    }
+    this.#assumed.set(said === undefined ? `${kind} ${key}` : JSON.stringify(said), said ?? usual)
   }
 
   get assumed(): Iterable<Diagnostic> {
@@ -256,14 +286,50 @@ function read(object: KubeObject, kind: string, schema: z.ZodType): Outcome {
 function readAnew(object: KubeObject, kind: string, schema: z.ZodType): Outcome {
   const { name, namespace: where = '' } = object.metadata
   const about = { kind, key: keyOf(object.metadata) }
-  const parsed = z.safeParse(schema, object)
-  if (parsed.success) {
-    return { read: { object, value: parsed.data, ...about, namespace: where, name } }
-  }
-  const diagnostics = wordsFor(parsed.error.issues, object, schema).map(({ path, message, hint }) =>
-    complaint(about, fieldOf(path), 'PC0701', message, hint),
-  )
-  return { diagnostics }
+  const { value, issues } = readParts(schema, object)
+  const problems = issues.map(({ path, message, hint }): PartProblem => {
+    return { path, diagnostic: complaint(about, fieldOf(path), 'PC0701', message, hint) }
+  })
+  const isReadable = value !== undefined && (problems.length === 0 || BY_PARTS.has(kind))
+  if (!isReadable) return { diagnostics: problems.map(({ diagnostic }) => diagnostic) }
+  return { read: { object, value, problems, ...about, namespace: where, name } }
+}
+
+/**
+ * Kinds whose translation rejects what a problem belongs to. Objects of other kinds with any
+ * problem count as unreadable.
+ */
+const BY_PARTS: ReadonlySet<string> = new Set([
+  'GatewayClass',
+  'Gateway',
+  'ListenerSet',
+  'HTTPRoute',
+  'GRPCRoute',
+  'TLSRoute',
+  'TCPRoute',
+  'BackendTLSPolicy',
+  'ProxyPolicy',
+  'ProxyBackend',
+  'ProxyModel',
+  'ProxyParameters',
+  'XBackend',
+  'InferencePool',
+])
+
+/** Rejects what problems belong to. */
+export function verdictOn(problems: readonly PartProblem[], reason = 'UnsupportedValue'): Verdict {
+  return problems.length === 0
+    ? OK
+    : reject(reason, textOf(problems.map(({ diagnostic }) => diagnostic)))
+}
+
+/** `spec.port.number: unknown field` */
+export function textOf(diagnostics: readonly Diagnostic[]): string {
+  return diagnostics
+    .map(({ origin, message }) =>
+      origin.kind === 'object' ? `${origin.field}: ${message}` : message,
+    )
+    .join('; ')
 }
 
 /** `spec.rules[0].matches` */
@@ -274,7 +340,7 @@ export function fieldOf(path: readonly PropertyKey[]): string {
     .replace(/^\./, '')
 }
 
-export function identityOf({ kind, namespace, name, object }: Read) {
+export function identityOf({ kind, namespace, name, object }: Omit<Read, 'value' | 'problems'>) {
   return { kind, namespace, name, generation: object.metadata.generation ?? 0 }
 }
 
