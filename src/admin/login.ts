@@ -37,8 +37,15 @@ export function isOfLogin({ url = '' }: IncomingMessage): boolean {
   return url.startsWith(FOLDER)
 }
 
-/** `failed`: called with the reason, which is not sent to the browser. */
-export function loginPages(sessions: LoginSessions, failed: (detail: string) => void): Login {
+/**
+ * `failed`: called with the reason, which is not sent to the browser. `home`: where users end up
+ * who named no page.
+ */
+export function loginPages(
+  sessions: LoginSessions,
+  failed: (detail: string) => void,
+  home = '/',
+): Login {
   return {
     path: `${FOLDER}login`,
     respond: async (request, response) => {
@@ -47,7 +54,7 @@ export function loginPages(sessions: LoginSessions, failed: (detail: string) => 
       const page = `${request.method} ${path?.slice(FOLDER.length)}`
       switch (page) {
         case 'GET login': {
-          const returnTo = new URLSearchParams(query).get('returnTo') ?? '/'
+          const returnTo = new URLSearchParams(query).get('returnTo') ?? home
           return redirect(response, await sessions.begin(returnTo, cookie), failed)
         }
         case 'GET callback':
@@ -55,7 +62,7 @@ export function loginPages(sessions: LoginSessions, failed: (detail: string) => 
         case 'POST logout':
           // A page of another site could sign a user out, and then in as someone else.
           if (isForeign(request)) return text(response, 403, 'cross-origin requests are rejected\n')
-          return redirect(response, await sessions.logout(cookie, '/'), failed)
+          return redirect(response, await sessions.logout(cookie, home), failed)
         case 'POST backchannel-logout':
           return backChannel(request, response, sessions, failed)
         default:

@@ -24,6 +24,8 @@ export interface Status {
   readonly diagnostics: readonly Diagnostic[]
   /** The findings of `portcullis lint` for the running configuration; undefined until linted. */
   readonly findings: readonly Diagnostic[] | undefined
+  /** Those of the configuration before, until it is linted. */
+  readonly earlierFindings?: readonly Diagnostic[] | undefined
 }
 
 export function metricsResponses(

@@ -20,13 +20,15 @@ export interface ServerBounds {
   readonly connections: number
 }
 
+const UI_API = '/ui/api/'
+
 const BOUNDS: ServerBounds = { head: 10_000, request: 60_000, connections: 512 }
 
 /**
  * Starts a small HTTP server for operators: metrics, readiness, the admin API. Returns undefined if
  * it is off, and a Diagnostic if it cannot listen. `broke`: called with exceptions of handlers.
  * `isPrivate`: the data is only for operators, so Host is checked on every address. `api`: handles
- * everything below `/api/`, with any method. `names`: further hostnames of the server.
+ * everything below `/api/`, which is also at `/ui/api/`, with any method. `names`: further hostnames of the server.
  */
 export async function serve(
   address: Address,
@@ -50,6 +52,8 @@ export async function serve(
       text(response, 421, 'use localhost, an IP address or the hostname of this machine\n')
       return
     }
+    // Pages of the UI call the API below their own path, which is all that a gateway leads here.
+    if (request.url?.startsWith(UI_API)) request.url = request.url.slice(UI_API.indexOf('/', 1))
     const path = (request.url ?? '/').split('?', 1)[0] as string
     if (api !== undefined && path.startsWith('/api/')) {
       void run(api, request, response, broke)
@@ -92,7 +96,7 @@ async function run(
  * Prevents DNS rebinding: a page in a browser may use its own name that resolves to this machine,
  * and would then get data that is only for the operator. It cannot use one of these names.
  */
-function isOwnName(host: string, names: readonly string[]): boolean {
+export function isOwnName(host: string, names: readonly string[]): boolean {
   const name = host.replace(/:[0-9]*$/, '').toLowerCase()
   if (name.startsWith('[')) return name.endsWith(']') && isIP(name.slice(1, -1)) === 6
   // HTTP/1.0 does not require Host, but every browser sends it.

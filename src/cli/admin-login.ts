@@ -28,15 +28,17 @@ export interface AdminLoginOptions {
 export function openLogin(options: AdminLoginOptions): AdminLogin {
   const { settings, secret, roleOf, store, log } = options
   const { oidc } = settings
+  const home = homeOf(oidc.redirectUri)
   const sessions = new OidcSessions({
     provider: new OidcProvider({ ...oidc, clientSecret: oidc.clientSecret?.secret }),
     sealed: sealedJson(secret, `admin ${oidc.issuer} ${oidc.clientId}`),
     revoked: store === undefined ? revokedInMemory() : revokedIn(store),
     redirectUri: oidc.redirectUri,
     name: 'portcullis-admin',
+    path: home,
   })
   return {
-    login: loginPages(sessions, (detail) => log.warn('login', { error: detail })),
+    login: loginPages(sessions, (detail) => log.warn('login', { error: detail }), home),
     authenticate: async ({ headers }) => {
       const session = await sessions.read(headers.cookie)
       if (session === undefined) return undefined
@@ -44,6 +46,14 @@ export function openLogin(options: AdminLoginOptions): AdminLogin {
       return { name: nameOf(claims), role: roleOf(claims), cookies }
     },
   }
+}
+
+/**
+ * On the port of a gateway, everything about sign-in is below the path of the UI: backends of other
+ * routes there never get the cookies.
+ */
+function homeOf(redirectUri: string): '/' | '/ui/' {
+  return new URL(redirectUri).pathname.startsWith('/ui/') ? '/ui/' : '/'
 }
 
 /** The name that people recognize; an email address counts only if the provider has verified it. */

@@ -13,6 +13,8 @@ const MIN_LENGTH = 16
 
 export interface AdminAccess {
   readonly authenticate: Authenticate
+  /** Everyone who can connect is the operator. */
+  readonly isOpen: boolean
   /** Sign-in for people, if configured. */
   readonly login: Login | undefined
   /** Hostnames by which browsers reach the admin port. */
@@ -51,9 +53,11 @@ export async function openAdmin(
     ]
   }
   if (adminAuth !== undefined) return withLogin(adminAuth, given, options)
-  const access = { login: undefined, names: [] }
-  const isOpen = admin.kind !== 'tcp' || isLoopback(admin.host)
-  if (given !== undefined || isOpen) return { ...access, authenticate: authenticateBy(given) }
+  const access = { login: undefined, names: [], isOpen: false }
+  const isLocal = admin.kind !== 'tcp' || isLoopback(admin.host)
+  if (given !== undefined || isLocal) {
+    return { ...access, authenticate: authenticateBy(given), isOpen: given === undefined }
+  }
   const token = randomBytes(24).toString('base64url')
   err(`Admin API token (shown only once): ${token}\n`)
   return { ...access, authenticate: authenticateBy(token) }
@@ -73,6 +77,7 @@ async function withLogin(
   const { login, authenticate } = openLogin({ settings, secret, roleOf, store, log })
   const byToken = token === undefined ? undefined : authenticateBy(token)
   return {
+    isOpen: false,
     login,
     names: [new URL(settings.oidc.redirectUri).hostname],
     authenticate: async (request) => (await byToken?.(request)) ?? (await authenticate(request)),

@@ -57,8 +57,13 @@ export function* servable(
   if (isStrict) {
     return success(model, [...diagnostics, ...(yield* unservable(file, result, before))])
   }
-  const found = unsuppressed(file, yield* certainErrors(model, before))
-  return confine(success(denyPolicies(model, found), [...diagnostics, ...found]))
+  const findings = yield* certainErrors(model, before)
+  const closed = findings.filter(({ isClosed }) => isClosed === true)
+  const opening = findings.filter((finding) => !closed.includes(finding))
+  const invalid = unsuppressed(file, opening)
+  // Served as it is written: nothing of it is rejected.
+  const harmless = unsuppressed(file, closed).map(asWarning)
+  return confine(success(denyPolicies(model, invalid), [...diagnostics, ...invalid, ...harmless]))
 }
 
 /**
@@ -100,13 +105,17 @@ export async function servableAfter(
 }
 
 /** Removes findings that a comment in the file suppresses. */
-export function unsuppressed(
+function unsuppressed(
   file: string,
   findings: readonly Finding[],
   text = findings.length === 0 ? undefined : textOf(file),
 ): readonly Diagnostic[] {
   const left = text === undefined ? findings : suppress(findings, text, file)
   return left.map(({ diagnostic }) => diagnostic).filter(({ severity }) => severity === 'error')
+}
+
+function asWarning(diagnostic: Diagnostic): Diagnostic {
+  return { ...diagnostic, severity: 'warning' }
 }
 
 function textOf(file: string): string | undefined {

@@ -15,7 +15,7 @@ describe('portcullis', () => {
     ['tells its version', ['--version'], 0, /^portcullis 1\.2\.3\n$/],
     ['knows what was meant', ['vaildate'], 2, /did you mean `validate`\?/],
     ['explains a command', ['validate', '--help'], 0, /--format json/],
-    ['needs a file to check', ['validate'], 2, /specify at least one file/],
+    ['needs a file to check', ['validate'], 2, /the current folder has no portcullis\.yaml/],
     ['refuses a format', ['validate', 'a', '--format', 'xml'], 2, /unknown format `xml`/],
     ['refuses an option', ['validate', '--fast'], 2, /--fast/],
     ['validates a good file', ['validate', join(CASES, 'minimal.in.yaml')], 0, /: no errors\n$/],

@@ -1,3 +1,4 @@
+import { CATALOGUE } from '../diagnostics/catalogue.ts'
 import { type Command, defineCommand, UsageError } from './define.ts'
 import { readArgs } from './read-args.ts'
 
@@ -44,6 +45,14 @@ _portcullis() {
 ${commands.map((one) => `    ${one.name}) options="${optionsOf(one).join(' ')}" ;;`).join('\n')}
     help) COMPREPLY=($(compgen -W "${commands.map(({ name }) => name).join(' ')}" -- "$word")); return ;;
   esac
+  local before=\${COMP_WORDS[COMP_CWORD-1]} values=
+  case "\${COMP_WORDS[1]} $before" in
+${valueCases(commands)}
+  esac
+  if [ -n "$values" ]; then
+    COMPREPLY=($(compgen -W "$values" -- "$word"))
+    return
+  fi
   case $word in
     -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;
     *) COMPREPLY=($(compgen -f -- "$word")) ;;
@@ -82,6 +91,22 @@ ${commands
   ])
   .join('\n')}
 `,
+}
+
+/** What may follow the name of a command or one of its options. */
+function valueCases(commands: readonly Command[]): string {
+  const formats = commands.flatMap(({ name, help }) => {
+    const values = formatsIn(help)
+    return values.length === 0 ? [] : [`    "${name} --format") values="${values.join(' ')}" ;;`]
+  })
+  const codes = CATALOGUE.flatMap((group) => group.codes.map(({ code }) => code)).join(' ')
+  const explained = `    "explain explain") case $word in [A-Z]*) values="${codes}" ;; esac ;;`
+  return [...formats, explained].join('\n')
+}
+
+/** The values of `--format` that a help lists. */
+function formatsIn(help: string): readonly string[] {
+  return /--format ((?:\w+\|)+\w+)/.exec(help)?.[1]?.split('|') ?? []
 }
 
 /** The options in the help, in order. */

@@ -18,6 +18,8 @@ const READERS: Readonly<Record<string, (text: string, file: string) => Conversio
   kubernetes: convertManifests,
   nginx: convertNginx,
 }
+const LITELLM_FILE =
+  'this is a file of LiteLLM, which cannot be converted; docs/migrate/litellm.md shows what to write instead'
 const KINDS = Object.keys(READERS)
 
 export const convert = defineCommand({
@@ -48,6 +50,7 @@ Exit code: 0 if everything was converted, 1 if something was not or the file can
     }
     let conversion: Conversion
     try {
+      if (from === undefined && LITELLM.test(text)) throw new ConvertError(1, LITELLM_FILE)
       conversion = (READERS[from ?? guess(file, text)] as (typeof READERS)[string])(text, file)
     } catch (error) {
       if (!(error instanceof ConvertError)) throw error
@@ -91,6 +94,9 @@ const MAX_MESSAGE = 400
 function renderLost(file: string, { line, what, why }: Lost): string {
   return `${line === undefined ? '' : `${file}:${line}: `}${shortened(what)}: ${shortened(why)}`
 }
+
+/** Files whose settings have other meanings here. */
+const LITELLM = /^\s*(?:- )?(?:model_list|litellm_settings|litellm_params):/m
 
 function guess(file: string, text: string): string {
   if (/(^|\/)Caddyfile[^/]*$/.test(file)) return 'caddy'

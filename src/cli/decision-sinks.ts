@@ -2,7 +2,11 @@ import type { Settings } from '../model/settings.ts'
 import type { DecisionTable } from '../sources/database/decision-table.ts'
 import type { DecisionFile } from '../telemetry/decision-file.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
-import { type DecisionQuery, selectDecisions } from '../telemetry/decision-ring.ts'
+import {
+  type DecisionQuery,
+  type FoundDecisions,
+  selectDecisions,
+} from '../telemetry/decision-ring.ts'
 import { decisionDrops } from '../telemetry/definitions/telemetry.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -15,8 +19,8 @@ export interface DecisionSinks {
   /** Searches stored records in addition to those in the memory of processes. */
   find(
     query: DecisionQuery,
-    remembered: (query: DecisionQuery) => Promise<readonly DecisionRecord[]>,
-  ): Promise<readonly DecisionRecord[]>
+    remembered: (query: DecisionQuery) => Promise<FoundDecisions>,
+  ): Promise<FoundDecisions>
   close(): Promise<void>
 }
 
@@ -44,16 +48,16 @@ export async function openDecisionSinks(
     find: async (query, remembered) => {
       const fresh = remembered(query)
       if (table === undefined) return fresh
-      const { id, since } = query
-      const search = {
-        ...(id === undefined ? {} : { id }),
-        ...(since === undefined ? {} : { since }),
-        limit: MAX_FOUND,
-      }
-      const all = [...(await fresh), ...(await table.find(search))]
+      const stored = await findStored(table, query)
+      const { records, incomplete } = await fresh
       // Recent decisions are in both.
-      const once = new Map(all.map((record) => [JSON.stringify(record), record]))
-      return selectDecisions([...once.values()], query)
+      const once = new Map(
+        [...records, ...stored.records].map((record) => [JSON.stringify(record), record]),
+      )
+      return {
+        records: selectDecisions([...once.values()], query),
+        incomplete: incomplete ?? stored.incomplete,
+      }
     },
     close: async () => {
       await file?.close()
@@ -62,8 +66,34 @@ export async function openDecisionSinks(
   }
 }
 
-/** Filters are applied to this many of the newest records. */
-const MAX_FOUND = 10_000
+/** Records are read and filtered in pages of this size. */
+const PAGE = 10_000
+const MAX_PAGES = 20
+
+async function findStored(table: Table, query: DecisionQuery): Promise<FoundDecisions> {
+  const { id, since, text, order, limit } = query
+  const search = {
+    ...(id === undefined ? {} : { id }),
+    ...(since === undefined ? {} : { since }),
+    ...(text === undefined ? {} : { text }),
+    isOldestFirst: order === 'oldest-first',
+    limit: PAGE,
+  }
+  const records: DecisionRecord[] = []
+  let { until } = query
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const found = await table.find(until === undefined ? search : { ...search, until })
+    if (found === undefined) return { records, incomplete: 'the database did not respond in time' }
+    records.push(...selectDecisions(found, query))
+    const last = found.at(-1)?.time
+    if (found.length < PAGE || records.length >= limit || order === 'oldest-first') {
+      return { records }
+    }
+    if (last === until) break
+    until = last
+  }
+  return { records, incomplete: `decisions before ${until} were not searched` }
+}
 
 async function openTable(
   { storage, database }: Settings,

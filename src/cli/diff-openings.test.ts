@@ -84,12 +84,10 @@ describe('PROXY protocol changes, in portcullis diff', () => {
     assert.deepEqual(found, { shown: ['admitted V1'], untold: [] })
   })
 
-  it('is not known for protocols other than HTTP', async () => {
-    const { shown, untold } = await opened(V2, OPTIONAL, '', 'protocol: TCP')
-    assert.deepEqual(shown, [])
-    assert.match(
-      untold.join('\n'),
-      /`proxyProtocol` differs, which is not analyzed for connections other than HTTP/,
-    )
+  it('treats what is not read as data for protocols other than HTTP', async () => {
+    const plain = await opened(V2, OPTIONAL, '', 'protocol: TCP')
+    assert.deepEqual(plain, { shown: ['admitted None', 'admitted V1'], untold: [] })
+    const back = await opened(OPTIONAL, V2, '', 'protocol: TCP')
+    assert.deepEqual(back, { shown: ['refused None', 'refused V1'], untold: [] })
   })
 })

@@ -33,9 +33,6 @@ const tools = (targets: readonly Tree[], policies: Tree = {}): Tree => ({
   policies,
 })
 const TARGET = { name: 'one', mcp: { host: 'a:80' } }
-const denied = (expression: string) => ({
-  mcpAuthorization: { rules: [{ deny: expression }] },
-})
 const listeners = (...own: readonly Tree[]): Tree => ({
   gateways: { default: { port: 8443, listeners: own } },
   routes: [{ name: 'api', policies: ALLOW, backends: [{ host: 'a:80' }] }],
@@ -46,29 +43,17 @@ const TLS = { tls: { cert: { inline: 'c' }, key: { inline: 'k' } } }
 describe('portcullis diff reports what is not known', () => {
   for (const [what, old, now, part] of [
     [
-      'rules about messages to MCP servers',
-      routed(tools([TARGET], denied("mcp.tool.name == 'a'"))),
-      routed(tools([TARGET], denied("mcp.tool.name == 'b'"))),
-      /mcpAuthorization/,
-    ],
-    [
       'MCP servers',
       routed(tools([TARGET])),
       routed(tools([{ ...TARGET, name: 'two' }])),
-      /targets/,
+      /server `one` of backend/,
     ],
     ['a backend that becomes one of MCP', routed(host()), routed(tools([TARGET])), /mcp/],
     ['messages to agents', routed(host()), routed(host({ a2a: {} })), /a2a/],
     [
-      'calls that are translated for another provider',
-      routed(models({ openAI: {} })),
-      routed(models({ anthropic: {} })),
-      /provider/,
-    ],
-    [
-      'a model that the provider has',
-      routed(models({ openAI: {} })),
-      routed(models({ openAI: { model: 'm' } })),
+      'a model that is part of the path',
+      routed(models({ gemini: { model: 'a' } })),
+      routed(models({ gemini: { model: 'b' } })),
       /provider/,
     ],
     [
@@ -78,9 +63,13 @@ describe('portcullis diff reports what is not known', () => {
       /provider/,
     ],
     [
-      'limits that are reached',
+      'limits that only some requests count toward',
       routed(host()),
-      routed(host(), { localRateLimit: [{ maxTokens: 1, tokensPerFill: 1, fillInterval: '1s' }] }),
+      routed(host(), {
+        localRateLimit: {
+          conditional: [{ condition: "request.method == 'PUT'", requests: 1, unit: 'Hours' }],
+        },
+      }),
       /localRateLimit/,
     ],
     [

@@ -47,7 +47,7 @@ describe('portcullis diff with tools', () => {
     const more =
       "allow: jwt.sub == 'bob' && mcp.tool.name == 'write' && mcp.tool.arguments.path == '/srv'"
     const said = await diff(file([READ]), file([READ, more]))
-    assert.deepEqual(tools(said), ['admitted write'])
+    assert.deepEqual(tools(said), ['admitted write', 'admitted ping'])
     const [found] = said.differences.filter(({ example }) => example.message !== undefined)
     assert.equal(found?.example.identity.jwt?.['sub'], 'bob')
     const body = JSON.parse(found?.example.message?.body ?? '') as {
@@ -72,14 +72,14 @@ describe('portcullis diff with tools', () => {
   it('names each known tool', async () => {
     const all = "allow: jwt.sub == 'ann'"
     const said = await diff(file([READ], [PINNED]), file([all], [PINNED]))
-    assert.deepEqual(tools(said).toSorted(), ['admitted any', 'admitted write'])
+    assert.deepEqual(tools(said).toSorted(), ['admitted any', 'admitted unknown', 'admitted write'])
   })
 
   it('reports nothing for unchanged tools', async () => {
     const same = ["allow: mcp.tool.name == 'read' && jwt.sub == 'ann'"]
     const said = await diff(file([READ]), file(same))
     assert.deepEqual(tools(said), [])
-    assert.ok(said.untold.every(({ why }) => /mcpAuthorization/.test(why)))
+    assert.deepEqual([said.differences, said.untold], [[], []])
   })
 
   it('reports that nothing changes', async () => {

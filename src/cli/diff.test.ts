@@ -112,8 +112,14 @@ describe('portcullis diff', () => {
       `gateways: { default: { port: 8443, protocol: TLS } }\n${routes}`
     const route = (name: string) =>
       tls(`tcpRoutes:\n- { hostnames: [${name}], backends: [{ host: 'a:80' }] }\n`)
-    const unknown = /not known whether any request is newly .*denied at .*: the server names/
-    assert.match((await diffOf(route('a.test'), route('b.test'))).out, unknown)
+    const changed = await diffOf(route('a.test'), route('b.test'))
+    assert.match(
+      changed.out,
+      /newly admitted[\s\S]*SNI b\.test[\s\S]*newly denied[\s\S]*SNI a\.test/,
+    )
+    assert.doesNotMatch(changed.out, /not known/)
+    const wider = await diffOf(route("'*.test'"), route("'*.test', a.test"))
+    assert.match(wider.out, /nothing changes/)
     const { out } = await diffOf(route('a.test'), tls(''))
     assert.match(out, /newly denied at .*\n.*\n +SNI a\.test\n[\s\S]*after: {2}closed: no-route/)
     assert.match((await diffOf(route('a.test'), route('a.test'))).out, /nothing changes/)
@@ -243,6 +249,6 @@ describe('settings of the process', () => {
     assert.ok(value !== undefined && !('settings' in value))
     const { code, out } = await diffOf(text(10), text(20), '--fail-on-change')
     assert.equal(code, 1, out)
-    assert.match(out, /settings\.limits/)
+    assert.match(out, /`config\.limits`/)
   })
 })

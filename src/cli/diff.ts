@@ -1,10 +1,11 @@
+import { oncePerCause } from '../analysis/diff/causes.ts'
+import { isSame } from '../analysis/diff/changed-routes.ts'
 import { compareModels } from '../analysis/diff/compare.ts'
 import type { Difference, SemanticDiff, Verdict } from '../analysis/diff/difference.ts'
 import type { ExampleRequest } from '../analysis/diff/example.ts'
 import { compareMessages } from '../analysis/diff/messages.ts'
 import { compareModelCalls } from '../analysis/diff/model-calls.ts'
-import { renderCount, renderTerminal } from '../diagnostics/render.ts'
-import { hasErrors } from '../diagnostics/result.ts'
+import { exactJson } from '../cel/values/json-exact.ts'
 import { visible } from '../diagnostics/text-cells.ts'
 import type { ClientCertificate } from '../exchange/connection.ts'
 import type { Model } from '../model/model.ts'
@@ -12,9 +13,17 @@ import type { Settings } from '../model/settings.ts'
 import type { HypotheticalRequest } from '../program/explain.ts'
 import { isGoodNow } from '../program/hypothetical-token.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
-import { toExactJson } from './exact-json.ts'
-import { loadConfiguration, prepareFor } from './load-configuration.ts'
-import { ADMIN, CLUSTER, CLUSTER_PATH, FORMAT, formatOf, readArgs } from './read-args.ts'
+import { prepareFor } from './load-configuration.ts'
+import { loadJudged } from './load-judged.ts'
+import {
+  ADMIN,
+  CLUSTER,
+  CLUSTER_PATH,
+  defaultFile,
+  FORMAT,
+  formatOf,
+  readArgs,
+} from './read-args.ts'
 import { openVerdicts, type SetModel, type Verdicts } from './verdicts.ts'
 
 export const diff = defineCommand({
@@ -23,7 +32,7 @@ export const diff = defineCommand({
   mayTakeLong: true,
   help: `portcullis diff OLD NEW [--format text|json] [--fail-on-newly-admitted] [--fail-on-change]
 portcullis diff --cluster NEW
-portcullis diff --admin URL NEW
+portcullis diff --admin URL [NEW]
 
 Compares what two configurations decide, not how they are written. For every listener,
 route and backend, it looks for a request that one configuration admits and the other
@@ -34,8 +43,9 @@ cidr().containsIP(), numeric comparisons and logical operators. Anything else is
 as not known, with the part that differs. OLD and NEW can also be files or folders of
 Kubernetes manifests. With \`--cluster\`, NEW is compared with the cluster that KUBECONFIG
 selects, and must contain all of its objects, not only those that change. With \`--admin\`,
-NEW is compared with the configuration of a running gateway, including stored changes. The
-gateway computes the differences; \`config\` of NEW is not compared.
+NEW (by default portcullis.yaml in the current folder) is compared with the configuration of
+a running gateway, including stored changes. The gateway computes the differences; \`config\`
+of NEW is not compared.
 
   --cluster                  use the objects in the cluster instead of OLD
   --admin URL                use the configuration of a running gateway instead of OLD;
@@ -55,7 +65,7 @@ error.`,
         ? await compareFiles(values, positionals, terminal)
         : await compareServed(values.admin, positionals, terminal)
     if (found === undefined) return 1
-    if (format === 'json') terminal.out(`${toExactJson(found, 2)}\n`)
+    if (format === 'json') terminal.out(`${exactJson(found, 2)}\n`)
     else terminal.out(render(found))
     const isChanged = ({ kind }: { readonly kind: Difference['kind'] }) =>
       values['fail-on-change'] === true ||
@@ -85,9 +95,8 @@ async function compareServed(
   positionals: readonly string[],
   terminal: Terminal,
 ): Promise<SemanticDiff | undefined> {
-  const [file] = positionals
-  if (file === undefined || positionals.length > 1)
-    throw new UsageError('specify the new configuration')
+  const [file = defaultFile()] = positionals
+  if (positionals.length > 1) throw new UsageError('specify only the new configuration')
   const { analyseTowards } = await import('./admin-changes.ts')
   const analysed = await analyseTowards<SemanticDiff>(admin, file, 'diff', terminal)
   if (analysed === undefined) return undefined
@@ -107,17 +116,12 @@ export interface Configuration extends Model {
 
 /** Loads a configuration; prints errors and returns undefined if there are any. */
 export function loadModel(file: string, terminal: Terminal): Configuration | undefined {
-  const { err, environment, colour, width = 100 } = terminal
-  const { result, settings } = loadConfiguration(file, { environment })
-  const { value, diagnostics } = result
-  if (value !== undefined && settings !== undefined && !hasErrors(diagnostics)) {
-    return { ...value, settings }
-  }
-  err(`${renderTerminal(diagnostics, { colour, width })}\n\n${file}: ${renderCount(diagnostics)}\n`)
-  return undefined
+  const judged = loadJudged(file, terminal)
+  return judged && { ...judged.model, settings: judged.settings }
 }
 
 export function compare(before: SetModel, after: SetModel): SemanticDiff {
+  if (isSame(before, after)) return { differences: [], untold: [] }
   const [old, now] = [openVerdicts(before), openVerdicts(after)]
   try {
     const decide = {
@@ -125,12 +129,12 @@ export function compare(before: SetModel, after: SetModel): SemanticDiff {
       now: (request: ExampleRequest) => decideExample(now, request),
     }
     const read = { old: old.headersRead, now: now.headersRead }
-    const requests = compareModels(before, after, decide, read)
+    const requests = compareModels(before, after, decide, read, true)
     const messages = compareMessages(before, after, decide)
     const calls = compareModelCalls(before, after, decide)
     return {
       differences: [...requests.differences, ...messages.differences, ...calls.differences],
-      untold: [...requests.untold, ...messages.untold, ...calls.untold],
+      untold: oncePerCause([...requests.untold, ...messages.untold, ...calls.untold]),
     }
   } finally {
     old.close()
@@ -266,7 +270,7 @@ export function exampleLines(example: ExampleRequest): readonly string[] {
     ...(example.isConnection ? ['a connection'] : asked),
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     ...(example.message === undefined ? [] : [`body ${example.message.body}`]),
-    ...Object.entries(identity).map(([variable, value]) => `${variable} ${toExactJson(value)}`),
+    ...Object.entries(identity).map(([variable, value]) => `${variable} ${exactJson(value)}`),
     ...(sni === undefined ? [] : [`SNI ${sni}`]),
     ...(certificate === undefined ? [] : [certificateText(certificate)]),
     `from ${source}${OPENINGS[example.proxyHeader ?? 'Any']}`,
@@ -282,7 +286,7 @@ const OPENINGS = {
 
 function certificateText(certificate: NonNullable<ExampleRequest['certificate']>): string {
   if (Object.keys(certificate).length === 0) return 'with any accepted client certificate'
-  return `certificate ${toExactJson(certificate)}`
+  return `certificate ${exactJson(certificate)}`
 }
 
 function parse(args: readonly string[]) {

@@ -282,3 +282,43 @@ describe('effective: files that serve nothing', () => {
     })
   }
 })
+
+describe('effective: responses of the gateway itself', () => {
+  const own = (response: string, policies = '') => `gateways: { default: { port: 8080 } }
+routes:
+- name: own
+  policies:
+    directResponse: ${response}
+${policies}`
+  const ALWAYS = "    authorization: { rules: [{ require: request.path.startsWith('/') }] }\n"
+  const SOME = "    authorization: { rules: [{ require: request.method == 'GET' }] }\n"
+
+  for (const [response, policies, expected] of [
+    ['{ status: 200, body: secret }', '', 'unprotected'],
+    ['{ status: 200, body: secret }', ALWAYS, 'unprotected'],
+    ['{ status: 200, body: secret }', SOME, 'guarded'],
+    ['{ status: 200, bodyExpression: request.path }', ALWAYS, 'unprotected'],
+    ['{ conditional: [{ status: 404 }, { status: 200, body: b }] }', '', 'unprotected'],
+    ['{ status: 200 }', '', 'no-backend'],
+    ['{ status: 403, body: no }', '', 'no-backend'],
+    ['{ status: 301, headers: { location: "\'https://a.test\'" } }', '', 'no-backend'],
+  ] as const) {
+    it(`${response} ${policies.trim()}: ${expected}`, async () => {
+      const text = own(response, policies).replace(
+        '[{ status: 404 }',
+        '[{ condition: \'request.path == "/a"\', status: 404 }',
+      )
+      assert.deepEqual(await protections(text), { own: expected })
+      const { code } = await effective(text, '--fail-on-unprotected')
+      assert.equal(code, expected === 'unprotected' ? 1 : 0)
+    })
+  }
+
+  it('the Admin UI on a gateway is guarded by its own sign-in', async () => {
+    const own = join(folder, 'ui.yaml')
+    writeFileSync(own, 'gateways: { default: { port: 8080 } }\nui: {}\n')
+    const { code, out } = await runWith(['effective', own, '--fail-on-unprotected'])
+    assert.equal(code, 0, out)
+    assert.match(out, /adminAuth backend:ui/)
+  })
+})

@@ -1,6 +1,4 @@
 import { resolve } from 'node:path'
-import { renderCount, renderTerminal } from '../diagnostics/render.ts'
-import { hasErrors } from '../diagnostics/result.ts'
 import {
   type Effective,
   type EffectiveBackend,
@@ -14,16 +12,17 @@ import {
 import type { Guard } from '../program/protection.ts'
 import { fetchAnalysis } from './admin-client.ts'
 import { defineCommand } from './define.ts'
-import { loadConfiguration, prepareFor } from './load-configuration.ts'
+import { prepareFor } from './load-configuration.ts'
+import { loadJudged } from './load-judged.ts'
 import { type Paint, painter } from './paint.ts'
-import { ADMIN, CLUSTER, FILES, FORMAT, fileOf, formatOf, readArgs } from './read-args.ts'
+import { ADMIN, CLUSTER, configurationOf, FILES, FORMAT, formatOf, readArgs } from './read-args.ts'
 import { ruleGuards } from './rule-guards.ts'
 
 export const effective = defineCommand({
   name: 'effective',
   summary: 'list what guards each listener, route and backend, and what nothing guards',
   mayTakeLong: true,
-  help: `portcullis effective FILE|--cluster|--admin URL [--fail-on-unprotected]
+  help: `portcullis effective [FILE|--cluster|--admin URL] [--fail-on-unprotected]
                      [--format text|json]
 
 Lists the authentication policies and rules that guard each listener, route and backend, in
@@ -36,13 +35,14 @@ all of them together and for the requests that the route matches: rules that eve
 satisfies guard nothing. A route is partly guarded if some of its hostnames, matches or
 backends are guarded and others admit everything. A route with only Deny rules is open by
 default. Both count as unprotected, and so does a route whose rules cannot be proven either way.
-Rules in audit mode and Optional or Permissive authentication guard nothing. A route
-without a backend, such as a redirect, needs no guard. A model is as protected as the least
+Rules in audit mode and Optional or Permissive authentication guard nothing. A redirect needs
+no guard, and neither does a response of the gateway itself (\`directResponse\`), unless it has
+a body and a status below 400. A model is as protected as the least
 protected provider that may serve it. To see which models a caller can use, run
 \`explain --request 'GET /v1/models'\` with the attributes of that caller.
 
   FILE                    the configuration, or a file or folder of Kubernetes manifests;
-                          also -f FILE
+                          also -f FILE (default: portcullis.yaml in the current folder)
       --cluster           use the objects in the cluster that KUBECONFIG selects
       --admin URL         use the configuration of a running gateway; sends the token in
                           PORTCULLIS_ADMIN_TOKEN
@@ -56,7 +56,7 @@ is unprotected; 2 for a usage error.`,
     const read = parse(args)
     const { values: options } = read
     const format = formatOf(options, ['text', 'json'])
-    const { environment, colour, width = 100, out, err } = terminal
+    const { environment, colour, out, err } = terminal
     const paint = painter(colour)
     const show = (found: Effective) => {
       out(format === 'json' ? `${JSON.stringify(found, undefined, 2)}\n` : render(found, paint))
@@ -71,15 +71,11 @@ is unprotected; 2 for a usage error.`,
       err(`portcullis effective: ${found}\n`)
       return 1
     }
-    const file = resolve(fileOf(read))
+    const file = resolve(configurationOf(read))
     await prepareFor(file)
-    const { value: model, diagnostics } = loadConfiguration(file, {
-      environment,
-    }).result
-    if (model === undefined || hasErrors(diagnostics)) {
-      err(`${renderTerminal(diagnostics, { colour, width })}\n\n${renderCount(diagnostics)}\n`)
-      return 1
-    }
+    const judged = loadJudged(file, terminal)
+    if (judged === undefined) return 1
+    const { model } = judged
     const guards = ruleGuards(model)
     const found = effectivePolicies(model, guards)
     guards.close()

@@ -28,7 +28,10 @@ export async function openEmbedded(
   try {
     const { findBinaries, startEmbedded } = await import('../sources/database/embedded-server.ts')
     const binaries = await (find ?? findBinaries)()
-    if (binaries === undefined) return without('npm provides no PostgreSQL for this platform')
+    if (binaries === undefined)
+      return without(
+        'this build has no PostgreSQL; set `config.database` and `config.storage.mode: database` to use one',
+      )
     const folder = dataFolder(environment)
     // When started as root, the server runs as another user, which must reach its own folder.
     mkdirSync(folder, { recursive: true, mode: 0o755 })

@@ -59,7 +59,8 @@ describe('portcullis init', () => {
         const checked = await runWith([...command.split(' '), file])
         assert.deepEqual([checked.code, checked.err], [0, ''], checked.out)
       }
-      assert.match((await runWith(['check', file])).out, /: no errors\n$/)
+      const environment = { OPENAI_API_KEY: 'sk-1' }
+      assert.match((await runWith(['check', file], { environment })).out, /: no errors\n$/)
     })
   }
 

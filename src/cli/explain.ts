@@ -1,51 +1,28 @@
 import { resolve } from 'node:path'
-import type { Diagnostic } from '../diagnostics/diagnostic.ts'
-import { renderCount, renderTerminal } from '../diagnostics/render.ts'
-import { hasErrors } from '../diagnostics/result.ts'
+import { runToCompletion } from '../model/steps.ts'
 import { compileProgram } from '../program/compile.ts'
-import {
-  clientCertificates,
-  type ExplainedRequest,
-  explainRequest,
-  type HypotheticalRequest,
-  isDenied,
-  listenersCalled,
-} from '../program/explain.ts'
-import { recognize } from '../program/hypothetical-token.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
-import type { Program } from '../program/program.ts'
 import { DEFAULT_ADMIN } from './admin-client.ts'
 import { codeJson, codePage, isCode } from './code-page.ts'
-import { defineCommand, NOT_KNOWN, type Terminal, UsageError } from './define.ts'
+import { defineCommand, NOT_KNOWN, type Terminal } from './define.ts'
+import { explainWith, type RequestToExplain, requestIn } from './explain-request.ts'
 import { explainServed } from './explain-served.ts'
-import {
-  type Explained,
-  renderExplained,
-  reportExplained,
-  reportRejected,
-  reportUncertified,
-} from './explanation.ts'
+import type { Explained } from './explanation.ts'
 import { findDecision } from './find-decision.ts'
-import {
-  bodyFrom,
-  hypotheticalFrom,
-  hypotheticalFromRecord,
-  readHypothetical,
-  withBody,
-} from './hypothetical-request.ts'
+import { bodyFrom, hypotheticalFrom } from './hypothetical-request.ts'
 import { idleServices } from './idle-deps.ts'
-import { loadConfiguration, prepareFor } from './load-configuration.ts'
+import { prepareFor } from './load-configuration.ts'
+import { loadJudged, reportJudged } from './load-judged.ts'
 import { painter } from './paint.ts'
-import { CLUSTER, FILES, FORMAT, fileOf, formatOf, readArgs } from './read-args.ts'
-import { rejectionBy } from './verdicts.ts'
-import { RequestReader } from './wire-request.ts'
+import { CLUSTER, configurationOf, FILES, FORMAT, formatOf, readArgs } from './read-args.ts'
+import { renderExplained } from './render-explained.ts'
 
 export const explain = defineCommand({
   name: 'explain',
   summary: 'explain how a configuration decides a request, rule by rule',
   mayTakeLong: true,
-  help: `portcullis explain FILE --request 'GET /path' [options]
-portcullis explain FILE --decision ID [--admin URL | --decisions FILE...]
+  help: `portcullis explain [FILE] --request 'GET /path' [options]
+portcullis explain [FILE] --decision ID [--admin URL | --decisions FILE...]
 portcullis explain --admin URL [--decision ID | --request 'GET /path' [options]]
 portcullis explain CODE [--format text|json]
 
@@ -55,7 +32,8 @@ with the functions of the gateway; prints the value of each condition.
 Tokens are not verified: the claims that you pass count for every policy that verifies
 tokens. Without claims, authentication that requires a token rejects the request. Only
 \`iss\` and \`aud\` are compared, if you pass them: a token from another issuer or for
-another audience is rejected, and Permissive policies do not expose its claims to rules.
+another audience is rejected, and Permissive policies do not expose its claims to rules. The name
+of a user must be one that basic authentication knows.
 Times must be numbers; whether they have passed is not checked. Without a certificate, a
 listener that requires one closes the connection. The source address is used as given,
 for the connection and for the request: X-Forwarded-For, trustedHops and the PROXY
@@ -77,7 +55,7 @@ are listed as this caller sees them.
 With the CODE of a message, such as PC0203, it prints what the message means, with an example.
 
   FILE                   the configuration, or a file or folder of Kubernetes manifests;
-                         also -f FILE
+                         also -f FILE (default: portcullis.yaml in the current folder)
       --cluster          use the objects in the cluster that KUBECONFIG selects
   -r, --request REQUEST  method and path, or a URL, sent as written: methods are
                          case-sensitive; HTTP/1.0 or HTTP/2 may follow (default 'GET /')
@@ -95,8 +73,9 @@ With the CODE of a message, such as PC0203, it prints what the message means, wi
       --certificate JSON other fields of the certificate, for example
                          {"subjectAltNames":["a.test"]}; {} is a certificate with unknown
                          fields
-      --listener NAME    the listener, if the host does not determine it: gateway/listener,
-                         a gateway, or a listener name that is unique among gateways
+      --listener NAME    the listener, if several ports serve the host and the request is
+                         not a URL with the scheme or port of one: gateway/listener, a
+                         gateway, or a listener name that is unique among gateways
       --backend NAME     the backend, if the route has several
       --provider NAME    a provider of an AI backend (default: explain each)
       --decision ID      explain the request of a recorded decision, as far as the record
@@ -123,7 +102,7 @@ is not known.`,
       values.admin !== undefined && positionals.length === 0 && values.file === undefined
     const report = isServed
       ? await explainServed(values.admin as string, values, terminal.environment)
-      : await explainFile(resolve(fileOf({ values, positionals })), values, terminal)
+      : await explainFile(resolve(configurationOf({ values, positionals })), values, terminal)
     if (report === undefined) return 1
     if (typeof report === 'string') {
       terminal.err(`portcullis explain: ${report}\n`)
@@ -147,133 +126,30 @@ async function explainFile(
   terminal: Terminal,
 ): Promise<Explained | string | undefined> {
   await prepareFor(file)
-  const loaded = load(file, terminal)
+  const loaded = loadJudged(file, terminal)
   if (loaded === undefined) return undefined
   const { model, settings } = loaded
   const given = await hypotheticalBy(options, terminal)
   if (given === undefined) return undefined
   const dice = { value: 0 }
-  const program = compileProgram(model, undefined, idleServices(dice, settings?.modelCatalog))
-  if (hasErrors(program.diagnostics)) {
-    reject(program.diagnostics, terminal)
-    return undefined
-  }
+  const program = compileProgram(model, undefined, idleServices(dice, settings.modelCatalog))
+  if (!reportJudged(file, program.diagnostics, terminal)) return undefined
   try {
-    return await reportOn(program, given, dice)
+    return await explainWith(program, given, { dice, run: async (steps) => runToCompletion(steps) })
   } finally {
     closeKept(retiredKept(program, undefined))
   }
 }
 
-/** Returns a message if there is nothing to explain. */
-async function reportOn(
-  program: Program,
-  given: Given,
-  dice: { value: number },
-): Promise<Explained | string> {
-  const { hypothetical: written, hasPassed, isRecorded, body } = given
-  checkName(program, written)
-  const reader = new RequestReader(program)
-  const read = readHypothetical(program, reader, written)
-  if ('word' in read) return reportRejected(read)
-  const hypothetical = body === undefined ? read : await withBody(program, reader, read, body)
-  const explained = explainRequest(program, hypothetical, dice)
-  if (typeof explained === 'string') return explained
-  const asked = certificatesAt(program, explained)
-  const isMissing = asked === 'Require' && hypothetical.certificate === undefined
-  const [connection] = explained.stages
-  if (isMissing && !isRecorded && !(connection && isDenied(connection))) {
-    return reportUncertified(explained)
-  }
-  const notes = [
-    ...unseen(hypothetical, explained),
-    ...(isMissing
-      ? ['this listener requires a client certificate, but the record does not contain one']
-      : []),
-    ...(asked === undefined && hypothetical.certificate !== undefined
-      ? [
-          'this listener does not request client certificates: rules do not see the certificate that you passed',
-        ]
-      : []),
-  ]
-  if (hasPassed) return reportExplained(explained, notes)
-  const { authentications, unverified = [] } = explained
-  const certain = authentications.filter((one) => !unverified.includes(one))
-  const rejected = certain
-    .map((policy) => rejectionBy(policy, hypothetical))
-    .find((one) => one !== undefined)
-  return reportExplained(explained, notes, rejected, unverified[0])
-}
-
-function checkName({ listeners }: Program, { listener: wanted }: HypotheticalRequest): void {
-  if (wanted === undefined) return
-  const called = listenersCalled(listeners, wanted)
-  if (new Set(called.map(({ gateway }) => gateway)).size < 2) return
-  const names = called.map(({ gateway, listener }) => `${gateway}/${listener.name}`)
-  throw new UsageError(`listener name ${wanted} is ambiguous; use one of: ${names.join(', ')}`)
-}
-
-function certificatesAt({ listeners }: Program, at: ExplainedRequest) {
-  const own = listeners.find(
-    ({ gateway, listener }) => gateway === at.gateway && listener.name === at.listener,
-  )
-  return own && clientCertificates(own)
-}
-
-/** Rules see an identity only if an authentication policy sets it. */
-function unseen(
-  { identity }: HypotheticalRequest,
-  { authentications }: ExplainedRequest,
-): readonly string[] {
-  const found = authentications.flatMap((policy) => recognize(policy, identity).variables)
-  const unset = Object.keys(identity)
-    .filter((variable) => !found.some((own) => own === variable))
-    .map(
-      (variable) => `no policy here sets ${variable}: rules do not see the value that you passed`,
-    )
-  const foreign = authentications.flatMap((policy) => {
-    const { rejection } = recognize(policy, identity)
-    if (rejection === undefined || rejectionBy(policy, { identity, headers: [] }) !== undefined)
-      return []
-    return [`${rejection} by ${policy.policy}, which is Permissive: rules do not see its claims`]
-  })
-  return [...unset, ...foreign]
-}
-
-function load(file: string, terminal: Terminal) {
-  const { environment } = terminal
-  const { result, settings } = loadConfiguration(file, { environment })
-  const { value: model, diagnostics } = result
-  if (model !== undefined && !hasErrors(diagnostics)) return { model, settings }
-  reject(diagnostics, terminal)
-  return undefined
-}
-
-function reject(
-  diagnostics: readonly Diagnostic[],
-  { err, colour, width = 100 }: Terminal,
-): number {
-  err(`${renderTerminal(diagnostics, { colour, width })}\n\n${renderCount(diagnostics)}\n`)
-  return 1
-}
-
-interface Given {
-  readonly hypothetical: HypotheticalRequest
-  readonly body?: Uint8Array | undefined
-  /** Its credentials were accepted at the time, even if the record does not show them. */
-  readonly hasPassed: boolean
-  /** Taken from a record, which may not contain the whole request. */
-  readonly isRecorded: boolean
-}
-
 async function hypotheticalBy(
   options: Options,
   { err, colour, environment }: Terminal,
-): Promise<Given | undefined> {
+): Promise<RequestToExplain | undefined> {
   const { decision, decisions } = options
   if (decision === undefined) {
     const body = bodyFrom(options)
-    return { hypothetical: hypotheticalFrom(options), body, hasPassed: false, isRecorded: false }
+    const hypothetical = hypotheticalFrom(options)
+    return { hypothetical, body, url: options.request, hasPassed: false, isRecorded: false }
   }
   const found = await findDecision(decision, options.admin, decisions, environment)
   const [record] = typeof found === 'string' ? [] : found
@@ -281,20 +157,14 @@ async function hypotheticalBy(
     err(`portcullis explain: ${typeof found === 'string' ? found : 'unknown decision'}\n`)
     return undefined
   }
-  if (record.kind === 'csrf') {
-    err(
-      'portcullis explain: `csrf` rejected the request before any rule, based on headers that are not recorded\n',
-    )
+  const read = requestIn(record)
+  if (typeof read === 'string') {
+    err(`portcullis explain: ${read}\n`)
     return undefined
   }
-  const { hypothetical, hidden } = hypotheticalFromRecord(record)
-  if (hidden.length > 0) {
-    const names = hidden.join(', ')
-    const hint =
-      'they are treated as not set; add them to config.decisions.show to record their values'
-    err(`${painter(colour)('warn', `not in the record: ${names}: ${hint}`)}\n`)
-  }
-  return { hypothetical, hasPassed: record.kind === 'authorization', isRecorded: true }
+  const { request, note } = read
+  if (note !== undefined) err(`${painter(colour)('warn', note)}\n`)
+  return request
 }
 
 function parse(args: readonly string[]) {

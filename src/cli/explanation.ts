@@ -11,9 +11,7 @@ import {
 import type { ExplainedTool } from '../program/explain-mcp.ts'
 import { readsService, type UncalledService } from '../program/explain-services.ts'
 import { isOwnResponse } from '../program/explain-steps.ts'
-import { recordOf } from '../reach/kinds.ts'
 import { missingHint } from './missing.ts'
-import type { Paint } from './paint.ts'
 import type { Rejected } from './wire-request.ts'
 
 /**
@@ -24,7 +22,7 @@ import type { Rejected } from './wire-request.ts'
  * `not-served`: no rule denies it, but nothing can serve it.
  * `not-known`: depends on unspecified input.
  */
-type Outcome =
+export type Outcome =
   | 'rejected'
   | 'closed'
   | 'denied'
@@ -65,7 +63,7 @@ interface AuthenticationReport {
   readonly isRequired: boolean
 }
 
-interface StageReport {
+export interface StageReport {
   readonly stage: string
   readonly backend?: string
   readonly provider?: string
@@ -77,27 +75,45 @@ interface StageReport {
   readonly rules: readonly RuleReport[]
 }
 
-interface RuleReport extends RulePlace {
+export interface RuleReport extends RulePlace {
   /** null if the evaluation has no result. */
   readonly value: boolean | null
   readonly why?: string
   readonly conditions: readonly ConditionReport[]
 }
 
-interface ConditionReport {
+export interface ConditionReport {
   readonly text: string
   readonly value: boolean | null
   readonly why?: string
   readonly operands: readonly { readonly text: string; readonly value: string | null }[]
 }
 
-export function reportExplained(
+export interface ReportOptions {
+  readonly notes?: readonly string[]
+  /** Why an authentication rejects the request. */
+  readonly rejected?: string | undefined
+  /** The authentication that would have to verify a credential. */
+  readonly unverified?: Attached | undefined
+  /** How many rules of a stage are shown, in addition to the one that decides. */
+  readonly maxRules?: number
+}
+
+/** One rule at a time: there may be thousands. */
+export function* reportExplained(
   explained: ExplainedRequest,
-  notes: readonly string[] = [],
-  rejected?: string,
-  unverified?: Attached,
-): Explained {
-  const { gateway, listener, route, authentications, stages, limits = [] } = explained
+  { notes = [], rejected, unverified, maxRules = Infinity }: ReportOptions = {},
+): Generator<void, Explained> {
+  const { gateway, listener, route, authentications, stages: all, limits = [] } = explained
+  const isAllowed = denialOf(all) === undefined
+  const omitted: string[] = []
+  const stages: StageReport[] = []
+  for (const one of all) {
+    const shown = shownRules(one, maxRules)
+    const left = one.rules.length - shown.length
+    if (left > 0) omitted.push(`${one.stage}: ${left} more rules are not shown`)
+    stages.push(yield* stageReport({ ...one, rules: shown }, isAllowed))
+  }
   return {
     ...outcomeOf(explained, rejected, unverified),
     gateway,
@@ -105,8 +121,8 @@ export function reportExplained(
     route,
     authentications: authentications.map(authenticationReport),
     ...(rejected === undefined ? {} : { rejected }),
-    notes: [...notes, ...limits.map(limitNote)],
-    stages: stages.map((one) => stageReport(one, denialOf(stages) === undefined)),
+    notes: [...notes, ...limits.map(limitNote), ...omitted],
+    stages,
     ...(explained.tools === undefined ? {} : { tools: explained.tools }),
   }
 }
@@ -225,17 +241,35 @@ function authenticationReport(policy: Attached): AuthenticationReport {
   return { policy: policy.policy, kind: policy.kind, isRequired }
 }
 
-function stageReport(explained: ExplainedStage, isAllowed: boolean): StageReport {
-  const { stage, name, provider, decision, admitting, rules } = explained
+function shownRules(stage: ExplainedStage, max: number): readonly ExplainedRule[] {
+  const { rules } = stage
+  if (rules.length <= max) return rules
+  const deciding = decidingIn(stage)
+  const first = rules.slice(0, max)
+  return deciding < max ? first : [...first, rules[deciding] as ExplainedRule]
+}
+
+/** The index of the rule that decides; -1 if there is none. */
+function decidingIn({ decision, admitting, rules }: ExplainedStage): number {
   const deciding = decision === undefined ? admitting : decision.rule
+  return rules.findIndex(({ rule }) => isSame(rule, deciding))
+}
+
+function* stageReport(explained: ExplainedStage, isAllowed: boolean): Generator<void, StageReport> {
+  const { stage, name, provider, decision, admitting, rules } = explained
+  const reports: RuleReport[] = []
+  for (const rule of rules) {
+    reports.push(ruleReport(rule))
+    yield
+  }
   return {
     stage,
     ...(name === '' ? {} : { backend: name }),
     ...(provider === undefined ? {} : { provider }),
     verdict: isAllowed && isDenied(explained) ? 'skipped' : verdictOf(decision),
     cause: decision?.cause ?? (admitting === undefined ? 'no-rules' : 'matched'),
-    deciding: rules.findIndex(({ rule }) => isSame(rule, deciding)),
-    rules: rules.map(ruleReport),
+    deciding: decidingIn(explained),
+    rules: reports,
   }
 }
 
@@ -284,107 +318,4 @@ function reasonOf(cause: Condition['cause']): string {
     default:
       return 'not a condition'
   }
-}
-
-const ACTIONS = [
-  ['Deny', 'denies if any is true'],
-  ['Require', 'denies unless all are true'],
-  ['Allow', 'denies unless at least one is true'],
-] as const
-
-const REQUIRED = 'is evaluated first: rejects requests without valid credentials with 401'
-const OPTIONAL = 'is evaluated first: accepts requests without credentials'
-const ASKED = 'is evaluated first: the result of the service is not known here'
-
-export function renderExplained(explained: Explained, paint: Paint): string {
-  const { gateway, listener, route, authentications, rejected, notes, stages } = explained
-  const said = notes.map((note) => `  ${paint('warn', note)}`)
-  if (stages.length === 0) return `${[outcomeLine(explained, paint), ...said].join('\n')}\n`
-  const where = `gateway ${gateway}, listener ${listener}, ${route === '' ? 'no route' : `route ${route}`}`
-  const before = authentications.map(({ policy, kind, isRequired }) => {
-    const rest = recordOf(kind)?.callsService === true ? ASKED : isRequired ? REQUIRED : OPTIONAL
-    return `  ${paint('name', kind)} of ${paint('name', policy)} ${rest}`
-  })
-  if (rejected !== undefined) {
-    before.push(`  ${paint('bad', `denied (${rejected})`)}; request rules are not evaluated.`)
-    before.push('  Their results, had they been evaluated:')
-  }
-  const lines = stages.flatMap((one) => ['', ...stageLines(one, paint)])
-  const outcome = showsOutcome(explained) ? [outcomeLine(explained, paint)] : []
-  if (explained.models !== undefined) outcome.push(`  models: ${explained.models.join(', ')}`)
-  const listed = toolLines(explained.tools, paint)
-  return `${[paint('plain', where), ...outcome, ...before, ...said, ...lines, ...listed].join('\n')}\n`
-}
-
-function toolLines(tools: Explained['tools'], paint: Paint): readonly string[] {
-  if (tools === undefined || tools.length === 0) return []
-  const lines = tools.map(({ tool, state }) => {
-    return `  ${paint(state === 'shown' ? 'good' : 'bad', state.padEnd(6))} ${paint('plain', tool)}`
-  })
-  return ['', paint('title', 'pinned tools, as this caller sees them'), ...lines]
-}
-
-/** Whether to print the outcome: no rule or backend determines it, or there is a message. */
-function showsOutcome({ outcome, message }: Explained): boolean {
-  return SHOWN_OUTCOMES.has(outcome) || (outcome === 'denied' && message !== undefined)
-}
-
-const SHOWN_OUTCOMES: ReadonlySet<Outcome> = new Set([
-  'answered',
-  'rejected',
-  'no-route',
-  'not-served',
-  'not-known',
-])
-
-const WORDS: ReadonlyMap<Outcome, string> = new Map([
-  ['no-route', 'no route matches'],
-  ['not-served', 'not served'],
-  ['not-known', 'not known'],
-])
-
-function outcomeLine({ outcome, status, reason, message }: Explained, paint: Paint): string {
-  const word = WORDS.get(outcome) ?? outcome
-  const why = [status ?? [], reason ?? [], message ?? []].flat().join(': ')
-  const more = outcome === 'answered' ? ' by the gateway itself' : ''
-  return `${paint(outcome === 'answered' ? 'good' : 'bad', `${word}${more}`)} ${paint('faint', `(${why})`)}`
-}
-
-function stageLines(stage: StageReport, paint: Paint): readonly string[] {
-  const { verdict, cause, rules, backend, provider } = stage
-  const place = backend === undefined ? stage.stage : `${stage.stage} ${backend}`
-  const title = provider === undefined ? place : `${place}, provider ${provider}`
-  const word = verdict === 'would-deny' ? 'allowed, but audit mode would deny it' : verdict
-  const head = `${paint('title', title)}  ${paint(verdict === 'allowed' ? 'good' : 'bad', word)} ${paint('faint', `(${cause})`)}`
-  const groups = ACTIONS.flatMap(([action, meaning]) => {
-    const own = rules.map((rule, at) => ({ rule, at })).filter(({ rule }) => rule.action === action)
-    if (own.length === 0) return []
-    const lines = own.flatMap(({ rule, at }) => ruleLines(rule, at === stage.deciding, paint))
-    return [`  ${paint('title', action)} ${paint('faint', meaning)}`, ...lines]
-  })
-  return [head, ...(groups.length === 0 ? [paint('faint', '  no rules')] : groups)]
-}
-
-function ruleLines(rule: RuleReport, isDeciding: boolean, paint: Paint): readonly string[] {
-  const label = `${rule.policy} ${rule.kind}[${rule.index}]${rule.mode === 'Audit' ? ' (audit)' : ''}`
-  const mark = isDeciding ? paint('warn', '  ← decides') : ''
-  return [
-    `    ${signOf(rule.value, paint)} ${paint('name', label)}  ${paint('faint', rule.origin)}${mark}`,
-    `        ${paint('title', rule.expression)}`,
-    ...rule.conditions.flatMap((condition) => conditionLines(condition, paint)),
-  ]
-}
-
-function conditionLines(condition: ConditionReport, paint: Paint): readonly string[] {
-  const { text, value, why, operands } = condition
-  const shown = operands.map((one) => `${one.text} = ${one.value ?? 'not set'}`).join(', ')
-  const more = why === undefined ? '' : `  ${paint('warn', why)}`
-  return [
-    `        ${signOf(value, paint)} ${paint('plain', text)}  ${paint('faint', shown)}${more}`,
-  ]
-}
-
-function signOf(value: boolean | null, paint: Paint): string {
-  if (value === null) return paint('warn', '?')
-  return value ? paint('good', '✓') : paint('bad', '✗')
 }

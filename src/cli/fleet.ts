@@ -3,12 +3,12 @@ import type { Model } from '../model/model.ts'
 import type { Settings } from '../model/settings.ts'
 import { type Applied, Gateway } from '../proxy/gateway.ts'
 import type { Revoked } from '../proxy/revoked-keys.ts'
-import { ownSignIn } from '../proxy/sign-in-share.ts'
+import { endedSessions, ownSignIn } from '../proxy/sign-in-share.ts'
 import type { Decided, LogLevel } from '../proxy/worker-messages.ts'
 import { type WorkerEnd, Workers } from '../proxy/workers.ts'
 import type { Environment } from '../sources/file/expand.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
-import type { DecisionQuery } from '../telemetry/decision-ring.ts'
+import type { DecisionQuery, FoundDecisions } from '../telemetry/decision-ring.ts'
 import {
   workerExits,
   workerRestarts,
@@ -38,7 +38,7 @@ export interface Fleet {
   readonly signIn: SignInReplica
   drain(): Promise<void>
   readMetrics(): Promise<Iterable<MetricView>>
-  decisions(query: DecisionQuery): Promise<readonly DecisionRecord[]>
+  decisions(query: DecisionQuery): Promise<FoundDecisions>
 }
 
 export interface SignInReplica {
@@ -51,6 +51,11 @@ export function openMetrics({ metrics }: Settings): Metrics {
   return createMetrics({ histograms, remove, customLabels: Object.keys(labels) })
 }
 
+export interface FleetPlaces {
+  /** Where this process serves the Admin UI. */
+  readonly adminSocket?: string | undefined
+}
+
 /** `file`: the destination of decision records, also of those that workers made. */
 export function openFleet(
   settings: Settings,
@@ -58,7 +63,7 @@ export function openFleet(
   metrics: Metrics,
   file: Pick<DecisionSinks, 'write' | 'dropped'> | undefined,
   environment: Environment,
-  { budgets, userTokens }: Partial<Stores> = {},
+  { budgets, userTokens, adminSocket }: Partial<Stores> & FleetPlaces = {},
 ): Fleet {
   const size = workerCount(settings.workers)
   const stop = watchProcess(metrics, { worker: 'main' })
@@ -76,9 +81,11 @@ export function openFleet(
       version,
       writeDecision,
       signIn: routeSignIn(shared, environment),
+      endedSessions: endedSessions(shared),
       budgets,
       openUserTokens,
       userTokens,
+      adminSocket,
     })
     return {
       size: 1,
@@ -97,7 +104,7 @@ export function openFleet(
         stop()
       },
       readMetrics: async () => metrics.read(),
-      decisions: async (query) => gateway.decisions(query),
+      decisions: async (query) => ({ records: gateway.decisions(query) }),
     }
   }
   const entry = [process.argv[1] as string, 'worker'] as const
@@ -109,7 +116,7 @@ export function openFleet(
   const ended = (outcome: WorkerEnd) => exits.at({ outcome }).inc()
   const restarts = metrics.counter(workerRestarts).at({})
   const restarted = () => restarts.inc()
-  const kept = { budgets, userTokens }
+  const kept = { budgets, userTokens, adminSocket }
   const workers = new Workers(entry, settings, size, log, { decided, ended, restarted, ...kept })
   const alive = metrics.gauge(workersGauge).at({})
   metrics.beforeRead(() => alive.set(workers.serving))

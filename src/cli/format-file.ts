@@ -4,7 +4,7 @@ import { type Document, isSeq, parseAllDocuments, visit } from 'yaml'
 import { sentenceOf } from '../diagnostics/system-error.ts'
 import { firstYamlProblem } from '../sources/file/yaml-errors.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
-import { FILES, FORMAT, filesOf, formatOf, readArgs } from './read-args.ts'
+import { configurationsOf, FILES, FORMAT, formatOf, readArgs } from './read-args.ts'
 
 /** Lines are not folded: expressions stay on the line that messages refer to. */
 const STYLE = { lineWidth: 0, indentSeq: true, flowCollectionPadding: true } as const
@@ -12,11 +12,12 @@ const STYLE = { lineWidth: 0, indentSeq: true, flowCollectionPadding: true } as 
 export const formatFile = defineCommand({
   name: 'fmt',
   summary: 'format configuration files',
-  help: `portcullis fmt FILE... [--check] [--format text|json]
+  help: `portcullis fmt [FILE...] [--check] [--format text|json]
 
-Formats each FILE (YAML or JSON; - reads standard input and writes to standard output) with
-two spaces per level and consistent quoting and spacing. Comments, key order and values are
-preserved. Files that are already formatted are not touched.
+Formats each FILE (YAML or JSON, by default portcullis.yaml in the current folder; - reads
+standard input and writes to standard output) with two spaces per level and consistent
+quoting and spacing. Comments, key order and values are preserved. Files that are already
+formatted are not touched.
 
   --check         do not write; list the files that are not formatted
   --format json   the files that were changed, or that would be with --check, and those
@@ -34,7 +35,7 @@ Exit code: 0; 1 if a file is not valid YAML or, with --check, if a file is not f
         ...FORMAT,
       },
     })
-    const files = filesOf({ values, positionals }, 'specify at least one file')
+    const files = configurationsOf({ values, positionals })
     const isCheck = values.check === true
     const isJson = formatOf(values, ['text', 'json']) === 'json'
     if (isJson && !isCheck && files.includes('-')) {

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
+import { exampleCall } from '../analysis/decisions/example-call.ts'
 import { readJson } from '../cel/values/json-read.ts'
 import type { JsonObject } from '../cel/values/value.ts'
 import { sentenceOf } from '../diagnostics/system-error.ts'
 import type { ClientCertificate } from '../exchange/connection.ts'
 import { servesRequests } from '../model/gateway.ts'
-import { bodyReaderOf, type HypotheticalRequest, listenersCalled } from '../program/explain.ts'
+import { bodyReaderOf, type HypotheticalRequest } from '../program/explain.ts'
+import { listenersCalled } from '../program/explain-listener.ts'
 import type { ListenerProgram, Program } from '../program/program.ts'
 import { takeBody } from '../proxy/read-body.ts'
 import { IDENTITY_VARIABLES } from '../reach/kinds.ts'
@@ -13,20 +15,20 @@ import { InputError, UsageError } from './define.ts'
 import type { HttpVersion, Rejected, RequestReader, WrittenRequest } from './wire-request.ts'
 
 export interface HypotheticalOptions {
-  readonly request?: string
-  readonly header?: readonly string[]
-  readonly claims?: string
-  readonly 'api-key'?: string
-  readonly user?: string
-  readonly source?: string
-  readonly sni?: string
-  readonly identity?: string
-  readonly certificate?: string
-  readonly listener?: string
-  readonly backend?: string
-  readonly provider?: string
-  readonly body?: string
-  readonly 'body-file'?: string
+  readonly request?: string | undefined
+  readonly header?: readonly string[] | undefined
+  readonly claims?: string | undefined
+  readonly 'api-key'?: string | undefined
+  readonly user?: string | undefined
+  readonly source?: string | undefined
+  readonly sni?: string | undefined
+  readonly identity?: string | undefined
+  readonly certificate?: string | undefined
+  readonly listener?: string | undefined
+  readonly backend?: string | undefined
+  readonly provider?: string | undefined
+  readonly body?: string | undefined
+  readonly 'body-file'?: string | undefined
 }
 
 /** The body in the options; undefined if there is none. */
@@ -160,9 +162,10 @@ export async function withBody(
   const limits = reader.limitsAt(hypothetical.listener ?? '')
   if (reading === undefined || limits === undefined) return hypothetical
   const { exchange, needs } = reading
-  const kept = bytes.length > limits.body ? undefined : bytes
+  const max = needs.isCall === true ? limits.call : limits.body
+  const kept = bytes.length > max ? undefined : bytes
   const coding = exchange.request.headers.get('content-encoding')
-  const options = { ...needs, isLogged: false, max: limits.body }
+  const options = { ...needs, isLogged: false, max }
   const body = { bytes: kept, beginning: bytes.subarray(0, limits.body) }
   const rejected = await takeBody(exchange, body, coding, options)
   return {
@@ -171,7 +174,8 @@ export async function withBody(
   }
 }
 
-function writtenBy({
+/** The request as its client writes it. */
+export function writtenBy({
   method,
   path,
   search,
@@ -245,6 +249,8 @@ function isSpiffe(name: string): boolean {
 export function hypotheticalFromRecord(record: DecisionRecord): {
   readonly hypothetical: HypotheticalRequest
   readonly hidden: readonly string[]
+  /** For a call of a protocol: one like it, since no record contains a body. */
+  readonly body: Uint8Array | undefined
 } {
   const headers: [string, string][] = []
   const identity: Record<string, Record<string, unknown>> = {}
@@ -257,21 +263,32 @@ export function hypotheticalFromRecord(record: DecisionRecord): {
     if (header !== null) headers.push([header[1] ?? header[2] ?? '', String(value)])
     else setClaim(identity, attribute)
   }
+  const { headers: own = {}, body: text } = exampleCall(record) ?? {}
+  const body = text === undefined ? undefined : Buffer.from(text)
+  for (const header of Object.entries(own)) {
+    if (!headers.some(([name]) => name === header[0])) headers.push(header)
+  }
   const source = /^\[?(.*?)\]?:(\d+)$/.exec(record.source)
   const hypothetical: HypotheticalRequest = {
     method: record.method ?? 'GET',
     path: record.path ?? '/',
     search: '',
     host: record.host ?? '',
-    headers,
+    headers: withLength(headers, body),
     source: source?.[1] ?? record.source,
     sourcePort: Number(source?.[2] ?? 0),
     sni: record.sni,
     identity: identity as HypotheticalRequest['identity'],
-    listener: `${record.gateway}/${record.listener ?? ''}`,
+    listener: listenerIn(record),
     backend: record.backend,
   }
-  return { hypothetical, hidden }
+  return { hypothetical, hidden, body }
+}
+
+/** A request can be rejected before its listener is known. */
+function listenerIn({ gateway, listener }: DecisionRecord): string | undefined {
+  if (listener !== undefined) return `${gateway}/${listener}`
+  return gateway === '' ? undefined : gateway
 }
 
 const IDENTITIES: readonly string[] = IDENTITY_VARIABLES

@@ -4,6 +4,7 @@ import { completionOf } from './completion.ts'
 import { config } from './config.ts'
 import { convert } from './convert.ts'
 import { type Command, type Terminal, UsageError } from './define.ts'
+import { demo } from './demo.ts'
 import { diff } from './diff.ts'
 import { effective } from './effective.ts'
 import { explain } from './explain.ts'
@@ -30,6 +31,7 @@ import { fitTo } from './wrap.ts'
 /** All commands, in listing order. */
 export const COMMANDS: readonly Command[] = [
   run,
+  demo,
   init,
   check,
   validate,

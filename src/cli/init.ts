@@ -3,10 +3,9 @@ import { statSync, writeFileSync } from 'node:fs'
 import { whyUnwritable } from '../diagnostics/system-error.ts'
 import { defineCommand, UsageError } from './define.ts'
 import { readOwnFile } from './own-files.ts'
-import { FORMAT, formatOf, readArgs } from './read-args.ts'
+import { DEFAULT_FILE, FORMAT, formatOf, readArgs } from './read-args.ts'
 
 const KINDS = ['http', 'llm', 'mcp'] as const
-const DEFAULT_FILE = 'portcullis.yaml'
 /** The placeholder in the examples for the digest of the first key. */
 const NO_DIGEST = '0'.repeat(64)
 
@@ -50,10 +49,11 @@ Exit code: 0; 1 if the file exists or cannot be written; 2 for a usage error.`,
       out(`${JSON.stringify({ file, apiKey: key }, undefined, 2)}\n`)
       return 0
     }
+    const named = file === DEFAULT_FILE ? '' : ` ${file}`
     out(`Created ${file}. Next steps:
 
-  portcullis check ${file}
-  portcullis run -f ${file}
+  portcullis check${named}
+  portcullis run${named}
 
 API key: ${key}
 The file contains only its hash. Save the key: it is not shown again.

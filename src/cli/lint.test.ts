@@ -59,7 +59,7 @@ describe('portcullis lint', () => {
   }
 
   for (const [args, message] of [
-    [['lint'], /specify at least one file/],
+    [['lint'], /the current folder has no portcullis\.yaml/],
     [['lint', '-', '--format', 'xml'], /unknown format `xml`/],
     [['lint', '-', '--max-warnings', 'x'], /must be a number/],
     [['lint', '-', '--service', 'x'], /GATEWAY=TYPE/],

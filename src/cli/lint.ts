@@ -26,9 +26,9 @@ import { isManifests, loadConfiguration, prepareFor } from './load-configuration
 import {
   ADMIN,
   CLUSTER,
+  configurationsOf,
   FILES,
   FORMAT,
-  filesOf,
   formatOf,
   nameOf,
   readArgs,
@@ -40,12 +40,13 @@ export const lintCommand = defineCommand({
   name: 'lint',
   summary: 'find policy mistakes: rules that never match, admit too much or have no effect',
   mayTakeLong: true,
-  help: `portcullis lint FILE... [--format text|json|sarif] [--fix] [--max-warnings N]
+  help: `portcullis lint [FILE...] [--format text|json|sarif] [--fix] [--max-warnings N]
                 [--decisions FILE] [--service GATEWAY=TYPE/POLICY]
 portcullis lint --admin URL [--format text|json|sarif] [--max-warnings N]
 
-Reads each FILE (- for standard input) as the gateway does, and reports mistakes in its
-policies. A finding is an error only if it is proven. Every code has a page in docs/errors.
+Reads each FILE (by default portcullis.yaml in the current folder; - for standard input) as
+the gateway does, and reports mistakes in its policies. A finding is an error only if it is
+proven. Every code has a page in docs/errors.
 FILE can also be a file or folder of Kubernetes manifests.
 
   --cluster           use the objects in the cluster that KUBECONFIG selects
@@ -143,7 +144,16 @@ function lintManifests(
   { environment }: Terminal,
 ): readonly Finding[] {
   const { value: model, diagnostics } = loadConfiguration(file, { environment }).result
-  return [...asFindings(diagnostics), ...(model === undefined ? [] : lint(model, options))]
+  const seen = diagnostics.map(asJudged)
+  return [...asFindings(seen), ...(model === undefined ? [] : lint(model, options))]
+}
+
+/** What a cluster reports in the status of a route, such as its namespace, is no policy mistake. */
+function asJudged(diagnostic: Diagnostic): Diagnostic {
+  const { severity, code, origin } = diagnostic
+  const isOfPolicy = origin.kind === 'object' && origin.object.startsWith('ProxyPolicy ')
+  const isStatus = severity === 'error' && code.startsWith('PC07') && origin.kind === 'object'
+  return isStatus && !isOfPolicy ? { ...diagnostic, severity: 'warning' } : diagnostic
 }
 
 function byPlace({ diagnostic: a }: Finding, { diagnostic: b }: Finding): number {
@@ -173,7 +183,7 @@ function parse(args: readonly string[]) {
   const { values } = read
   const { admin } = values
   if (admin !== undefined) withoutFiles(read, ['cluster', 'fix', 'decisions', 'service'])
-  const files = admin === undefined ? filesOf(read, 'specify at least one file') : []
+  const files = admin === undefined ? configurationsOf(read) : []
   const format = values.sarif === true ? 'sarif' : formatOf(values, ['text', 'json', 'sarif'])
   const max = values['max-warnings'] === undefined ? Infinity : Number(values['max-warnings'])
   if (Number.isNaN(max) || max < 0) throw new UsageError('--max-warnings must be a number')

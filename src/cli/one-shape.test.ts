@@ -60,7 +60,7 @@ const USES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   version: [[]],
 }
 /** Commands that serve, print a script, or need a gateway or an MCP server; tested in test/cli. */
-const OTHERS = ['run', 'completion', 'why', 'suggest', 'pin', 'config', 'log-level']
+const OTHERS = ['run', 'demo', 'completion', 'why', 'suggest', 'pin', 'config', 'log-level']
 
 describe('uniform command line', () => {
   it('covers every command', () => {
@@ -82,7 +82,7 @@ describe('uniform command line', () => {
     }
   }
 
-  for (const name of OTHERS.filter((one) => one !== 'run' && one !== 'completion')) {
+  for (const name of OTHERS.filter((one) => !['run', 'demo', 'completion'].includes(one))) {
     it(`${name} accepts --json and --format json`, async () => {
       for (const format of [['--json'], ['--format', 'json']]) {
         const { err } = await runWith([name, ...format, '--admin', 'http://127.0.0.1:1'])
@@ -145,7 +145,7 @@ describe('a usage error', () => {
     assert.deepEqual([code, out], [2, ''])
     const lines = err.trimEnd().split('\n')
     assert.equal(lines[0], 'portcullis explain: unknown option `--bdy`: did you mean `--body`?')
-    assert.ok(lines.includes("portcullis explain FILE --request 'GET /path' [options]"))
+    assert.ok(lines.includes("portcullis explain [FILE] --request 'GET /path' [options]"))
     assert.equal(lines.at(-1), 'See `portcullis help explain` for all options.')
     assert.ok(lines.length < 12, err)
   })

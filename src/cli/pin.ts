@@ -14,19 +14,20 @@ import { type LoadOptions, loadFile, readText } from '../sources/file/load.ts'
 import { defineCommand, UsageError } from './define.ts'
 import { type ListedTools, listTools, type PinnedTarget } from './listed-tools.ts'
 import { type Paint, painter } from './paint.ts'
-import { FILES, FORMAT, fileOf, formatOf, readArgs } from './read-args.ts'
+import { configurationOf, FILES, FORMAT, formatOf, readArgs } from './read-args.ts'
 
 export const pin = defineCommand({
   name: 'pin',
   summary: 'write the current tools of MCP servers to their pin files',
   mayTakeLong: true,
-  help: `portcullis pin FILE [--target NAME]... [--check] [--format text|json]
+  help: `portcullis pin [FILE] [--target NAME]... [--check] [--format text|json]
 
 Connects to the MCP servers that have \`pins\` in the configuration, lists their tools, and
 writes digests of the title, description, schemas and annotations of each tool to the files
 specified in \`pins\`. Review these files like code: every tool in them is approved.
 
-  FILE            the configuration; also -f FILE
+  FILE            the configuration; also -f FILE (default: portcullis.yaml in the current
+                  folder)
   --target NAME   only this server; can be repeated
   --check         do not write; exit with 1 if a file would change
   --format json   JSON output; short form: --json
@@ -36,7 +37,7 @@ with --check, if tools differ from their pins; 2 for a usage error.`,
   run: async (args, { environment, colour, width = 100, out, err }) => {
     const read = parse(args)
     const { values } = read
-    const file = resolve(fileOf(read))
+    const file = resolve(configurationOf(read))
     const format = formatOf(values, ['text', 'json'])
     const { result, settings } = loadUnpinned(file, { environment })
     const { value: model, diagnostics } = result

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { nearestName } from '../diagnostics/nearest.ts'
 import { UsageError } from './define.ts'
@@ -85,18 +86,38 @@ interface Named {
 }
 
 /** All named files, with or without `-f`; the cluster comes first. */
-export function filesOf({ values, positionals }: Read<Named>, missing: string): readonly string[] {
-  const cluster = values.cluster === true ? [CLUSTER_PATH] : []
-  const files = [...cluster, ...(values.file ?? []), ...positionals]
+export function filesOf(read: Read<Named>, missing: string): readonly string[] {
+  const files = namedIn(read)
   if (files.length === 0) throw new UsageError(missing)
   return files
 }
 
-/** The file of commands that take exactly one. */
-export function fileOf(read: Read<Named>): string {
-  const [file = '', ...more] = filesOf(read, 'specify a configuration file')
+/** The configuration in the current folder, which commands use if none is named. */
+export const DEFAULT_FILE = 'portcullis.yaml'
+
+/** All named configurations, or the one in the current folder. */
+export function configurationsOf(read: Read<Named>): readonly string[] {
+  const files = namedIn(read)
+  return files.length === 0 ? [defaultFile()] : files
+}
+
+/** The configuration of commands that take exactly one. */
+export function configurationOf(read: Read<Named>): string {
+  const [file = '', ...more] = configurationsOf(read)
   if (more.length > 0) throw new UsageError('specify exactly one configuration file')
   return file
+}
+
+export function defaultFile(): string {
+  if (existsSync(DEFAULT_FILE)) return DEFAULT_FILE
+  throw new UsageError(
+    `specify a configuration file: the current folder has no ${DEFAULT_FILE} (\`portcullis init\` writes one)`,
+  )
+}
+
+function namedIn({ values, positionals }: Read<Named>): readonly string[] {
+  const cluster = values.cluster === true ? [CLUSTER_PATH] : []
+  return [...cluster, ...(values.file ?? []), ...positionals]
 }
 
 /** The requested format; `--json` is short for `--format json`. */

@@ -1,3 +1,4 @@
+import { rejectionText } from '../diagnostics/rejection-causes.ts'
 import type {
   AttributeRecord,
   DecisionRecord,
@@ -26,9 +27,11 @@ export function renderDecision(record: DecisionRecord, paint: Paint): string {
 
 /** Renders a decision as one line, for a list. */
 export function renderDecisionLine(record: DecisionRecord, paint: Paint): string {
-  const { id, time, rule, invalid, cause } = record
-  const whose = invalid === undefined ? '' : `${invalid.policy} ${invalid.kind} `
-  const by = rule === undefined ? `${whose}${cause}` : `${rule.policy} ${labelOf(rule)} ${cause}`
+  const { id, time, rule, invalid, by: enforced, cause, kind, reason } = record
+  const policy = invalid ?? enforced
+  const whose = policy === undefined ? '' : `${policy.policy} ${policy.kind} `
+  const why = kind === 'authentication' && reason !== undefined ? `${cause}: ${reason}` : cause
+  const by = rule === undefined ? `${whose}${why}` : `${rule.policy} ${labelOf(rule)} ${cause}`
   const what = paint(isBad(record) ? 'bad' : 'good', verdictOf(record).padEnd(10))
   return `${paint('plain', time)}  ${what}  ${paint('plain', id)}  ${paint('title', subjectOf(record))}  ${paint('faint', by)}`
 }
@@ -39,18 +42,21 @@ function headline(record: DecisionRecord, paint: Paint): string {
   return `${verdict}  ${paint('title', subjectOf(record))}${paint('title', status)}`
 }
 
-function verdictOf({ verdict, enforced, skipped, cause }: DecisionRecord): string {
-  if (cause === 'pin' && skipped === true) return enforced ? 'hidden' : 'would hide'
+function verdictOf({ kind, verdict, enforced, skipped, cause }: DecisionRecord): string {
+  if (skipped === true && (cause === 'pin' || kind === 'rejection')) {
+    return enforced ? 'hidden' : 'would hide'
+  }
   if (skipped === true) return 'skipped'
   return verdict === 'denied' && !enforced ? 'would deny' : verdict
 }
 
 function isBad({ verdict }: DecisionRecord): boolean {
-  return verdict === 'denied'
+  return verdict !== 'allowed'
 }
 
-function subjectOf({ method, host = '', path = '', sni, gateway }: DecisionRecord): string {
+function subjectOf({ method, host = '', path = '', sni, gateway, status }: DecisionRecord): string {
   if (method !== undefined) return `${method} ${host}${path}`
+  if (status !== undefined) return 'a request that could not be read'
   return `connection to ${sni ?? gateway}`
 }
 
@@ -70,6 +76,7 @@ function whereabouts(record: DecisionRecord): string {
 
 function because(record: DecisionRecord, paint: Paint): readonly string[] {
   const { cause, rule, detail, kind } = record
+  if (kind === 'rejection') return rejectionLines(record, paint)
   if (kind !== 'authorization') {
     const more = detail === undefined || detail === '' ? '' : `: ${detail}`
     const by = record.credentials
@@ -87,6 +94,24 @@ function because(record: DecisionRecord, paint: Paint): readonly string[] {
     `${rule.action} rule ${paint('name', labelOf(rule))} of ${paint('name', rule.policy)} ${outcome(record)}`,
     ...ruleLines(rule, paint),
     ...failure(record, paint),
+  ]
+}
+
+function rejectionLines(
+  { cause, detail, by, skipped }: DecisionRecord,
+  paint: Paint,
+): readonly string[] {
+  const why = skipped === true ? 'rules omit items from a list' : rejectionText(cause)
+  const more = detail === undefined ? '' : `: ${detail}`
+  const { kind = '', policy = '', origin = '', section = '', level = '' } = by ?? {}
+  return [
+    paint('bad', `${why}${more}`),
+    ...(by === undefined
+      ? []
+      : [
+          `${paint('name', kind)} of ${paint('name', policy)}`,
+          `  ${paint('faint', `${origin} (${section}, ${level})`)}`,
+        ]),
   ]
 }
 

@@ -8,7 +8,7 @@ import { visible } from '../diagnostics/text-cells.ts'
 import { Reach } from '../reach/reach.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { exampleLines, loadModel } from './diff.ts'
-import { ADMIN, FORMAT, formatOf, readArgs } from './read-args.ts'
+import { ADMIN, defaultFile, FORMAT, formatOf, readArgs } from './read-args.ts'
 import { readText } from './read-text.ts'
 import { openRouter } from './route-recorded.ts'
 
@@ -18,7 +18,7 @@ export const replay = defineCommand({
   mayTakeLong: true,
   help: `portcullis replay --decisions FILE --old FILE --new FILE
                   [--format text|json] [--fail-on-newly-admitted] [--fail-on-change]
-portcullis replay --admin URL --new FILE [--format text|json]
+portcullis replay --admin URL [--new FILE] [--format text|json]
                   [--fail-on-newly-admitted] [--fail-on-change]
 
 Reads recorded decisions (JSON lines, as written to config.decisions.file; - for standard
@@ -30,7 +30,8 @@ and authorization are evaluated, not other policies that may respond to a reques
 
   --decisions FILE           the records
   --old FILE                 the configuration that they were recorded with
-  --new FILE                 the configuration to evaluate
+  --new FILE                 the configuration to evaluate (with --admin, by default
+                             portcullis.yaml in the current folder)
   --admin URL                use the records and the configuration of a running gateway
                              instead of --decisions and --old. The gateway computes the
                              result, without \`config\` of the new file; sends the token
@@ -100,7 +101,7 @@ function replayFiles(
 
 async function replayServed(
   admin: string,
-  { decisions, old, new: after }: Named,
+  { decisions, old, new: after = defaultFile() }: Named,
   terminal: Terminal,
 ): Promise<Replayed | undefined> {
   if (decisions !== undefined || old !== undefined) {
@@ -108,7 +109,6 @@ async function replayServed(
       'with --admin, specify only --new: the gateway provides the records and the old configuration',
     )
   }
-  if (after === undefined) throw new UsageError('specify --new')
   const { analyseTowards } = await import('./admin-changes.ts')
   const analysed = await analyseTowards<Replayed>(admin, after, 'replay', terminal)
   if (analysed === undefined) return undefined

@@ -1,19 +1,19 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Environment } from '../sources/file/expand.ts'
-import { controllerOf } from './controller-source.ts'
+import { type ControllerOptions, controllerOf } from './controller-source.ts'
 import { UsageError } from './define.ts'
-import { readArgs } from './read-args.ts'
+import { isOwnFile, ownFile } from './own-files.ts'
+import { DEFAULT_FILE, readArgs } from './read-args.ts'
 
 export const RUN_HELP = `portcullis run [FILE | -f FILE] [--no-strict] [--xds ADDRESS]
 
 Serves FILE, and reloads it when it or a file that it references changes. A changed file
 with an error is rejected, and the gateway keeps the previous configuration. A rule that can
-never match, such as a rule on \`jwt\` without authentication, is also an error. Without FILE,
-it serves an example configuration with an embedded backend, and stores changes that are
-made with the admin API in an embedded PostgreSQL server, in the folder that
-PORTCULLIS_DATA specifies (default: the data folder of the user).
+never match, such as a rule on \`jwt\` without authentication, is also an error.
 
-  -f, --file FILE   the configuration, YAML or JSON
+  -f, --file FILE   the configuration, YAML or JSON (default: portcullis.yaml in the
+                    current folder)
       --strict      reject the entire configuration if it has any error, at startup and
                     on reload (default)
       --no-strict   apply the valid parts: an invalid policy denies what it guards, an
@@ -32,7 +32,13 @@ SIGHUP reloads the configuration. SIGTERM and SIGINT finish active requests, the
 
 Exit code: 0 after a signal, 1 if it cannot start, 2 for a usage error.`
 
-export function runOptionsOf(args: readonly string[], environment: Environment) {
+/** At least one of both: the file, or a controller that delivers everything but the settings. */
+export type RunOptions = { readonly isStrict: boolean } & (
+  | { readonly file: string; readonly controller: ControllerOptions | undefined }
+  | { readonly file: undefined; readonly controller: ControllerOptions }
+)
+
+export function runOptionsOf(args: readonly string[], environment: Environment): RunOptions {
   const { values, positionals } = readArgs({
     args: [...args],
     options: {
@@ -44,10 +50,31 @@ export function runOptionsOf(args: readonly string[], environment: Environment) 
     allowNegative: true,
   })
   if (positionals.length > 1) throw new UsageError('specify exactly one file')
-  const file = values.file ?? positionals[0]
-  return {
-    file: file === undefined ? undefined : resolve(file),
-    isStrict: values.strict ?? true,
-    controller: controllerOf(values.xds, environment),
+  const controller = controllerOf(values.xds, environment)
+  const isStrict = values.strict ?? true
+  const named = values.file ?? positionals[0]
+  if (named === undefined && controller !== undefined) {
+    return { file: undefined, isStrict, controller }
   }
+  return { file: resolve(named ?? fileHere()), isStrict, controller }
+}
+
+function fileHere(): string {
+  if (existsSync(DEFAULT_FILE)) return DEFAULT_FILE
+  throw new UsageError(
+    `specify a file: the current folder has no ${DEFAULT_FILE}; \`portcullis init\` writes one, and \`portcullis demo\` serves an example`,
+  )
+}
+
+const QUICKSTART = 'examples/quickstart.yaml'
+let copied: string | undefined
+
+/** The file of the demo, which a single-file release copies to where it can be edited. */
+export function demoFile(): string {
+  copied = ownFile(QUICKSTART)
+  return copied
+}
+
+export function isDemo(path: string): boolean {
+  return path === copied || isOwnFile(path, QUICKSTART)
 }

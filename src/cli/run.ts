@@ -6,7 +6,7 @@ import {
   readinessResponses,
   type Status,
 } from '../admin/responses.ts'
-import { isListening, type RequestHandler, serve } from '../admin/servers.ts'
+import { isListening, serve } from '../admin/servers.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
@@ -49,13 +49,14 @@ import { openEmbedded } from './embedded-storage.ts'
 import { startExampleBackend } from './example-backend.ts'
 import { openFleet, openMetrics } from './fleet.ts'
 import { LintApart } from './lint-apart.ts'
+import { loadApi, openApi } from './open-api.ts'
+import { openExplanations } from './open-explanations.ts'
 import { outliveErrors } from './outlive-errors.ts'
-import { isOwnFile, ownFile } from './own-files.ts'
 import { painter } from './paint.ts'
 import { followSource, type ReloadOptions } from './reload.ts'
 import { restartNeeded } from './restart-needed.ts'
 import { shareRevoked } from './route-sign-in.ts'
-import { RUN_HELP, runOptionsOf } from './run-options.ts'
+import { isDemo, RUN_HELP, type RunOptions, runOptionsOf } from './run-options.ts'
 import { countRejected, logErrors, logFindings, logRejection, withWorkers } from './run-report.ts'
 import { sessionKeyProblems, withSessionKey } from './session-key.ts'
 import { stopRequested } from './stop-requested.ts'
@@ -63,9 +64,9 @@ import { loadStored, openStorage, storedForLint, withStorage } from './storage.t
 import { openStores } from './stores.ts'
 import { openTools } from './tool-runs.ts'
 import { openUi } from './ui-folder.ts'
+import { UiSocket } from './ui-socket.ts'
 import { openUsage } from './usage.ts'
 
-const QUICKSTART = 'examples/quickstart.yaml'
 const EXAMPLE_PORT = 4001
 const VERSION = own.version
 const now = () => performance.now()
@@ -76,55 +77,60 @@ export const run = defineCommand({
   name: 'run',
   summary: 'serve a configuration file',
   help: RUN_HELP,
-  run: async (args, terminal) => {
-    const { environment } = terminal
-    const { file, isStrict, controller } = runOptionsOf(args, environment)
-    const path = file ?? controller?.address ?? ownFile(QUICKSTART)
-    const isExample = (file ?? controller) === undefined || isOwnFile(path, QUICKSTART)
-    const stamp = stampOf(path)
-    const known = new KnownItems()
-    const loaded =
-      file === undefined && controller !== undefined
-        ? loadText('gateways: {}', path, { environment })
-        : runToCompletion(loadFileSteps(path, { environment, known }))
-    const read = runToCompletion(servable(path, loaded.result, { isStrict }))
-    const missing = [
-      ...cookieSecretProblems(loaded.settings, environment),
-      ...sessionKeyProblems(environment),
-      ...(controller && read.value ? onlySettings(path, read.value) : []),
-    ]
-    const diagnostics = [...read.diagnostics, ...missing]
-    const settings = withSessionKey(loaded.settings, environment)
-    const model = hasErrors(isStrict ? diagnostics : missing) ? undefined : read.value
-    if (model === undefined || settings === undefined) return reject(diagnostics, terminal)
-    const example = isExample ? await startExampleBackend(EXAMPLE_PORT, path) : undefined
-    if (example !== undefined && 'code' in example) return reject([example], terminal)
-    // Without the edits, this is a different configuration: nothing is served until they are known.
-    const embedded = example === undefined ? undefined : await openEmbedded(terminal)
-    const forced = embedded?.settings ?? {}
-    const all = { ...settings, ...forced }
-    const isBaseline = controller === undefined && all.storage.mode === 'database'
-    const code = await serveUntilStopped(
-      { path, stamp },
-      {
-        model: isBaseline ? NO_MODEL : model,
-        announced: model,
-        settings: all,
-        forced,
-        diagnostics,
-        isStrict,
-        controller,
-        known,
-      },
-      loaded,
-      embedded === undefined ? terminal : { ...terminal, environment: embedded.environment },
-    )
-    await embedded?.stop()
-    example?.close()
-    example?.closeAllConnections()
-    return code
-  },
+  run: async (args, terminal) => serveFile(runOptionsOf(args, terminal.environment), terminal),
 })
+
+/** Serves the file until a signal; that of `portcullis demo` with its backend. */
+export async function serveFile(
+  { file, isStrict, controller }: RunOptions,
+  terminal: Terminal,
+): Promise<number> {
+  const { environment } = terminal
+  const path = file ?? controller.address
+  const isExample = isDemo(path)
+  const stamp = stampOf(path)
+  const known = new KnownItems()
+  const loaded =
+    file === undefined
+      ? loadText('gateways: {}', path, { environment })
+      : runToCompletion(loadFileSteps(path, { environment, known }))
+  const read = runToCompletion(servable(path, loaded.result, { isStrict }))
+  const missing = [
+    ...cookieSecretProblems(loaded.settings, environment),
+    ...sessionKeyProblems(environment),
+    ...(controller && read.value ? onlySettings(path, read.value) : []),
+  ]
+  const diagnostics = [...read.diagnostics, ...missing]
+  const settings = withSessionKey(loaded.settings, environment)
+  const model = hasErrors(isStrict ? diagnostics : missing) ? undefined : read.value
+  if (model === undefined || settings === undefined) return reject(diagnostics, terminal)
+  const example = isExample ? await startExampleBackend(EXAMPLE_PORT, path) : undefined
+  if (example !== undefined && 'code' in example) return reject([example], terminal)
+  // Without the edits, this is a different configuration: nothing is served until they are known.
+  const embedded = example === undefined ? undefined : await openEmbedded(terminal)
+  const forced = embedded?.settings ?? {}
+  const all = { ...settings, ...forced }
+  const isBaseline = controller === undefined && all.storage.mode === 'database'
+  const code = await serveUntilStopped(
+    { path, stamp },
+    {
+      model: isBaseline ? NO_MODEL : model,
+      announced: model,
+      settings: all,
+      forced,
+      diagnostics,
+      isStrict,
+      controller,
+      known,
+    },
+    loaded,
+    embedded === undefined ? terminal : { ...terminal, environment: embedded.environment },
+  )
+  await embedded?.stop()
+  example?.close()
+  example?.closeAllConnections()
+  return code
+}
 
 const NO_MODEL: Model = { gateways: [], routes: [], tcpRoutes: [], backends: [], frontend: [] }
 
@@ -183,7 +189,9 @@ async function serveUntilStopped(
   }
   outliveErrors(log, metrics)
   const broke = (error: unknown) => errorReporter(log, metrics)('admin', error)
-  const fleet = openFleet(settings, log, metrics, records, environment, stores)
+  const ui = new UiSocket()
+  const shared = { ...stores, adminSocket: ui.path }
+  const fleet = openFleet(settings, log, metrics, records, environment, shared)
   metrics.gauge(workers).at({}).set(fleet.size)
   let status: Status = {
     isReady: false,
@@ -195,9 +203,12 @@ async function serveUntilStopped(
   }
   const usage = await openUsage(settings, fleet, () => status.model, log)
   const apply = async (model: Model, isStrict?: boolean, written?: Settings) => {
+    const open = withExcerpts(file, ui.problems(model))
+    if (open.length > 0 && isStrict !== false) return { isApplied: false, diagnostics: open }
+    await ui.prepare(model)
     const { isApplied, diagnostics } = await fleet.apply(model, isStrict, written)
     if (isApplied && !('code' in storage)) storage.validator.served(model, diagnostics)
-    return { isApplied, diagnostics: withExcerpts(file, diagnostics) }
+    return { isApplied, diagnostics: [...open, ...withExcerpts(file, diagnostics)] }
   }
   const storage = await openStorage({
     file,
@@ -217,11 +228,64 @@ async function serveUntilStopped(
     sink.close()
     return reject([...warnings, ...(access as readonly Diagnostic[])], terminal)
   }
-  const { authenticate, login, names } = access
+  const { authenticate, names } = access
   const { store } = storage
   if (store !== undefined) shareRevoked(store, fleet, log)
+  // Before the first request: a start that fails has served none.
+  const digests: Digests = { served: firstDigest, rejected: undefined }
+  // Once readiness is visible, a stop may be requested.
+  const stopped = stopRequested(() => reload())
+  const at = (field: string) => ({ kind: 'object', object: file, field }) as const
+  const secrets = secretsOf(terminal.environment)
+  const { configuration } = storage
+  const findUi = openUi()
+  const api = openApi(
+    {
+      version: VERSION,
+      status: () => withStorage(withWorkers(status, fleet), storage),
+      find: (query) => records?.find(query, fleet.decisions) ?? fleet.decisions(query),
+      readMetrics: fleet.readMetrics,
+      usageOf: usage.find,
+      budgetUse: (policy) => useOfBudgets(stores, policy, Date.now()).catch(() => undefined),
+      configuration,
+      runTool: openTools(terminal),
+      explain: openExplanations({ status: () => status, configuration, now }),
+      log: { ...log, setLevel: fleet.setLogLevel },
+      secrets,
+    },
+    access,
+  )
+  ui.open({ api, findUi, access, model: () => status.model, broke })
+  const opened = await Promise.all([
+    serve(
+      settings.admin,
+      adminResponses(() => status, secrets, authenticate, findUi),
+      at('config.adminAddr'),
+      broke,
+      true,
+      api,
+      names,
+    ),
+    serve(settings.stats, metricsResponses(fleet.readMetrics), at('config.statsAddr'), broke),
+    serve(
+      settings.readiness,
+      readinessResponses(() => withStorage(withWorkers(status, fleet), storage), digests),
+      at('config.readinessAddr'),
+      broke,
+    ),
+  ])
+  const servers = opened.filter(isListening)
+  const listenErrors = opened.flatMap((one) => (one === undefined || isListening(one) ? [] : one))
+  if (listenErrors.length > 0) {
+    for (const server of servers) server.close()
+    await fleet.drain()
+    await records?.close()
+    sink.close()
+    return reject(listenErrors, terminal)
+  }
   const applied = await apply(first, isStrict)
   if (!applied.isApplied) {
+    for (const server of servers) server.close()
     await fleet.drain()
     await records?.close()
     sink.close()
@@ -232,13 +296,15 @@ async function serveUntilStopped(
     environment,
     stored: store && (() => storedForLint(store)),
     found: (findings) => {
-      status = { ...status, findings }
+      status = { ...status, findings, earlierFindings: undefined }
       logFindings(findings, log)
     },
     failed: (error) => log.warn('lint', { error }),
   })
   const report = (model: Model, diagnostics: readonly Diagnostic[]) => {
-    status = { ...status, isReady: true, detail: 'ready', model, diagnostics, findings: undefined }
+    const earlierFindings = status.findings ?? status.earlierFindings
+    const unknown = { findings: undefined, earlierFindings }
+    status = { ...status, isReady: true, detail: 'ready', model, diagnostics, ...unknown }
     const rejected = countRejected(model, diagnostics, controller !== undefined)
     metrics.gauge(configRejectedParts).at({}).set(rejected)
     const synchronized = rejected === 0 ? 1 : 0
@@ -262,61 +328,6 @@ async function serveUntilStopped(
     status = { ...status, detail: `waiting for the controller at ${controller.address}` }
   } else if (store !== undefined) status = { ...status, detail: 'waiting for the database' }
   else report(first, [...warnings, ...withoutRepeated(warnings, applied.diagnostics)])
-  const digests: Digests = { served: firstDigest, rejected: undefined }
-  // Once readiness is visible, a stop may be requested.
-  const stopped = stopRequested(() => reload())
-  const at = (field: string) => ({ kind: 'object', object: file, field }) as const
-  const secrets = secretsOf(terminal.environment)
-  // Loaded with the first call: a gateway whose API is never used does not need it.
-  let api: RequestHandler | undefined
-  const loadApi = () => import('../admin/api/index.ts')
-  const lazyApi: RequestHandler = async (request, response) => {
-    api ??= (await loadApi()).apiHandler(
-      {
-        version: VERSION,
-        status: () => withStorage(withWorkers(status, fleet), storage),
-        find: (query) => records?.find(query, fleet.decisions) ?? fleet.decisions(query),
-        readMetrics: fleet.readMetrics,
-        usageOf: usage.find,
-        budgetUse: (policy) => useOfBudgets(stores, policy, Date.now()).catch(() => undefined),
-        configuration: storage.configuration,
-        runTool: openTools(terminal),
-        log: { ...log, setLevel: fleet.setLogLevel },
-        secrets,
-      },
-      authenticate,
-      login,
-    )
-    return api(request, response)
-  }
-  const opened = await Promise.all([
-    serve(
-      settings.admin,
-      adminResponses(() => status, secrets, authenticate, openUi()),
-      at('config.adminAddr'),
-      broke,
-      true,
-      lazyApi,
-      names,
-    ),
-    serve(settings.stats, metricsResponses(fleet.readMetrics), at('config.statsAddr'), broke),
-    serve(
-      settings.readiness,
-      readinessResponses(() => withStorage(withWorkers(status, fleet), storage), digests),
-      at('config.readinessAddr'),
-      broke,
-    ),
-  ])
-  const servers = opened.filter(isListening)
-  const listenErrors = opened.flatMap((one) => (one === undefined || isListening(one) ? [] : one))
-  if (listenErrors.length > 0) {
-    for (const server of servers) server.close()
-    await fleet.drain()
-    await records?.close()
-    sink.close()
-    return reject(listenErrors, terminal)
-  }
-
   const reloads = metrics.counter(configReloads)
   const followed = () =>
     new FileSource({
@@ -381,6 +392,7 @@ async function serveUntilStopped(
   linting.close()
   for (const server of servers) server.close()
   for (const server of servers) server.closeAllConnections()
+  await ui.close()
   log.info('portcullis', { message: 'stopped' })
   await new Promise<void>((done) => sink.flush(done))
   sink.close()

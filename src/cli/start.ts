@@ -1,5 +1,6 @@
 import { isMainThread } from 'node:worker_threads'
 import type { Terminal } from './define.ts'
+import { demo } from './demo.ts'
 import { invoke } from './invoke.ts'
 import { LINT_STORED } from './lint-apart.ts'
 import { run } from './run.ts'
@@ -16,7 +17,8 @@ export async function start(
   version: string,
 ): Promise<number> {
   const [name, ...rest] = args
-  if (name === run.name) return invoke(run, rest, terminal)
+  const own = [run, demo].find((one) => one.name === name)
+  if (own !== undefined) return invoke(own, rest, terminal)
   // Internal: `run` starts the processes that share its ports this way.
   if (name === 'worker' && process.send !== undefined) {
     return runWorker(terminal.environment['PORTCULLIS_WORKER'] ?? '0')

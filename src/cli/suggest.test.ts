@@ -144,6 +144,45 @@ describe('portcullis suggest', () => {
     assert.match(words, /They do not deny any request that is admitted now/)
   })
 
+  it('keeps the replaced rules as a condition if they read what is not recorded', async () => {
+    const rules = [{ allow: "request.query == ''" }]
+    const requests = [get('/a'), get('/b'), get('/a?q=1')]
+    const { records, statuses } = await served(config(rules), requests)
+    assert.deepEqual(statuses, [200, 200, 403])
+    const { found } = await suggested(config(rules), records)
+    const [api] = found.suggestions
+    const own = api?.rules.map(({ expression }) => ({ allow: expression })) ?? []
+    assert.deepEqual(own, [
+      { allow: "(request.query == '') && request.method == 'GET' && request.path in ['/a', '/b']" },
+    ])
+    assert.equal(api?.tightens, 'yes')
+    assert.deepEqual((await served(config(own), requests)).statuses, statuses)
+  })
+
+  it('does not replace rules by others that admit what no record shows to be denied', async () => {
+    const rules = [{ allow: "jwt.group == 'eng' || 'lead' in jwt.roles" }]
+    const { records } = await served(config(rules), [
+      get('/a'),
+      get('/a', { group: 'ops', roles: ['lead'] }),
+      get('/b', { roles: ['dev'] }),
+    ])
+    const { found } = await suggested(config(rules), records)
+    const own = found.suggestions[0]?.rules.map(({ expression }) => ({ allow: expression })) ?? []
+    assert.ok(own.length > 0)
+    const attempt = [get('/a', { group: 'ops', roles: ['dev'] })]
+    assert.deepEqual((await served(config(own), attempt)).statuses, [403])
+  })
+
+  it('adds no Allow rule that widens the Allow rules of the gateway', async () => {
+    const above = [{ allow: "request.query == ''" }]
+    const text = config([{ deny: "request.path == '/never'" }], above)
+    const { records } = await served(text, [get('/a')])
+    const { code, found, words } = await suggested(text, records)
+    assert.equal(code, 1)
+    assert.deepEqual(found.suggestions, [])
+    assert.match(words, /no set of rules is proven to admit only requests that are admitted now/)
+  })
+
   it('suggests nothing without an admitted request, or for a removed route', async () => {
     const denying = config([{ deny: 'true' }])
     const { records } = await served(denying, [get('/a')])
@@ -166,10 +205,10 @@ describe('portcullis suggest', () => {
     assert.deepEqual((await served(config(own), [sent])).statuses, [200])
   })
 
-  it('reproduces all recorded decisions, whatever the rules and the traffic', async () => {
+  it('reproduces all recorded decisions and admits nothing more, whatever the rules', async () => {
     const sent: fc.Arbitrary<Sent> = fc.record({
       method: fc.constantFrom('GET', 'DELETE'),
-      path: fc.constantFrom('/', '/a', '/a/1', '/a/22', '/a/x.y', '/b/1', '/z%20z'),
+      path: fc.constantFrom('/', '/a', '/a?q', '/a/1', '/a/22', '/a/x.y', '/b/1', '/z%20z'),
       group: fc.constantFrom('eng', 'ops', 'sales', undefined),
       roles: fc.subarray(['dev', 'lead', 'on-call']),
       team: fc.constantFrom('blue', 'red', undefined),
@@ -178,6 +217,7 @@ describe('portcullis suggest', () => {
       { allow: "jwt.group == 'eng'" },
       { allow: "'lead' in jwt.roles && request.method != 'DELETE'" },
       { allow: "request.headers['x-team'] == 'blue'" },
+      { allow: "request.query == ''" },
       { deny: "request.path.startsWith('/b')" },
       { deny: "request.method == 'DELETE' && jwt.group == 'ops'" },
       { require: "request.headers['x-team'] in ['blue', 'red']" },
@@ -185,10 +225,13 @@ describe('portcullis suggest', () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(rule, { minLength: 1, maxLength: 3 }),
+        fc.option(fc.constantFrom("request.query == ''", "jwt.group == 'ops'", 'true')),
         fc.array(sent, { minLength: 1, maxLength: 12 }),
-        async (rules, requests) => {
-          const before = await served(config(rules), requests)
-          const { found } = await suggested(config(rules), before.records)
+        fc.array(sent, { maxLength: 12 }),
+        async (rules, allowed, requests, others) => {
+          const above = allowed === null ? [] : [{ allow: allowed }]
+          const before = await served(config(rules, above), requests)
+          const { found } = await suggested(config(rules, above), before.records)
           const [api] = found.suggestions
           const isAdmitted = before.statuses.includes(200)
           if (api === undefined) {
@@ -197,9 +240,12 @@ describe('portcullis suggest', () => {
             return
           }
           const kept = rules.filter((one) => !('allow' in one))
-          const allowed = api.rules.map(({ expression }) => ({ allow: expression }))
-          const after = await served(config([...kept, ...allowed]), requests)
-          assert.deepEqual(after.statuses, before.statuses)
+          const own = api.rules.map(({ expression }) => ({ allow: expression }))
+          const after = await served(config([...kept, ...own], above), [...requests, ...others])
+          assert.deepEqual(after.statuses.slice(0, requests.length), before.statuses)
+          const unrecorded = await served(config(rules, above), others)
+          for (const [index, status] of after.statuses.slice(requests.length).entries())
+            assert.ok(status !== 200 || unrecorded.statuses[index] === 200)
         },
       ),
       { numRuns: Number(process.env['FUZZ_RUNS'] ?? 0) > 0 ? 200 : 15 },

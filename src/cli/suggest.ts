@@ -1,13 +1,13 @@
 import { readDecisions } from '../analysis/decisions/read.ts'
 import { type Suggestions, suggest as suggestRules } from '../analysis/suggest/suggest.ts'
+import { exactJson } from '../cel/values/json-exact.ts'
 import { visible } from '../diagnostics/text-cells.ts'
 import type { Model } from '../model/model.ts'
 import { Reach } from '../reach/reach.ts'
 import { fetchAnalysis } from './admin-client.ts'
 import { defineCommand, UsageError } from './define.ts'
 import { compare, exampleLines, loadModel } from './diff.ts'
-import { toExactJson } from './exact-json.ts'
-import { ADMIN, FORMAT, formatOf, readArgs } from './read-args.ts'
+import { ADMIN, defaultFile, FORMAT, formatOf, readArgs } from './read-args.ts'
 import { readText } from './read-text.ts'
 import { openRouter } from './route-recorded.ts'
 
@@ -15,7 +15,7 @@ export const suggest = defineCommand({
   name: 'suggest',
   summary: 'suggest Allow rules that admit the recorded requests and little else',
   mayTakeLong: true,
-  help: `portcullis suggest --decisions FILE -f FILE [--route NAME] [--format text|json]
+  help: `portcullis suggest --decisions FILE [-f FILE] [--route NAME] [--format text|json]
 portcullis suggest --admin URL [--route NAME] [--format text|json]
 
 Reads recorded decisions (JSON lines, as written to config.decisions.file; - for standard
@@ -24,11 +24,14 @@ requests, it suggests the fewest Allow rules that admit all of them, based on th
 methods and paths and on claims and headers with few values. Rules can use only values that
 the records contain: claims and headers that a rule read and that are not redacted.
 Each suggestion is replayed on the same records before it is shown: it admits every request
-that was admitted and none that was denied. Each rule comes with a request that is admitted
-now and that the rule would deny. Set \`config.decisions.allowed\` to record admitted requests.
+that was admitted. It is also proven to admit only requests that are admitted now; if that
+takes it, the replaced rules remain a condition of the new ones. Each rule comes with a
+request that is admitted now and that the rule would deny. Set \`config.decisions.allowed\`
+to record admitted requests.
 
   --decisions FILE   the records
-  -f, --file FILE    the configuration that they were recorded with
+  -f, --file FILE    the configuration that they were recorded with (default:
+                     portcullis.yaml in the current folder)
   --admin URL        use the records and the configuration of a running gateway; sends the
                      token in PORTCULLIS_ADMIN_TOKEN
   --route NAME       only this route
@@ -39,9 +42,9 @@ usage error.`,
   run: async (args, terminal) => {
     const { values } = parse(args)
     const format = formatOf(values, ['text', 'json'])
-    const { decisions, file, route, admin } = values
+    const { decisions, route, admin } = values
     const show = (found: Suggestions) => {
-      terminal.out(format === 'json' ? `${toExactJson(found, 2)}\n` : render(found))
+      terminal.out(format === 'json' ? `${exactJson(found, 2)}\n` : render(found))
       return found.suggestions.length === 0 ? 1 : 0
     }
     if (admin !== undefined) {
@@ -52,9 +55,8 @@ usage error.`,
       terminal.err(`portcullis suggest: ${found}\n`)
       return 1
     }
-    if (decisions === undefined || file === undefined) {
-      throw new UsageError('specify --decisions and -f, or --admin')
-    }
+    if (decisions === undefined) throw new UsageError('specify --decisions, or --admin')
+    const file = values.file ?? defaultFile()
     const text = decisions === '-' ? terminal.readInput() : readText(decisions)
     const { decisions: records } = readDecisions(text)
     if (records.length === 0) {
@@ -89,10 +91,9 @@ const TIGHTENS = {
 
 function render({ suggestions, without }: Suggestions): string {
   const lines: string[] = []
-  for (const { route, admitted, denied, notKnown, rules, replaces, tightens } of suggestions) {
-    const unclear = notKnown === 0 ? '' : `, ${notKnown} of them not known`
+  for (const { route, admitted, denied, rules, replaces, tightens } of suggestions) {
     lines.push(
-      visible(`route ${route}: admits ${admitted} recorded requests, denies ${denied}${unclear}`),
+      visible(`route ${route}: admits ${admitted} recorded requests, denies ${denied}`),
       '  authorization:',
       '    rules:',
     )

@@ -26,14 +26,9 @@ export function openTools({
   environment,
   entry = process.argv[1] as string,
 }: ToolRunsOptions): RunTool {
-  let running = 0
-  const waiting: (() => void)[] = []
+  const queue = new Queue(MAX_RUNNING)
   return async (command, args, files) => {
-    if (running >= MAX_RUNNING) {
-      if (waiting.length >= MAX_WAITING) return 'busy'
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    }
-    running++
+    if (!(await queue.begin())) return 'busy'
     const folder = mkdtempSync(join(memoryFolder(), 'portcullis-'))
     try {
       for (const [name, text] of Object.entries(files)) {
@@ -46,9 +41,33 @@ export function openTools({
       return { ...result, out: clean(result.out), err: clean(result.err) }
     } finally {
       rmSync(folder, { recursive: true, force: true })
-      running--
-      waiting.shift()?.()
+      queue.end()
     }
+  }
+}
+
+class Queue {
+  readonly #max: number
+  #running = 0
+  readonly #waiting: (() => void)[] = []
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  /** False if too many wait already. */
+  async begin(): Promise<boolean> {
+    if (this.#running >= this.#max) {
+      if (this.#waiting.length >= MAX_WAITING) return false
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+    this.#running++
+    return true
+  }
+
+  end(): void {
+    this.#running--
+    this.#waiting.shift()?.()
   }
 }
 

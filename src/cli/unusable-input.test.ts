@@ -126,7 +126,7 @@ describe('input that no command can use', () => {
     assert.deepEqual(
       COMMANDS.map(({ name }) => name).toSorted(),
       // Serving is tested in separate processes: test/cli/run.test.ts.
-      [...Object.keys(USES), 'run'].toSorted(),
+      [...Object.keys(USES), 'run', 'demo'].toSorted(),
       'say how the command is given a file',
     )
   })

@@ -1,31 +1,28 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderJson, renderTerminal } from '../diagnostics/render.ts'
-import { collector } from '../diagnostics/report.ts'
 import { hasErrors } from '../diagnostics/result.ts'
-import { withoutRepeated } from '../diagnostics/without-repeated.ts'
-import { loadText, readText } from '../sources/file/load.ts'
 import { fetchAnalysis } from './admin-client.ts'
-import { checkModel } from './check-model.ts'
-import { cookieSecretProblems } from './cookie-secret.ts'
+import { checkFile, nameOf, textOf } from './check-file.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
-import { loadConfiguration, prepareFor } from './load-configuration.ts'
-import { provenErrors } from './proven-errors.ts'
-import { ADMIN, FILES, FORMAT, filesOf, formatOf, readArgs } from './read-args.ts'
+import { prepareFor } from './load-configuration.ts'
+import { ADMIN, configurationsOf, FILES, FORMAT, formatOf, readArgs } from './read-args.ts'
 
 export const validate = defineCommand({
   name: 'validate',
   summary: 'alias of `check`',
   mayTakeLong: true,
-  help: `portcullis validate FILE... [--profile agentgateway] [--format text|json]
-portcullis validate -f FILE [--json]
+  help: `portcullis validate [FILE...] [--deny-warnings] [--profile agentgateway]
+                    [--format text|json]
 portcullis validate [FILE] --admin URL [--format text|json]
 
-Reads each FILE (- for standard input) and the files that it references, as the gateway
-does, and prints all errors and warnings with their locations. This includes policy errors
-that \`portcullis lint\` proves, such as rules that can never match, but not its warnings.
-FILE can also be a file or folder of Kubernetes manifests (Gateways, routes and policies),
-which are read as the controller does.
+Reads each FILE (by default portcullis.yaml in the current folder; - for standard input) and
+the files that it references, as the gateway does, and prints all errors and warnings with
+their locations: what the gateway would reject, everything that \`portcullis lint\` finds in
+the policies, and what the configuration needs but is not there, such as a program, a price
+or a key. FILE can also be a file or folder of Kubernetes manifests (Gateways, routes and
+policies), which are read as the controller does. Warnings do not change the exit code.
 
+  --deny-warnings exit with 1 if there are warnings, too
   --profile agentgateway
                   FILE was written for agentgateway: also list, once each, the settings
                   that have a different meaning here
@@ -35,12 +32,13 @@ which are read as the controller does.
   --format text   text output (default)
   --format json   counts and messages as one object; short form: --json
 
-Exit code: 0 without errors, 1 with errors, 2 for a usage error.`,
+Exit code: 0 without errors; 1 with errors or, with --deny-warnings, with warnings; 2 for a
+usage error.`,
   run: async (args, terminal) => {
     const read = parse(args)
     const format = formatOf(read.values, ['text', 'json'])
     if (read.values.admin !== undefined) return validateServed(read.values.admin, read, terminal)
-    const files = filesOf(read, 'specify at least one file')
+    const files = configurationsOf(read)
     const differences = await differencesFor(read.values.profile)
     await prepareFor(...files)
     const checked = files.map((file) => {
@@ -51,7 +49,7 @@ Exit code: 0 without errors, 1 with errors, 2 for a usage error.`,
     const all = checked.flatMap(({ diagnostics }) => diagnostics)
     if (format === 'json') terminal.out(`${renderJson(all)}\n`)
     else for (const { file, diagnostics } of checked) print(file, diagnostics, terminal)
-    return hasErrors(all) ? 1 : 0
+    return isBad(all, read.values) ? 1 : 0
   },
 })
 
@@ -68,7 +66,14 @@ async function validateServed(
   if (found === undefined) return 1
   if (formatOf(values, ['text', 'json']) === 'json') terminal.out(`${renderJson(found)}\n`)
   else print(file ?? admin, found, terminal)
-  return hasErrors(found) ? 1 : 0
+  return isBad(found, values) ? 1 : 0
+}
+
+function isBad(
+  found: readonly Diagnostic[],
+  { 'deny-warnings': denies }: { readonly 'deny-warnings'?: boolean },
+): boolean {
+  return hasErrors(found) || (denies === true && found.some((one) => one.severity === 'warning'))
 }
 
 async function servedDiagnostics(
@@ -95,15 +100,23 @@ async function servedDiagnostics(
 export const check = defineCommand({
   ...validate,
   name: 'check',
-  summary: 'check configuration files: all errors and warnings, with proven policy mistakes',
-  help: validate.help.replaceAll('portcullis validate', 'portcullis check'),
+  summary: 'check configuration files: all errors and warnings, with mistakes in policies',
+  help: validate.help
+    .replaceAll('portcullis validate', 'portcullis check')
+    .replaceAll('\n                    [', '\n                 ['),
 })
 
 function parse(args: readonly string[]) {
   return readArgs({
     args: [...args],
     allowPositionals: true,
-    options: { ...FILES, ...ADMIN, ...FORMAT, profile: { type: 'string' } },
+    options: {
+      ...FILES,
+      ...ADMIN,
+      ...FORMAT,
+      profile: { type: 'string' },
+      'deny-warnings': { type: 'boolean' },
+    },
   })
 }
 
@@ -117,39 +130,6 @@ async function differencesFor(profile: string | undefined): Promise<Differences>
   }
   const { agentgatewayDifferences } = await import('./profile-agentgateway.ts')
   return agentgatewayDifferences
-}
-
-/** Undefined for anything but a readable file: the loader reports the reason. */
-function textOf(file: string, { readInput }: Terminal): string | undefined {
-  if (file === '-') return readInput()
-  const found = readText(file)
-  return 'text' in found ? found.text : undefined
-}
-
-function nameOf(file: string): string {
-  return file === '-' ? 'standard-input' : file
-}
-
-/** The diagnostics of the reader, those of the gateway, and the proven errors of the policies. */
-function checkFile(
-  file: string,
-  text: string | undefined,
-  { environment }: Terminal,
-): readonly Diagnostic[] {
-  const name = nameOf(file)
-  const input = file === '-' ? text : undefined
-  const { value: model, diagnostics: read } =
-    input === undefined
-      ? loadConfiguration(file, { environment }).result
-      : loadText(input, name, { environment }).result
-  const diagnostics = [...read, ...cookieSecretProblems(undefined, environment)]
-  // Unreadable files have been reported; their contents are unknown.
-  if (model === undefined || hasErrors(diagnostics)) return diagnostics
-  const all = collector()
-  const further = withoutRepeated(diagnostics, checkModel(file, model))
-  const found = [...further, ...provenErrors(name, model, input)]
-  for (const diagnostic of [...diagnostics, ...found]) all.report(diagnostic)
-  return all.diagnostics()
 }
 
 function print(file: string, diagnostics: readonly Diagnostic[], terminal: Terminal): void {

@@ -10,12 +10,12 @@ import type { Authentication } from '../policies/authentication/schema.ts'
 import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts'
 import { compileProgram } from '../program/compile.ts'
 import {
-  clientCertificates,
   denialOf,
   type ExplainedRequest,
   explainRequest,
   type HypotheticalRequest,
 } from '../program/explain.ts'
+import { clientCertificates } from '../program/explain-listener.ts'
 import { isOwnResponse } from '../program/explain-steps.ts'
 import { recognize } from '../program/hypothetical-token.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'

@@ -1,3 +1,4 @@
+import { DECISION_VERDICTS } from '../telemetry/decision-ring.ts'
 import { DEFAULT_ADMIN, fetchDecisions } from './admin-client.ts'
 import { defineCommand, UsageError } from './define.ts'
 import { findDecision } from './find-decision.ts'
@@ -14,13 +15,16 @@ portcullis why --follow [--admin URL] [--format text|json]
 portcullis why ID --decisions FILE... [--format text|json]
 
 Gets a decision from a running gateway by its ID, which clients receive in the header
-x-request-id, and shows which rule decided and why. Without ID, lists the latest denials.
+x-request-id, and shows what decided and why. Without ID, lists the latest denials and
+rejections.
 
   --admin URL        the admin API, a URL or host:port (default ${DEFAULT_ADMIN})
   --decisions FILE   look up the decision in this file instead; can be repeated
   --policy NAME      list only decisions of this policy
-  --verdict VERDICT  list decisions with this verdict: denied (default), skipped (AI
-                     providers), would-deny, allowed or any
+  --verdict VERDICT  list decisions with these verdicts, separated by commas: denied and
+                     rejected (both by default), skipped (AI providers, items of lists),
+                     would-deny, allowed or any
+  --text TEXT        list decisions that contain this text: a path, a client, a rule, a reason
   --since TIME       list decisions since this time, for example 2026-02-03T04:05:06Z
   --limit N          list at most N decisions (default 20)
   --follow           keep listing decisions as they are made; as JSON, one per line
@@ -61,15 +65,16 @@ empty list is not an error); 2 for a usage error.`,
   },
 })
 
-const VERDICTS = ['denied', 'skipped', 'would-deny', 'allowed', 'any']
+const VERDICTS: readonly string[] = [...DECISION_VERDICTS, 'any']
 
 /** Rejects what the gateway would reject too, without calling it. */
 function checkFilters({ verdict, since, limit }: ReturnType<typeof parse>['values']): void {
   if (limit !== undefined && !/^[1-9]\d*$/.test(limit)) {
     throw new UsageError('--limit must be a positive number')
   }
-  if (verdict !== undefined && !VERDICTS.includes(verdict)) {
-    throw new UsageError(`unknown verdict \`${verdict}\`; available: ${VERDICTS.join(', ')}`)
+  const unknown = verdict?.split(',').find((one) => !VERDICTS.includes(one))
+  if (unknown !== undefined) {
+    throw new UsageError(`unknown verdict \`${unknown}\`; available: ${VERDICTS.join(', ')}`)
   }
   if (since !== undefined && Number.isNaN(Date.parse(since))) {
     throw new UsageError('--since must be a time, for example 2026-02-03T04:05:06Z')
@@ -77,11 +82,12 @@ function checkFilters({ verdict, since, limit }: ReturnType<typeof parse>['value
 }
 
 function filters(values: ReturnType<typeof parse>['values']): URLSearchParams {
-  const { policy, verdict = 'denied', since, limit = '20' } = values
+  const { policy, verdict = 'denied,rejected', since, text, limit = '20' } = values
   const query = new URLSearchParams({ limit })
   if (verdict !== 'any') query.set('verdict', verdict)
   if (policy !== undefined) query.set('policy', policy)
   if (since !== undefined) query.set('since', since)
+  if (text !== undefined) query.set('text', text)
   return query
 }
 
@@ -95,6 +101,7 @@ function parse(args: readonly string[]) {
       policy: { type: 'string' },
       verdict: { type: 'string' },
       since: { type: 'string' },
+      text: { type: 'string' },
       limit: { type: 'string' },
       follow: { type: 'boolean' },
       ...FORMAT,

@@ -46,6 +46,8 @@ export interface PlacedRequest {
 interface BodyLimits {
   readonly body: number
   readonly json: number
+  /** Of a call to a model. */
+  readonly call: number
 }
 
 /** Reads requests of clients like the ports of a Program. */
@@ -63,7 +65,7 @@ export class RequestReader {
     const isNamed = ({ gateway, listener }: ListenerProgram) =>
       `${gateway}/${listener.name}` === name
     const plan = this.#ports.find(({ listeners }) => listeners.some(isNamed))
-    return plan && { body: plan.maxBody, json: plan.maxJson }
+    return plan && { body: plan.maxBody, json: plan.maxJson, call: plan.maxModelBody }
   }
 
   /**
@@ -75,18 +77,37 @@ export class RequestReader {
     isWanted: (listener: ListenerProgram) => boolean,
     serverName?: string,
   ): PlacedRequest | Rejected {
-    let rejected: Rejected = { status: 404, word: 'bad-host' }
-    let best: PlacedRequest | undefined
-    for (const plan of this.#ports) {
-      if (!plan.listeners.some((one) => isHttp(one) && isWanted(one))) continue
-      const placed = readAt(plan, written, serverName)
-      if (!('listener' in placed)) rejected = placed
-      else if (isWanted(placed.listener)) {
-        if (best === undefined || rank(placed) > rank(best)) best = placed
-      }
-    }
-    return best ?? rejected
+    const read = this.#readAtEach(written, isWanted, serverName)
+    const [best] = placedIn(read, isWanted).toSorted((a, b) => rank(b) - rank(a))
+    const rejected = read.findLast((one) => !('listener' in one))
+    return best ?? rejected ?? { status: 404, word: 'bad-host' }
   }
+
+  /** The request at each port whose wanted listener serves it. */
+  placesOf(
+    written: WrittenRequest,
+    isWanted: (listener: ListenerProgram) => boolean,
+    serverName?: string,
+  ): readonly PlacedRequest[] {
+    return placedIn(this.#readAtEach(written, isWanted, serverName), isWanted)
+  }
+
+  #readAtEach(
+    written: WrittenRequest,
+    isWanted: (listener: ListenerProgram) => boolean,
+    serverName: string | undefined,
+  ): readonly (PlacedRequest | Rejected)[] {
+    return this.#ports
+      .filter(({ listeners }) => listeners.some((one) => isHttp(one) && isWanted(one)))
+      .map((plan) => readAt(plan, written, serverName))
+  }
+}
+
+function placedIn(
+  read: readonly (PlacedRequest | Rejected)[],
+  isWanted: (listener: ListenerProgram) => boolean,
+): readonly PlacedRequest[] {
+  return read.filter((one) => 'listener' in one).filter(({ listener }) => isWanted(listener))
 }
 
 function isHttp({ listener }: ListenerProgram): boolean {

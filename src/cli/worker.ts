@@ -1,5 +1,6 @@
 import own from '../../package.json' with { type: 'json' }
 import { MessageStreams } from '../exchange/message-streams.ts'
+import { ProviderPauses } from '../exchange/provider-pauses.ts'
 import type { Model } from '../model/model.ts'
 import { addedIn, patched } from '../model/model-patch.ts'
 import { Moves } from '../model/moves.ts'
@@ -11,9 +12,9 @@ import { Gateway, type GatewayOptions } from '../proxy/gateway.ts'
 import { QuotaLeases } from '../proxy/quota-leases.ts'
 import type { QuotaOrder } from '../proxy/quota-messages.ts'
 import type { SignInOrder } from '../proxy/sign-in-messages.ts'
-import { WorkerSignIn } from '../proxy/sign-in-share.ts'
+import { endedSessions, WorkerSignIn } from '../proxy/sign-in-share.ts'
 import { WorkerUserTokens } from '../proxy/user-token-share.ts'
-import type { Decided, Order, Report, Streamed } from '../proxy/worker-messages.ts'
+import type { Decided, Order, Paused, Report, Streamed } from '../proxy/worker-messages.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { openLog } from '../telemetry/open-log.ts'
@@ -43,6 +44,10 @@ export function runWorker(number: string): Promise<number> {
     const streams = new MessageStreams((message) => {
       const streamed: Streamed = { kind: 'streamed', message }
       if (process.connected) process.send?.(streamed, () => {})
+    })
+    const pauses = new ProviderPauses((pause) => {
+      const paused: Paused = { kind: 'paused', pause }
+      if (process.connected) process.send?.(paused, () => {})
     })
     const signIn = new WorkerSignIn((message) => {
       if (process.connected) process.send?.(message, () => {})
@@ -79,6 +84,10 @@ export function runWorker(number: string): Promise<number> {
         streams.receive(order.message)
         return
       }
+      if (order.kind === 'paused') {
+        pauses.receive(order.pause)
+        return
+      }
       if (isSignInOrder(order)) {
         signIn.receive(order, (id) => report({ kind: 'sign-in-known', id }))
         return
@@ -95,7 +104,10 @@ export function runWorker(number: string): Promise<number> {
         const { revoked } = order
         signIn.receive({ kind: 'sign-in-revoked', id: undefined, revoked }, () => {})
         const opened = routeSignIn(signIn, process.env)
-        const shared = { quotas, streams, signIn: opened, openUserTokens, userTokens }
+        const users = { signIn: opened, openUserTokens, userTokens }
+        const { adminSocket } = order
+        const ended = { endedSessions: endedSessions(signIn) }
+        const shared = { quotas, streams, pauses, adminSocket, ...ended, ...users }
         serving ??= begin(order.settings, number, order.ticketSecret, shared)
         if (order.logLevel !== undefined) serving.log.setLevel(order.logLevel)
         const { gateway } = serving
@@ -156,7 +168,17 @@ function begin(
   settings: Settings,
   number: string,
   ticketSecret: Uint8Array,
-  shared: Pick<GatewayOptions, 'quotas' | 'streams' | 'signIn' | 'openUserTokens' | 'userTokens'>,
+  shared: Pick<
+    GatewayOptions,
+    | 'quotas'
+    | 'streams'
+    | 'pauses'
+    | 'endedSessions'
+    | 'signIn'
+    | 'openUserTokens'
+    | 'userTokens'
+    | 'adminSocket'
+  >,
 ): Serving {
   // Up to this length, writes of several processes to one pipe are not interleaved.
   const { log, sink } = openLog({ ...settings.logging, piece: 4_096 })

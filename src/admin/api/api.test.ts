@@ -12,7 +12,7 @@ import { createLogger } from '../../telemetry/log.ts'
 import { createMetrics } from '../../telemetry/metrics.ts'
 import { authenticateBy } from '../callers.ts'
 import { isListening, type RequestHandler, serve } from '../servers.ts'
-import type { ApiDeps } from './deps.ts'
+import type { ApiDeps, ExplainQuery } from './deps.ts'
 import { responseSchema } from './fixtures/response-schema.ts'
 import { apiHandler, ENDPOINTS } from './index.ts'
 
@@ -34,7 +34,7 @@ routes:
 `
 
 /** The output of commands that have nothing to report. */
-const SAID: Readonly<Record<Parameters<ApiDeps['runTool']>[0], object>> = {
+const SAID: Readonly<Record<Parameters<ApiDeps['runTool']>[0] | 'explain', object>> = {
   effective: { listeners: [] },
   lint: { errors: 0, warnings: 0, infos: 0, diagnostics: [] },
   diff: { differences: [], untold: [] },
@@ -122,6 +122,7 @@ describe('the admin API', () => {
   let server: Server
   let guarded: Server
   let ran: readonly string[] = []
+  let explained: ExplainQuery | undefined
 
   before(async () => {
     writeFileSync(file, FILE)
@@ -141,8 +142,11 @@ describe('the admin API', () => {
     const deps: ApiDeps = {
       version: '1.2.3',
       status,
-      find: async ({ id }) =>
-        (id === undefined || id === 'some-id' ? [{ ...record, verdict: 'denied' }] : []) as never,
+      find: async ({ id }) => ({
+        records: (id === undefined || id === 'some-id'
+          ? [{ ...record, verdict: 'denied' }]
+          : []) as never,
+      }),
       readMetrics: async () => createMetrics().read(),
       usageOf: async () => ({ from: 'memory', points: [USED] }),
       budgetUse: async () => undefined,
@@ -155,6 +159,10 @@ describe('the admin API', () => {
       runTool: async (command, args) => {
         ran = [command, ...args]
         return { code: 0, out: JSON.stringify(SAID[command]), err: '' }
+      },
+      explain: async (query) => {
+        explained = query
+        return { report: SAID.explain }
       },
       log: createLogger({ format: 'text', level: 'info', write: () => {} }),
       secrets: [],
@@ -314,10 +322,16 @@ describe('the admin API', () => {
     assert.equal(ran[0], 'lint')
   })
 
-  it('passes values to a command so that none is parsed as an option', async () => {
-    await call('/api/policies/explain', json('POST', { request: '--file=/etc/passwd' }))
-    assert.ok(ran.includes('--request=--file=/etc/passwd'))
-    assert.ok(!ran.includes('--file=/etc/passwd'))
+  it('explains requests and recorded decisions without running a command', async () => {
+    ran = []
+    const sent = { request: 'POST /x', headers: ['a: b'], claims: { sub: 'c' }, body: 'd' }
+    await call('/api/policies/explain', json('POST', sent))
+    const options = { request: 'POST /x', header: ['a: b'], claims: '{"sub":"c"}' }
+    assert.deepEqual(explained, { changes: [], options, body: 'd' })
+    await call('/api/decisions/some-id/explain')
+    assert.ok(explained !== undefined && 'record' in explained)
+    assert.equal((explained.record as { readonly id: string }).id, 'some-id')
+    assert.deepEqual(ran, [])
   })
 
   it('returns the configuration as YAML if requested', async () => {

@@ -5,7 +5,8 @@ import { type FieldOrigin, fieldOrigins } from '../../sources/database/field-ori
 import type { MergedResource } from '../../sources/database/merge.ts'
 import { isResourceKind, shapeOf } from '../../sources/database/resource-kinds.ts'
 import { keyOf } from '../../sources/database/resources.ts'
-import { originOf, type Path } from '../../sources/file/document.ts'
+import type { Path } from '../../sources/file/document.ts'
+import { SectionNode } from '../../sources/file/section-node.ts'
 import { findResource, unknownResource, withView } from './config.ts'
 import { type Endpoint, ok, problem } from './define.ts'
 
@@ -88,7 +89,7 @@ function lineOf({ baseline }: ConfigurationView, found: MergedResource, steps: S
   const own = baseline.resources.get(keyOf(found))
   if (own === undefined) return null
   const { kind, id, value } = own
-  const { [kind]: section } = baseline.document.value as Readonly<Record<string, unknown>>
+  const { [kind]: section } = baseline.value as Readonly<Record<string, unknown>>
   const shape = shapeOf(kind)
   const place: Path =
     shape === 'single'
@@ -103,6 +104,6 @@ function lineOf({ baseline }: ConfigurationView, found: MergedResource, steps: S
     inner.push(Array.isArray(at) ? Number(step) : step)
     at = (at as Readonly<Record<string, unknown>>)[step]
   }
-  const origin = originOf(baseline.document, [...place, ...inner])
+  const origin = SectionNode.of(baseline.outline).inner(...place, ...inner).origin
   return origin.kind === 'file' ? origin.line : null
 }

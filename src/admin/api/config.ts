@@ -88,7 +88,7 @@ export const CONFIG_ENDPOINTS: readonly Endpoint[] = [
     responses: { 200: { description: 'The configuration.', schema: document } },
     run: ({ query }, deps) =>
       withView(deps.configuration, ({ baseline }) =>
-        formattedAs(query['format'], shown(baseline.document.value, deps)),
+        formattedAs(query['format'], shown(baseline.value, deps)),
       ),
   },
   {

@@ -20,6 +20,8 @@ export interface Endpoint {
   readonly headers?: Readonly<Record<string, string>>
   /** The responses by status; any other status is a problem document. */
   readonly responses: Readonly<Record<number, ResponseShape>>
+  /** Whether it responds even before the stored edits are known, because it shows none. */
+  readonly isEarly?: true
   readonly run: (call: Call, deps: ApiDeps) => Promise<ApiReply> | ApiReply
 }
 

@@ -17,6 +17,7 @@ import { routeApi } from './router.ts'
 const openApi: Endpoint = {
   method: 'GET',
   path: '/api/openapi.json',
+  isEarly: true,
   summary: 'This description.',
   role: 'viewer',
   responses: { 200: { description: 'OpenAPI 3.1.', schema: z.looseObject({}) } },

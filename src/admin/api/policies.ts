@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
-import type { Change } from '../../sources/database/configuration.ts'
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { Change, ConfigurationView } from '../../sources/database/configuration.ts'
+import { placeInTools } from '../../sources/database/tool-places.ts'
 import { textForTools } from '../../sources/database/tool-text.ts'
-import { chainLine, FIRST_LINK } from '../../telemetry/decision-chain.ts'
+import type { DecisionRecord } from '../../telemetry/decision-record.ts'
 import { renderFailure } from './change-failures.ts'
 import { proposedChanges } from './config-changes.ts'
 import { type ApiReply, anyJson, type Endpoint, ok, problem } from './define.ts'
-import type { ApiDeps, ToolResult } from './deps.ts'
+import type { ApiDeps, ExplainReply, ToolResult } from './deps.ts'
 import { keepEffective } from './effective-filter.ts'
 import {
   diffReport,
@@ -66,7 +68,14 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
     body: z.strictObject(proposed),
     responses: { 200: { description: 'The report.', schema: lintReport } },
     run: ({ body }, deps) =>
-      tool(deps, 'lint', ['--format', 'json', 'FILES/config.json'], changesOf(body)),
+      tool(
+        deps,
+        'lint',
+        ['--format', 'json', 'FILES/config.json'],
+        changesOf(body),
+        {},
+        withPlaces,
+      ),
   },
   {
     method: 'POST',
@@ -139,16 +148,10 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
     role: 'viewer',
     body: hypothetical,
     responses: { 200: { description: 'The report.', schema: explainReport } },
-    run: ({ body: sent }, deps) => {
-      const { body, ...given } = sent as z.output<typeof hypothetical>
-      const args = explainArgs(given)
-      if (args.some((arg) => arg.length > MAX_ARGUMENT) || args.join('').length > MAX_ARGUMENTS) {
-        return problem(413, 'the headers and claims are too large')
-      }
-      // In a file, because an argument of a command cannot be that long.
-      const more = body === undefined ? [] : ['--body-file', 'FILES/body']
-      const files: Readonly<Record<string, string>> = body === undefined ? {} : { body }
-      return tool(deps, 'explain', [...args, ...more], changesOf(sent), files)
+    run: async ({ body: sent }, deps) => {
+      const { body, changes, ...given } = sent as Asked
+      const query = { changes: changes ?? [], options: optionsOf(given), body }
+      return explained(await deps.explain(query), deps)
     },
   },
   {
@@ -159,20 +162,16 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
     responses: { 200: { description: 'The report.', schema: explainReport } },
     run: async ({ parts }, deps) => {
       const { id = '' } = parts
-      const records = await deps.find({ id, limit: 100 })
+      const { records } = await deps.find({ id, limit: 100 })
       if (records.length === 0) return problem(404, `no record of ${id}`)
-      // As in a decision file: the command does not read lines without their digest.
-      const lines = records.map((one) => chainLine(FIRST_LINK, 'decision', one).line)
-      const files = { 'one.jsonl': `${lines.join('\n')}\n` }
-      const args = ['-f', 'FILES/config.json', `--decision=${id}`, '--decisions', 'FILES/one.jsonl']
-      return tool(deps, 'explain', [...args, '--json'], [], files)
+      return explained(await deps.explain({ record: records[0] as DecisionRecord }), deps)
     },
   },
 ]
 
 /** Oldest first, as in a file. */
 async function recordedLines(deps: ApiDeps): Promise<readonly string[]> {
-  const records = await deps.find({ limit: 10_000 })
+  const { records } = await deps.find({ limit: 10_000 })
   return records.toReversed().map((one) => `${JSON.stringify(one)}\n`)
 }
 
@@ -181,34 +180,47 @@ interface SentSuite {
   readonly allowsNotKnown: boolean
 }
 
-/** Characters; operating systems limit the length of one argument and of all together. */
-const MAX_ARGUMENT = 30_000
-const MAX_ARGUMENTS = 200_000
-
 function changesOf(body: unknown): readonly Change[] {
   return (body as { readonly changes?: readonly Change[] }).changes ?? []
 }
 
-/** Uses `=`, so that no value is parsed as an option. */
-function explainArgs(given: Omit<z.output<typeof hypothetical>, 'body'>): readonly string[] {
-  const { request, headers, claims, apiKey, certificate } = given
-  const json = (value: unknown) => (value === undefined ? undefined : JSON.stringify(value))
-  const options: readonly (readonly [string, string | undefined])[] = [
-    ['request', request],
-    ...headers.map((header) => ['header', header] as const),
-    ['claims', json(claims)],
-    ['api-key', json(apiKey)],
-    ['certificate', json(certificate)],
-    ...(['user', 'source', 'sni', 'identity', 'listener', 'backend', 'provider'] as const).map(
-      (name) => [name, given[name]] as const,
-    ),
-  ]
-  return [
-    '-f',
-    'FILES/config.json',
-    '--json',
-    ...options.flatMap(([name, value]) => (value === undefined ? [] : `--${name}=${value}`)),
-  ]
+type Asked = Omit<z.output<typeof hypothetical>, 'changes'> & {
+  readonly changes?: readonly Change[]
+}
+
+function optionsOf({
+  headers,
+  claims,
+  apiKey,
+  certificate,
+  ...given
+}: Omit<Asked, 'changes' | 'body'>) {
+  const objects = { claims, 'api-key': apiKey, certificate }
+  const texts = Object.entries(objects).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, JSON.stringify(value)] as const],
+  )
+  return { ...given, header: headers, ...Object.fromEntries(texts) }
+}
+
+function explained(found: ExplainReply, deps: ApiDeps): ApiReply {
+  if (found === 'busy') return busy()
+  if ('failure' in found) return renderFailure(found.failure, deps)
+  const clean = cleaner(deps)
+  if ('problem' in found) return problem(found.status, clean(found.problem))
+  return ok(JSON.parse(clean(JSON.stringify(found.report))))
+}
+
+function unreadable(): ApiReply {
+  return problem(503, 'cannot read the configuration file')
+}
+
+function busy(): ApiReply {
+  return problem(429, 'other analyses are running: try again later', {}, { 'retry-after': '5' })
+}
+
+/** Replaces what must never be shown. */
+function cleaner({ secrets }: ApiDeps): (text: string) => string {
+  return (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '(secret)'), text)
 }
 
 /** `before.json` is the running configuration, `config.json` the same with the changes. */
@@ -218,28 +230,52 @@ async function tool(
   args: readonly string[],
   changes: readonly Change[],
   more: Readonly<Record<string, string>> = {},
-  keep: (found: unknown) => unknown = (found) => found,
+  keep: (found: unknown, looked: Looked | undefined) => unknown = (found) => found,
 ): Promise<ApiReply> {
   const { configuration, runTool } = deps
-  const before = configuration.view()
-  if (before === undefined) return problem(503, 'cannot read the configuration file')
-  const after = changes.length === 0 ? before : configuration.preview(changes)
-  if ('why' in after) return renderFailure(after, deps)
-  const files: Record<string, string> = { ...more, 'config.json': textForTools(after) }
-  if (args.some((arg) => arg.includes('before.json'))) files['before.json'] = textForTools(before)
   // A configuration served as written is analyzed in its own file, which has the positions.
   const isFile = changes.length === 0 && configuration.store === undefined
+  const files: Record<string, string> = { ...more }
+  let looked: Looked | undefined
+  const comparesBefore = args.some((arg) => arg.includes('before.json'))
+  if (!isFile || comparesBefore) {
+    const before = configuration.view()
+    if (before === undefined) return unreadable()
+    const after = changes.length === 0 ? before : configuration.preview(changes)
+    if ('why' in after) return renderFailure(after, deps)
+    const text = textForTools(after)
+    files['config.json'] = text
+    if (!isFile) looked = { text, view: after }
+    if (comparesBefore) files['before.json'] = textForTools(before)
+  }
   const own = isFile
     ? args.map((arg) => (arg === 'FILES/config.json' ? configuration.file : arg))
     : args
-  const result =
-    command === 'effective'
-      ? await runOnce(deps, files['config.json'] as string, () => runTool(command, own, files))
-      : await runTool(command, own, files)
-  if (result === 'busy') {
-    return problem(429, 'other analyses are running: try again later', {}, { 'retry-after': '5' })
-  }
-  return replyOf(command, result, deps, keep)
+  const text = files['config.json'] ?? configuration.text()
+  if (text === undefined) return unreadable()
+  const run = () => runTool(command, own, files)
+  const result = command === 'effective' ? await runOnce(deps, text, run) : await run()
+  if (result === 'busy') return busy()
+  return replyOf(command, result, deps, (found) => keep(found, looked))
+}
+
+/** The text that a tool was given instead of the file, and what it was made from. */
+interface Looked {
+  readonly text: string
+  readonly view: ConfigurationView
+}
+
+/** Names resources and fields instead of lines of a text that only the tool had. */
+function withPlaces(found: unknown, looked: Looked | undefined): unknown {
+  if (looked === undefined) return found
+  const { text, view } = looked
+  const report = found as { readonly diagnostics: readonly Diagnostic[] }
+  const diagnostics = report.diagnostics.map((one) => {
+    const { origin } = one
+    if (origin.kind !== 'file') return one
+    return { ...one, origin: placeInTools(text, origin.line, view.merged.resources) ?? origin }
+  })
+  return { ...report, diagnostics }
 }
 
 interface LastRun {
@@ -269,11 +305,10 @@ async function runOnce(
 function replyOf(
   command: string,
   { code, out, err }: ToolResult,
-  { secrets }: ApiDeps,
+  deps: ApiDeps,
   keep: (found: unknown) => unknown,
 ): ApiReply {
-  const clean = (text: string) =>
-    secrets.reduce((rest, secret) => rest.replaceAll(secret, '(secret)'), text)
+  const clean = cleaner(deps)
   let found: unknown
   try {
     found = JSON.parse(clean(out))

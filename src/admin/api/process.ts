@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { redact } from '../../model/redact.ts'
 import { LEVELS } from '../../telemetry/log.ts'
 import { ROLES } from '../callers.ts'
-import { type Endpoint, ok, problem } from './define.ts'
+import { type Endpoint, ok } from './define.ts'
 import type { ApiDeps } from './deps.ts'
 import { LLM_COSTS } from './llm-costs.ts'
 import { LLM_KEYS } from './llm-keys.ts'
@@ -63,6 +63,7 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/health',
+    isEarly: true,
     summary: 'The state of the gateway and its storage.',
     role: 'viewer',
     responses: { 200: { description: 'The state.', schema: health } },
@@ -71,6 +72,7 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/session',
+    isEarly: true,
     summary: 'The identity and role of the caller.',
     role: 'viewer',
     responses: {
@@ -113,17 +115,28 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
     summary: 'Policy findings in the running configuration, as in `portcullis lint`.',
     role: 'viewer',
     responses: {
-      200: { description: 'Findings.', schema: z.object({ findings: z.array(diagnosticSchema) }) },
+      200: {
+        description: 'Findings.',
+        schema: z.object({
+          findings: z.array(diagnosticSchema),
+          isComplete: z
+            .boolean()
+            .describe(
+              'Whether they are those of the running configuration. If not, its policies are still being analyzed: these are the findings of the configuration before, if there was one.',
+            ),
+        }),
+      },
     },
     run: (_, { status, secrets }) => {
-      const { findings } = status()
-      if (findings !== undefined) return ok(redact({ findings }, { texts: secrets }))
-      return problem(503, 'the policies are still being analyzed', {}, { 'retry-after': '2' })
+      const { findings, earlierFindings = [] } = status()
+      const isComplete = findings !== undefined
+      return ok(redact({ findings: findings ?? earlierFindings, isComplete }, { texts: secrets }))
     },
   },
   {
     method: 'GET',
     path: '/api/metrics/summary',
+    isEarly: true,
     summary: 'A summary of requests and denials since startup.',
     role: 'viewer',
     responses: {
@@ -178,6 +191,7 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/api/logging',
+    isEarly: true,
     summary: 'The log level. Records of the access log have the level `info`.',
     role: 'viewer',
     responses: { 200: { description: 'The level.', schema: level } },
@@ -186,6 +200,7 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'PUT',
     path: '/api/logging',
+    isEarly: true,
     summary: 'Sets the log level of this gateway and its workers until it stops.',
     role: 'admin',
     body: level,

@@ -151,16 +151,18 @@ export const decisionRecord = z
   .looseObject({
     id: z.string(),
     time: z.string(),
-    kind: z.enum(['authorization', 'authentication', 'csrf']),
+    kind: z.enum(['authorization', 'authentication', 'csrf', 'rejection']),
     stage: z.enum(['connection', 'traffic', 'backend', 'mcp', 'llm']),
-    verdict: z.enum(['allowed', 'denied']),
+    verdict: z.enum(['allowed', 'denied', 'rejected']),
     enforced: z.boolean(),
+    skipped: z.boolean().optional(),
     cause: z.string(),
     reason: z.string().optional(),
     detail: z.string().optional(),
     variable: z.string().optional(),
     present: z.array(z.string()).optional(),
     credentials: z.looseObject({ method: z.string(), ...policyOf }).optional(),
+    by: z.looseObject({ ...policyOf, origin: z.string() }).optional(),
     rule: rule.optional(),
     invalid: z.looseObject({ ...policyOf, origin: z.string() }).optional(),
     nearest: z.looseObject({ ...ruleRecord, misses: z.array(miss) }).optional(),
@@ -172,11 +174,19 @@ export const decisionRecord = z
     method: z.string().optional(),
     host: z.string().optional(),
     path: z.string().optional(),
+    call: z
+      .looseObject({
+        protocol: z.enum(['grpc', 'llm', 'mcp', 'a2a']),
+        method: z.string().optional(),
+        name: z.string().optional(),
+      })
+      .optional(),
     status: z.int().optional(),
     port: z.int().optional(),
     source: z.string(),
     peer: z.string().optional(),
     sni: z.string().optional(),
+    identified: z.array(z.looseObject({ variable: z.string() })).optional(),
     attributes: z.array(
       z
         .looseObject({
@@ -319,7 +329,6 @@ export const suggestReport = z
           route: z.string(),
           admitted: z.int(),
           denied: z.int(),
-          notKnown: z.int(),
           replaces: z.array(z.string()),
           tightens: z.enum(['yes', 'no', 'unknown']),
           rules: z.array(

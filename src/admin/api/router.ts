@@ -67,6 +67,10 @@ async function respond(
     const has = caller.role === 'none' ? 'has no role' : `has the role ${caller.role}`
     return problem(403, `this requires the role ${endpoint.role}; ${caller.name} ${has}`)
   }
+  if (endpoint.isEarly !== true && !deps.configuration.isKnown) {
+    const detail = 'the stored configuration has not been read from the database yet'
+    return problem(503, detail, {}, { 'retry-after': '1' })
+  }
   const query = queryOf(endpoint, search)
   if ('status' in query) return query
   const body = await bodyOf(endpoint, request)
@@ -152,15 +156,20 @@ function wordsOf({ issues }: z.ZodError): string {
   return words.join('; ')
 }
 
+/** Indentation of thousands of resources would be longer than they are. */
+const MAX_INDENTED = 256 * 1024
+
+function jsonOf(body: unknown): string {
+  const text = JSON.stringify(body)
+  return `${text.length > MAX_INDENTED ? text : JSON.stringify(body, undefined, 2)}\n`
+}
+
 function write(
   request: IncomingMessage,
   response: ServerResponse,
   { status, headers = {}, body }: ApiReply,
 ): void {
-  const text =
-    body === undefined || typeof body === 'string'
-      ? (body ?? '')
-      : `${JSON.stringify(body, undefined, 2)}\n`
+  const text = body === undefined || typeof body === 'string' ? (body ?? '') : jsonOf(body)
   response.writeHead(status, {
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...GUARDING,

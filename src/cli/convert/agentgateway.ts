@@ -189,7 +189,6 @@ const HARMLESS: readonly Path[] = [
   ['config'],
   ['frontendPolicies', 'accessLog'],
   ['frontendPolicies', 'tracing'],
-  ['ui'],
 ]
 
 /**
@@ -216,6 +215,9 @@ function denyAround(document: Document, path: Path, lost: Lost[]): void {
   }
 }
 
+/** Sections with a route of their own. */
+const SECTIONS: ReadonlySet<unknown> = new Set(['llm', 'mcp', 'ui'])
+
 /** The innermost route, backend entry, gateway or section with rules around a path. */
 function denyingPlace(path: Path): Path | undefined {
   const at = path.lastIndexOf('policies')
@@ -227,7 +229,8 @@ function denyingPlace(path: Path): Path | undefined {
     }
   }
   if (path[0] === 'gateways' && path.length > 2) return path.slice(0, 2)
-  if ((path[0] === 'llm' || path[0] === 'mcp') && path.length > 1) return [path[0]]
+  const [section] = path
+  if (SECTIONS.has(section) && path.length > 1) return [section as string]
   return undefined
 }
 

@@ -1,3 +1,4 @@
+import { becauseOf } from '../../analysis/decisions/because.ts'
 import type { DecisionRecord } from '../../telemetry/decision-record.ts'
 import type { Seen } from './client.ts'
 import type { Expected, McpOutcome } from './format.ts'
@@ -65,14 +66,15 @@ function* judgeDecision(
     yield 'no decision was made'
     return
   }
-  const reason = reasonOf(deciding)
+  const reason = becauseOf(deciding)
   if (because !== undefined && because !== reason) {
     const { rule } = deciding
     const text = rule === undefined ? '' : `: ${rule.expression} (${rule.origin})`
     yield `expected because \`${because}\`, got \`${reason}\`${text}`
   }
-  if (policy !== undefined && policy !== deciding.rule?.policy) {
-    yield `expected policy \`${policy}\` to decide, got \`${deciding.rule?.policy ?? 'none'}\``
+  const own = (deciding.rule ?? deciding.by)?.policy
+  if (policy !== undefined && policy !== own) {
+    yield `expected policy \`${policy}\` to decide, got \`${own ?? 'none'}\``
   }
   if (stage !== undefined && stage !== deciding.stage) {
     yield `expected a decision at stage ${stage}, got stage ${deciding.stage}`
@@ -84,34 +86,23 @@ function whyOf(status: number | undefined, decisions: readonly DecisionRecord[])
   const deciding = decidingOf(decisions)
   if (deciding === undefined) return ''
   const { verdict, enforced, rule, detail } = deciding
-  const isDenied = verdict === 'denied' && enforced
+  const isDenied = verdict !== 'allowed' && enforced
   if (!isDenied && !DENIALS.has(status ?? 0)) return ''
   const more = rule === undefined ? detail : `${rule.expression} (${rule.origin})`
-  return more === undefined ? reasonOf(deciding) : `${reasonOf(deciding)}: ${more}`
+  return more === undefined ? becauseOf(deciding) : `${becauseOf(deciding)}: ${more}`
 }
 
 const DENIALS: ReadonlySet<number> = new Set([401, 403, 407])
 
-/** The enforced denial; without one, the last decision. */
+/** The enforced denial; without one, what rejected it; without that, the last decision. */
 function decidingOf(decisions: readonly DecisionRecord[]): DecisionRecord | undefined {
   return (
     decisions.find(
       ({ verdict, enforced, skipped }) => verdict === 'denied' && enforced && skipped !== true,
-    ) ?? decisions.at(-1)
+    ) ??
+    decisions.find(({ verdict }) => verdict === 'rejected') ??
+    decisions.at(-1)
   )
-}
-
-const CAME_TO = { matched: 'matches', false: 'is false', error: 'is an error', unset: 'is unset' }
-
-/** A decision in short: `Require[0] is false`, `no Allow matches`, `credentials: expired`. */
-function reasonOf({ kind, cause, reason, rule }: DecisionRecord): string {
-  if (kind === 'authentication') return `credentials: ${reason ?? ''}`
-  if (kind === 'csrf') return 'another site sent it'
-  if (cause === 'no-allow-match') return 'no Allow matches'
-  if (cause === 'no-rules') return 'nothing stands against it'
-  if (cause === 'invalid-policy') return 'a policy is invalid'
-  const came = CAME_TO[cause as keyof typeof CAME_TO] ?? cause
-  return rule === undefined ? came : `${rule.action}[${rule.index}] ${came}`
 }
 
 function* judgeHeaders(

@@ -1,7 +1,7 @@
+import { exactJson } from '../../cel/values/json-exact.ts'
 import { renderTerminal } from '../../diagnostics/render.ts'
 import { visible } from '../../diagnostics/text-cells.ts'
 import { NOT_KNOWN, type Terminal } from '../define.ts'
-import { toExactJson } from '../exact-json.ts'
 import { invariantLines } from './render-invariants.ts'
 import type { CaseResult, SuiteResult } from './run-suite.ts'
 
@@ -44,7 +44,7 @@ function uncovered({ coverage }: SuiteResult): readonly string[] {
 }
 
 export function renderResultsJson(results: readonly SuiteResult[]): string {
-  return toExactJson({ ...countCases(results), suites: results.map(publicSuite) }, 2)
+  return exactJson({ ...countCases(results), suites: results.map(publicSuite) }, 2)
 }
 
 /** Scripts expect the verdict as `answer`. */

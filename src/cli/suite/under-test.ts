@@ -170,7 +170,9 @@ function mcpBackendFor(backend: McpBackend, ports: ReadonlyMap<string, number>):
     const own = { ...target, transport: 'mcp', options: address } as const
     return pins === undefined ? own : { ...own, pins: pinsFor(target, pins) }
   }
-  return { ...backend, targets: backend.targets.map(targetFor) }
+  // Clients are on this machine only because the gateway is: their Host says nothing about them.
+  const options = { dnsRebindingProtection: false, ...backend.options }
+  return { ...backend, options, targets: backend.targets.map(targetFor) }
 }
 
 // Below the ephemeral port range, so that no outgoing connection takes a port before it is used.
