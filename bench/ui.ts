@@ -5,6 +5,7 @@ import { WITHOUT_BROWSER } from '../test/browser/launch.ts'
 import { buildUi } from '../tools/ui/build-ui.ts'
 import type { Report } from './report.ts'
 import { measurePaints, type Paint } from './ui/first-paint.ts'
+import { measureMemory } from './ui/memory.ts'
 
 const FIRST_PAGE = 300_000
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5)
@@ -33,6 +34,7 @@ export async function ui(): Promise<Report> {
     const pages = names.filter((name) => PAGE.test(name))
     const first = new Set([...shell, ...loadedBy(pages.find((one) => /^overview/.test(one)) ?? '')])
     const paints = WITHOUT_BROWSER === false ? await paintRows() : []
+    const memory = WITHOUT_BROWSER === false ? await measureMemory() : undefined
     return {
       intro: [
         'Bytes of scripts and styles by gzip -9; pages beyond what the shell has. Paints are of a new',
@@ -46,6 +48,16 @@ export async function ui(): Promise<Report> {
           measured: kilobytes(sum(first)),
           met: sum(first) < FIRST_PAGE,
         },
+        ...(memory === undefined
+          ? []
+          : [
+              {
+                what: 'memory of a gateway with 5,000 routes a minute after every page was opened, to that before',
+                wanted: '≤ 1.3',
+                measured: (memory.later / memory.idle).toFixed(2),
+                met: memory.later <= 1.3 * memory.idle,
+              },
+            ]),
       ],
       tables: [
         {
@@ -64,6 +76,11 @@ export async function ui(): Promise<Report> {
           columns: ['profile', 'first paint', 'all of it read'],
           rows: paints,
         },
+        {
+          title: 'Memory of a gateway with 5,000 routes',
+          columns: ['before', 'most while every page is opened', 'a minute later'],
+          rows: memory === undefined ? [] : [MOMENTS.map((at) => `${memory[at]} MB`)],
+        },
       ],
     }
   } finally {
@@ -81,6 +98,8 @@ async function paintRows(): Promise<readonly (readonly string[])[]> {
   }
   return [await rowOf('throttled', true), await rowOf('as it is', false)]
 }
+
+const MOMENTS = ['idle', 'most', 'later'] as const
 
 const PAGE =
   /^(?:overview|map|decisions|policies|sandbox|backends|llm|mcp|history|config|settings)-[\w-]+\.js$/

@@ -71,7 +71,14 @@ export function databaseSource(): EditedSource {
   const { value: document } = readDocument(HEAD, { file: FILE, environment: {}, how: 'whole' })
   if (document === undefined) throw new Error('the baseline was rejected')
   const resources = resourcesOf(document.value)
-  const baseline: Baseline = { file: FILE, document, resources, digest: '' }
+  const baseline: Baseline = {
+    file: FILE,
+    document,
+    value: document.value,
+    outline: document,
+    resources,
+    digest: '',
+  }
   const known = new KnownResources()
   const rows = new Map<WrittenRoute | WrittenBackend, StoredResource>()
   let stored: readonly StoredResource[] = []

@@ -89,8 +89,8 @@ describe('every page of the Admin UI', { skip: WITHOUT_BROWSER }, () => {
         ['decisions', /No decisions|No matching decisions/],
         ['suggest', /recorded/],
         ['sandbox', /Evaluate a request to see each condition/],
-        ['llm', /Add `llm:` with `models` and a provider/],
-        ['mcp', /Add `mcp:` with `targets`/],
+        ['llm', /Add a model and its provider/],
+        ['mcp', /Add an MCP server\. The gateway then serves/],
         ['history', /The history of a file is in its repository/],
       ] as const) {
         await page.goto(`${empty.ui}${path}`)

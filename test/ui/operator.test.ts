@@ -7,11 +7,11 @@ import { promisify } from 'node:util'
 import type { Browser } from 'playwright-core'
 import { WITHOUT_BROWSER } from '../browser/launch.ts'
 import { sharedBrowser } from '../browser/shared-browser.ts'
+import { PORTCULLIS } from '../programs.ts'
 import { assertAccessible, openPage, settled, takePicture } from './pages.ts'
 import { startUiGateway, type UiGateway } from './ui-gateway.ts'
 
 const run = promisify(execFile)
-const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
 const claims = Buffer.from('{"sub":"alice","team":"eng"}').toString('base64url')
 const JWT = `eyJhbGciOiJub25lIn0.${claims}.x`
 
@@ -89,7 +89,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     const text = await page.locator('section[aria-label=Test] pre').innerText()
     const file = join(dirname(gateway.file), 'made.yaml')
     writeFileSync(file, text)
-    const { stdout } = await run(process.execPath, [ENTRY, 'test', file])
+    const { stdout } = await run(process.execPath, [PORTCULLIS, 'test', file])
     assert.match(stdout, /1 passed/)
     await page.getByRole('button', { name: /Explain with the current configuration/ }).click()
     await page.locator('main').getByText('Denied', { exact: true }).nth(1).waitFor()
@@ -120,7 +120,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     await page.locator('a', { hasText: '/orders/y' }).waitFor({ state: 'detached' })
     await page.getByRole('textbox', { name: 'Policy' }).fill('nobody')
     await page.getByText('No matching decisions').waitFor()
-    assert.match(page.url(), /verdict=denied&policy=nobody/)
+    assert.match(page.url(), /verdict=denied&text=%2Fadmin%2Fx&policy=nobody/)
     await context.close()
   })
 

@@ -8,6 +8,7 @@ import { changesIn } from '../../ui/src/config/changes-in.ts'
 import { testFileOf } from '../../ui/src/decisions/test-file.ts'
 import { lineDiff } from '../../ui/src/history/line-diff.ts'
 import { chartOf, totalOf } from '../../ui/src/llm/usage-series.ts'
+import { timeWords } from '../../ui/src/parts/time-words.ts'
 import { fieldName } from '../../ui/src/policies/field-name.ts'
 import { ruleBlocks, withRules } from '../../ui/src/policies/rule-blocks.ts'
 import { readClaims } from '../../ui/src/sandbox/request.ts'
@@ -142,16 +143,17 @@ describe('a test of a decision', () => {
         { name: "request.headers['authorization']\n  evil: 1", state: 'redacted' },
       ],
     }
-    const { requests } = parse(testFileOf([decision])) as { requests: readonly object[] }
+    const { requests } = parse(testFileOf([decision]) ?? '') as { requests: readonly object[] }
     assert.deepEqual(requests, [
       {
+        listener: 'g',
         method: 'GET',
         path: `/${hostile}`,
         host: hostile,
         from: '::1',
         headers: { 'x-a': hostile },
         as: { sub: 'alice' },
-        expect: 403,
+        expect: { status: 403, because: 'is false', stage: 'traffic' },
       },
     ])
   })
@@ -215,5 +217,15 @@ describe('usage over time', () => {
     assert.deepEqual(names, ['m7', 'm6', 'm5', 'm4', 'm3', 'all others'])
     assert.deepEqual(rows.at(-1), [6, 0])
     assert.deepEqual(chartOf(usage([]), 'cost', now).rows.length, 1)
+  })
+})
+
+describe('times in lists', () => {
+  it('have milliseconds, and a date unless they are of today', () => {
+    const now = new Date(2026, 1, 3, 12)
+    const today = timeWords(new Date(2026, 1, 3, 4, 5, 6, 78), now)
+    assert.match(today, /04:05:06[.,]078/)
+    const before = timeWords(new Date(2026, 1, 2, 4, 5, 6, 78), now)
+    assert.ok(before.endsWith(today) && before.length > today.length, before)
   })
 })

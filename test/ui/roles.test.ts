@@ -63,6 +63,11 @@ describe('roles in the UI', { skip: WITHOUT_BROWSER || SKIPPED }, () => {
     return opened
   }
 
+  function confirmAll(page: Page): void {
+    page.removeAllListeners('dialog')
+    page.on('dialog', (dialog) => void dialog.accept())
+  }
+
   async function addRule(page: Page): Promise<void> {
     await page.getByRole('button', { name: 'Add a rule' }).click()
     await page.getByLabel('Condition of rule 2').click()
@@ -92,6 +97,7 @@ describe('roles in the UI', { skip: WITHOUT_BROWSER || SKIPPED }, () => {
       }).then((reply) => reply.status),
     )
     assert.equal(status, 403)
+    confirmAll(page)
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('heading', { name: 'Sign in to Portcullis' }).waitFor()
     await context.close()
@@ -109,6 +115,24 @@ describe('roles in the UI', { skip: WITHOUT_BROWSER || SKIPPED }, () => {
     await page.goto(`${base}/ui/settings`)
     // Waits until it is enabled: the role is known a moment after the page loads.
     await page.getByLabel('Log level').first().click({ trial: true })
+    await context.close()
+  })
+
+  it('nobody signs out of unsaved changes without a question', async () => {
+    const { page, context, wrong } = await signedIn('alice', 'policies/routes/api')
+    await page.getByLabel('Condition of rule 1').fill("request.path == '/draft'")
+    const leave = page.getByRole('button', { name: 'Sign out' })
+    await leave.click()
+    const dialogs = wrong.filter((one) => one.startsWith('dialog'))
+    assert.deepEqual(dialogs, ['dialog: Discard the unsaved changes to routes/api?'])
+    assert.equal(
+      await page.getByLabel('Condition of rule 1').innerText(),
+      "request.path == '/draft'",
+    )
+    confirmAll(page)
+    await leave.click()
+    await page.getByRole('link', { name: 'Sign in with your account' }).waitFor()
+    assert.equal(await page.evaluate("sessionStorage.getItem('portcullis-drafts')"), null)
     await context.close()
   })
 })

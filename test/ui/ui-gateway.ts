@@ -5,8 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort, until } from '../cli/running.ts'
-
-const ENTRY = process.env['PORTCULLIS'] ?? join(import.meta.dirname, '../../bin/portcullis.ts')
+import { PORTCULLIS } from '../programs.ts'
 
 /** A gateway process with its UI, and a backend that echoes each request. */
 export interface UiGateway {
@@ -16,6 +15,7 @@ export interface UiGateway {
   /** The origin of the gateway itself. */
   readonly origin: string
   readonly file: string
+  readonly pid: number
   readonly get: (path: string, headers?: Readonly<Record<string, string>>) => Promise<number>
   /** The output of the process. */
   readonly out: () => string
@@ -30,6 +30,8 @@ export interface UiGatewayOptions {
   /** More settings of `config`, indented by two spaces. */
   readonly config?: string
   readonly host?: string
+  /** Further environment variables. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** `gateways` and all that follows: an open route and a route with rules. */
@@ -54,7 +56,7 @@ backends:
 `
 
 export async function startUiGateway(options: UiGatewayOptions = {}): Promise<UiGateway> {
-  const { database, text = ROUTES, config = '', host = '127.0.0.1' } = options
+  const { database, text = ROUTES, config = '', host = '127.0.0.1', env = {} } = options
   const backend = await startBackend()
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-ui-'))
   const file = join(folder, 'gateway.yaml')
@@ -74,9 +76,9 @@ export async function startUiGateway(options: UiGatewayOptions = {}): Promise<Ui
 ${stored}${config}${text.replaceAll('PORT', String(port)).replaceAll('BACKEND', String(own))}`,
   )
   let out = ''
-  const child = spawn(process.execPath, [ENTRY, 'run', '-f', file], {
+  const child = spawn(process.execPath, [PORTCULLIS, 'run', '-f', file], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'] },
+    env: { PATH: process.env['PATH'], ...env },
   })
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => (out += bytes))
   const isReady = () =>
@@ -96,6 +98,7 @@ ${stored}${config}${text.replaceAll('PORT', String(port)).replaceAll('BACKEND', 
     admin: `http://127.0.0.1:${admin}`,
     origin: `http://127.0.0.1:${port}`,
     file,
+    pid: child.pid as number,
     out: () => out,
     get: async (path, headers = {}) => {
       const reply = await fetch(`http://127.0.0.1:${port}${path}`, { headers })

@@ -54,8 +54,12 @@ describe('warnings of the overview', { skip: WITHOUT_BROWSER || SKIPPED }, () =>
       body: JSON.stringify(LINTED),
     })
     assert.equal(reply.status, 200, await reply.text())
+    const isLinted = async () => {
+      const reply = await fetch(`${gateway.admin}/api/lint`)
+      return ((await reply.json()) as { readonly isComplete: boolean }).isComplete
+    }
     await until('it is served', async () => (await gateway.get('/linted')) === 201)
-    await until('it is linted', async () => (await fetch(`${gateway.admin}/api/lint`)).ok)
+    await until('it is linted', async () => isLinted())
     const { page, context, wrong } = await openPage(browser, gateway.ui)
     const warnings = page.getByRole('region', { name: 'Warnings' })
     await warnings.getByText('database routes/linted').first().waitFor()

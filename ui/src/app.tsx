@@ -11,9 +11,11 @@ import {
 } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { lazy, Suspense, useEffect, useState } from 'react'
-import { watchUnauthorized } from './api/client.ts'
+import { apiPath, watchUnauthorized } from './api/client.ts'
 import type { Health, Session } from './api/shapes.ts'
 import { useApi } from './api/use-api.ts'
+import { drafts } from './drafts/drafts.ts'
+import { UnsavedNote } from './drafts/unsaved-note.tsx'
 import { HealthContext } from './health.ts'
 import { PageFailure } from './parts/page-failure.tsx'
 import { Loading } from './parts/states.tsx'
@@ -57,6 +59,12 @@ const PAGES = [
   },
   { path: 'llm', label: 'LLM', page: lazy(() => import('./pages/llm.tsx').then(named('Llm'))) },
   { path: 'mcp', label: 'MCP', page: lazy(() => import('./pages/mcp.tsx').then(named('Mcp'))) },
+  { path: 'keys', label: 'Keys', page: lazy(() => import('./pages/keys.tsx').then(named('Keys'))) },
+  {
+    path: 'clients',
+    label: 'Clients',
+    page: lazy(() => import('./pages/clients.tsx').then(named('Clients'))),
+  },
   {
     path: 'history',
     label: 'History',
@@ -72,6 +80,14 @@ const PAGES = [
     label: 'Settings',
     page: lazy(() => import('./pages/settings.tsx').then(named('Settings'))),
   },
+] as const
+
+const resource = lazy(() => import('./pages/resource.tsx').then(named('ResourcePage')))
+
+/** Pages that others lead to. */
+const FURTHER = [
+  { path: 'edit', label: 'Edit', page: resource },
+  { path: 'new', label: 'Add', page: resource },
 ] as const
 
 function named<Name extends string, Page>(name: Name) {
@@ -95,7 +111,7 @@ function Shell() {
   const health = useApi<Health>('/api/health', { every: 5_000 })
   const session = useApi<Session>('/api/session')
   const [first = ''] = path.split('/')
-  const current = PAGES.find((page) => page.path === first)
+  const current = [...PAGES, ...FURTHER].find((page) => page.path === first)
   const label = current?.label ?? 'Not found'
   useEffect(() => {
     document.title = `${label} · Portcullis`
@@ -147,6 +163,7 @@ function Shell() {
             ))}
           </AppShell.Navbar>
           <AppShell.Main id="main" tabIndex={-1}>
+            <UnsavedNote />
             <PageFailure key={path}>
               <Suspense fallback={<Loading label="Loading the page" />}>
                 {Page === undefined ? <NotFound /> : <Page />}
@@ -179,7 +196,11 @@ function Caller() {
   if (session?.logout == null) return null
   const { name, role, logout } = session
   const leave = async () => {
-    await fetch(logout, { method: 'POST', redirect: 'manual' }).catch(() => {})
+    // The next user of this tab must not find them.
+    const names = [...drafts.all().keys()].join(', ')
+    if (names !== '' && !confirm(`Discard the unsaved changes to ${names}?`)) return
+    drafts.clear()
+    await fetch(apiPath(logout), { method: 'POST', redirect: 'manual' }).catch(() => {})
     location.reload()
   }
   return (

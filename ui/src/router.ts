@@ -1,6 +1,11 @@
 import { useSyncExternalStore } from 'react'
 
 const BASE = '/ui/'
+
+/** Below the API, the gateway responds itself, for example with the redirect to a sign-in. */
+function isPage(path: string): boolean {
+  return path.startsWith(BASE) && !path.startsWith(`${BASE}api/`)
+}
 const listeners = new Set<() => void>()
 
 export interface Place {
@@ -18,7 +23,7 @@ export function startRouter(): void {
     const anchor = (event.target as Element).closest('a')
     if (!isPlain || event.defaultPrevented || anchor === null || anchor.target !== '') return
     const to = new URL(anchor.href, location.href)
-    if (to.origin !== location.origin || !to.pathname.startsWith(BASE) || anchor.download !== '') {
+    if (to.origin !== location.origin || !isPage(to.pathname) || anchor.download !== '') {
       return
     }
     event.preventDefault()
@@ -35,6 +40,12 @@ function go(to: string): void {
 export function replaceQuery(query: URLSearchParams): void {
   const text = query.toString()
   history.replaceState(null, '', text === '' ? location.pathname : `${location.pathname}?${text}`)
+  changed()
+}
+
+/** Replaces the page without a history entry. */
+export function replacePlace(to: string): void {
+  history.replaceState(null, '', to)
   changed()
 }
 

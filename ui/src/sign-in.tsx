@@ -1,6 +1,6 @@
 import { Button, Container, Divider, PasswordInput, Stack, Text, Title } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import { type ApiProblem, call, storeToken } from './api/client.ts'
+import { type ApiProblem, apiPath, call, storeToken } from './api/client.ts'
 
 interface Properties {
   /** Sign-in path of the identity provider; undefined if there is none. */
@@ -32,7 +32,10 @@ export function SignIn({ login, done }: Properties) {
           </Title>
           {login !== undefined && (
             <>
-              <Button component="a" href={`${login}?returnTo=${encodeURIComponent(place())}`}>
+              <Button
+                component="a"
+                href={`${apiPath(login)}?returnTo=${encodeURIComponent(place())}`}
+              >
                 Sign in with your account
               </Button>
               <Divider label="or" />

@@ -40,11 +40,16 @@ interface Sent {
   readonly signal?: AbortSignal
 }
 
+/** The UI calls the API below its own path: on the port of a gateway, only that leads here. */
+export function apiPath(path: string): string {
+  return `/ui${path}`
+}
+
 export async function send(path: string, sent: Sent = {}): Promise<Response> {
   const { method = 'GET', body, yaml, headers = {}, signal } = sent
   const type =
     yaml !== undefined ? 'application/yaml' : body === undefined ? undefined : 'application/json'
-  const response = await fetch(path, {
+  const response = await fetch(apiPath(path), {
     method,
     headers: {
       ...credentials(),

@@ -1,5 +1,6 @@
 import { parse } from 'yaml'
 import type { Change, ResourceSummary } from '../api/shapes.ts'
+import { nameIn } from '../kinds/resource-id.ts'
 
 type Kind = Change['kind']
 
@@ -55,17 +56,8 @@ function resourcesIn(text: string): ReadonlyMap<string, Found> {
     const section = document[kind]
     if (!Array.isArray(section)) continue
     for (const [index, value] of section.entries()) {
-      add(kind, nameOf(value) ?? `${unnamed}-${index}`, value)
+      add(kind, nameIn(value) ?? `${unnamed}-${index}`, value)
     }
   }
   return found
-}
-
-/** The name that the API gives to an item of a list. */
-function nameOf(value: unknown): string | undefined {
-  const { name, namespace, ruleName } = (value ?? {}) as Readonly<Record<string, unknown>>
-  if (typeof name === 'object' && name !== null) return nameOf(name)
-  if (typeof name !== 'string' || name === '') return undefined
-  const own = typeof namespace === 'string' ? `${namespace}/${name}` : name
-  return typeof ruleName === 'string' ? `${own}#${ruleName}` : own
 }

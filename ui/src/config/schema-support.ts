@@ -33,12 +33,12 @@ export function loadSchema(): Promise<Schema> {
 /** Completes the keys that are allowed at the cursor, with their descriptions. */
 export function keyCompletion(load: () => Promise<Schema>): Extension {
   return autocompletion({
-    override: [(context) => complete(context, load)],
+    override: [(context) => completeKeys(context, load)],
     icons: false,
   })
 }
 
-async function complete(
+export async function completeKeys(
   context: CompletionContext,
   load: () => Promise<Schema>,
 ): Promise<CompletionResult | null> {

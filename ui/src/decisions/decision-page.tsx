@@ -116,6 +116,7 @@ function valueText(value: unknown): string {
 function MakeTest({ decisions }: { readonly decisions: readonly Decision[] }) {
   const [isOpen, setOpen] = useState(false)
   const text = testFileOf(decisions)
+  if (text === undefined) return null
   return (
     <section aria-label="Test">
       <Button variant="default" onClick={() => setOpen(!isOpen)} aria-expanded={isOpen}>

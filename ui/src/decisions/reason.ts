@@ -1,8 +1,10 @@
+import { rejectionText } from '../../../src/diagnostics/rejection-causes.ts'
 import type { Decision, Miss } from '../api/shapes.ts'
 
 /** Explains a decision in one sentence. */
 export function reasonOf(decision: Decision): string {
-  const { cause, rule, nearest, variable, reason, invalid, credentials } = decision
+  const { kind, cause, rule, nearest, variable, reason, invalid, credentials } = decision
+  if (kind === 'rejection') return rejectionOf(decision)
   switch (cause) {
     case 'matched':
       return rule === undefined
@@ -31,6 +33,13 @@ export function reasonOf(decision: Decision): string {
     default:
       return cause
   }
+}
+
+function rejectionOf({ cause, skipped, detail, by }: Decision): string {
+  const words = skipped === true ? 'rules omit items from a list' : rejectionText(cause)
+  const policy = by === undefined ? '' : `, by ${by.kind} of ${by.policy}`
+  const text = `${words}${detail === undefined ? '' : `: ${detail}`}${policy}`
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 export function missOf({ condition, wanted, cause, variable, reason }: Miss): string {

@@ -6,32 +6,42 @@ import {
 } from '@codemirror/autocomplete'
 import { type Diagnostic, linter } from '@codemirror/lint'
 import type { Extension } from '@codemirror/state'
-import { BOOL, type Type } from '../../../src/cel/check/types.ts'
+import { BOOL, STRING, type Type } from '../../../src/cel/check/types.ts'
 import { showType } from '../../../src/cel/check/unify.ts'
 import { compile, STAGES, type Stage } from '../../../src/cel/index.ts'
 import { celLanguage } from './cel-language.ts'
 
-const made = new Map<Stage, readonly Extension[]>()
+const made = new Map<string, readonly Extension[]>()
 
-/** Highlighting, completion and the gateway's own checker for rules of one stage. */
-export function celSupport(stage: Stage): readonly Extension[] {
-  const known = made.get(stage)
+/** What an expression must return; a rule is a bool that depends on the request alone. */
+export type ResultName = 'rule' | 'bool' | 'string' | 'any'
+
+const EXPECTED = {
+  rule: { expect: BOOL, pure: true },
+  bool: { expect: BOOL },
+  string: { expect: STRING },
+  any: {},
+} as const
+
+/** Highlighting, completion and the gateway's own checker for expressions of one stage. */
+export function celSupport(stage: Stage, result: ResultName = 'rule'): readonly Extension[] {
+  const known = made.get(`${stage} ${result}`)
   if (known !== undefined) return known
   const extensions = [
     celLanguage,
-    linter((view) => checkRule(view.state.doc.toString(), stage), { delay: 250 }),
-    autocompletion({ override: [(context) => complete(context, stage)], icons: false }),
+    linter((view) => checkRule(view.state.doc.toString(), stage, result), { delay: 250 }),
+    autocompletion({ override: [(context) => completeCel(context, stage)], icons: false }),
   ]
-  made.set(stage, extensions)
+  made.set(`${stage} ${result}`, extensions)
   return extensions
 }
 
 /** Returns the diagnostics that the gateway reports for a rule; positions are text offsets. */
-export function checkRule(text: string, stage: Stage): Diagnostic[] {
+export function checkRule(text: string, stage: Stage, result: ResultName = 'rule'): Diagnostic[] {
   if (text.trim() === '') {
     return [{ from: 0, to: text.length, severity: 'error', message: 'Write a condition.' }]
   }
-  const options = { expect: BOOL, pure: true, backend: 'closures' } as const
+  const options = { ...EXPECTED[result], backend: 'closures' } as const
   const { diagnostics } = compile(text, STAGES[stage], options)
   return diagnostics.map(({ code, severity, message, hint, excerpt }) => {
     const { start = 0, end = text.length } = excerpt ?? {}
@@ -46,7 +56,7 @@ export function checkRule(text: string, stage: Stage): Diagnostic[] {
 }
 
 /** Completes variables of the stage, fields of the value before the dot, and functions. */
-function complete(context: CompletionContext, stage: Stage): CompletionResult | null {
+export function completeCel(context: CompletionContext, stage: Stage): CompletionResult | null {
   const path = context.matchBefore(/[A-Za-z_][\w.]*/)
   if (path === null && !context.explicit) return null
   const words = (path?.text ?? '').split('.')

@@ -6,7 +6,7 @@ import {
   HighlightStyle,
   syntaxHighlighting,
 } from '@codemirror/language'
-import { lintKeymap } from '@codemirror/lint'
+import { type Diagnostic, lintKeymap, setDiagnostics } from '@codemirror/lint'
 import { searchKeymap } from '@codemirror/search'
 import { Annotation, Compartment, EditorState, type Extension } from '@codemirror/state'
 import { EditorView, keymap, lineNumbers } from '@codemirror/view'
@@ -24,11 +24,14 @@ interface CodeEditorProps {
   readonly extensions: readonly Extension[]
   readonly hasLineNumbers?: boolean
   readonly minHeight?: string
+  /** Messages of a checker outside; without them, extensions may have their own. */
+  readonly diagnostics?: readonly Diagnostic[] | undefined
 }
 
 /** Tab moves focus out of the editor, as in any other field, for keyboard users. */
 export function CodeEditor(props: CodeEditorProps) {
   const { label, value, onChange, extensions, hasLineNumbers = false, minHeight = '2.2rem' } = props
+  const { diagnostics } = props
   const host = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(undefined)
   const changed = useRef(onChange)
@@ -88,6 +91,18 @@ export function CodeEditor(props: CodeEditorProps) {
       annotations: FROM_PAGE.of(true),
     })
   }, [value])
+  useEffect(() => {
+    const { state } = view.current ?? {}
+    if (state === undefined || diagnostics === undefined) return
+    // They may be about an earlier text.
+    const { length } = state.doc
+    const within = diagnostics.map((one) => ({
+      ...one,
+      from: Math.min(one.from, length),
+      to: Math.min(one.to, length),
+    }))
+    view.current?.dispatch(setDiagnostics(state, within))
+  }, [diagnostics])
   return <div className="editor" ref={host} />
 }
 

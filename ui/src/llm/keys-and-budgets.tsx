@@ -1,6 +1,7 @@
 import { Stack, Table, Text, Title } from '@mantine/core'
 import type { KeysAndBudgets as Found } from '../api/shapes.ts'
 import { useApi } from '../api/use-api.ts'
+import { PolicyLink } from '../parts/resource-links.tsx'
 import { Problem } from '../parts/states.tsx'
 import { Tag } from '../parts/tags.tsx'
 import { WideTable } from '../parts/wide-table.tsx'
@@ -18,16 +19,16 @@ export function KeysAndBudgets() {
         </Title>
         {data.keys.length === 0 ? (
           <Text size="sm" c="dimmed">
-            No API keys. Add `apiKey` to a policy: each key has an owner, models that it may call
-            and a date on which it expires.
+            No API keys. <a href="/ui/keys">Add a key</a>: each has an owner, models that it may
+            call and a date on which it expires.
           </Text>
         ) : (
           <Keys keys={data.keys} />
         )}
         {data.budgets.length === 0 ? (
           <Text size="sm" c="dimmed">
-            No budgets. Add `budgets` to a policy to limit requests, tokens or dollars for each key,
-            user or team.
+            No budgets. <a href="/ui/edit/llm/default?add=budget">Add a budget</a> to limit
+            requests, tokens or dollars for each key, user or team.
           </Text>
         ) : (
           <Budgets budgets={data.budgets} />
@@ -57,7 +58,9 @@ function Keys({ keys }: Pick<Found, 'keys'>) {
               {expires === null ? 'Never' : new Date(expires).toLocaleDateString()}{' '}
               {isExpired ? <Tag tone="bad">Expired</Tag> : null}
             </Table.Td>
-            <Table.Td>{policy}</Table.Td>
+            <Table.Td>
+              <PolicyLink policy={policy} />
+            </Table.Td>
           </Table.Tr>
         ))}
       </Table.Tbody>
@@ -88,7 +91,9 @@ function Budgets({ budgets }: Pick<Found, 'budgets'>) {
               <Used measure={measure} amount={amount} hasKey={key !== null} use={use} />
             </Table.Td>
             <Table.Td>{models === null ? 'All' : models.join(', ')}</Table.Td>
-            <Table.Td>{policy}</Table.Td>
+            <Table.Td>
+              <PolicyLink policy={policy} />
+            </Table.Td>
           </Table.Tr>
         ))}
       </Table.Tbody>

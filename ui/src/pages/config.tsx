@@ -7,7 +7,10 @@ import { type ApiProblem, call, send } from '../api/client.ts'
 import type { Change, ConfigOutline, ResourceSummary } from '../api/shapes.ts'
 import { useApi } from '../api/use-api.ts'
 import { changesIn } from '../config/changes-in.ts'
+import { ResourceList } from '../config/resource-list.tsx'
 import { keyCompletion, loadSchema } from '../config/schema-support.ts'
+import { CONFIGURATION, drafts, useDrafts } from '../drafts/drafts.ts'
+import { OutdatedNote } from '../drafts/outdated-note.tsx'
 import { CodeEditor } from '../editor/code-editor.tsx'
 import { useHealth, useIsReadOnly } from '../health.ts'
 import { Loading, Page, Problem, ReadOnlyNote, RoleNote } from '../parts/states.tsx'
@@ -33,8 +36,7 @@ export function Config() {
     void round
     const aborting = new AbortController()
     setText(undefined)
-    send(`/api/config/${view}?format=yaml`, { signal: aborting.signal })
-      .then((response) => response.text())
+    textOf(view, aborting.signal)
       .then(setText)
       .catch((error: ApiProblem) => {
         if (!aborting.signal.aborted) setProblem(error)
@@ -57,6 +59,7 @@ export function Config() {
         </Button>
       </Group>
       {outline.data === undefined ? null : <Edits outline={outline.data} />}
+      <ResourceList />
       {problem === undefined ? null : <Problem problem={problem} />}
       {text === undefined && problem === undefined ? <Loading label="Reading it" /> : null}
       {text === undefined ? null : (
@@ -64,6 +67,7 @@ export function Config() {
           key={`${view} ${round}`}
           text={text}
           canStore={isReadOnly === false && mayEdit && view === 'effective'}
+          read={setText}
           stored={() => setRound(round + 1)}
         />
       )}
@@ -82,6 +86,41 @@ function Edits({ outline }: { readonly outline: ConfigOutline }) {
   )
 }
 
+interface MeanwhileProps {
+  readonly base: string
+  readonly text: string
+  readonly now: string
+}
+
+/** Saving stores the resources that the draft changes, and no others. */
+function Meanwhile({ base, text, now }: MeanwhileProps) {
+  const theirs = useMemo(() => namesIn(base, text), [base, text])
+  const own = new Set(marksOf(now).length > 0 ? [] : namesIn(base, now))
+  const both = theirs.filter((name) => own.has(name))
+  return (
+    <>
+      <Text size="sm" className="expression">
+        {theirs.join(', ')}
+      </Text>
+      <Text size="sm">
+        {both.length === 0
+          ? 'You changed other resources: saving stores these alone.'
+          : `You changed ${both.join(', ')}, too: saving replaces what was stored meanwhile.`}
+      </Text>
+    </>
+  )
+}
+
+/** The resources that differ. */
+function namesIn(before: string, after: string): readonly string[] {
+  return changesIn(before, after, []).map(({ kind, id }) => `${kind}/${id}`)
+}
+
+interface TextDraft {
+  readonly base: string
+  readonly value: string
+}
+
 /** Changes whose effect is previewed, and the text from which they were read. */
 interface Preview {
   readonly text: string
@@ -89,13 +128,19 @@ interface Preview {
 }
 
 interface EditingProps {
+  /** What is stored, as of the last read. */
   readonly text: string
   readonly canStore: boolean
+  readonly read: (text: string) => void
   readonly stored: () => void
 }
 
-function Editing({ text, canStore, stored }: EditingProps) {
-  const [now, setNow] = useState(text)
+function Editing({ text, canStore, read, stored }: EditingProps) {
+  const draft = useDrafts().get(CONFIGURATION)
+  const own = canStore ? (draft as TextDraft | undefined) : undefined
+  const { base, value: now } = own ?? { base: text, value: text }
+  const setNow = (value: string) =>
+    drafts.set(CONFIGURATION, value === base ? undefined : { base, value })
   const [comment, setComment] = useState('')
   const [problem, setProblem] = useState<ApiProblem>()
   const [preview, setPreview] = useState<Preview>()
@@ -105,7 +150,7 @@ function Editing({ text, canStore, stored }: EditingProps) {
     () => [yaml(), linter((view) => marksOf(view.state.doc.toString())), keyCompletion(loadSchema)],
     [],
   )
-  const isChanged = now !== text
+  const isChanged = now !== base
   const look = async () => {
     setSeen(undefined)
     setPreview(undefined)
@@ -113,8 +158,10 @@ function Editing({ text, canStore, stored }: EditingProps) {
       const { resources } = await call<{ resources: readonly ResourceSummary[] }>(
         '/api/config/resources',
       )
+      // Read after the ETags: whatever is stored later is a conflict.
+      read(await textOf('effective'))
       setProblem(undefined)
-      setPreview({ text: now, changes: changesIn(text, now, resources) })
+      setPreview({ text: now, changes: changesIn(base, now, resources) })
     } catch (error) {
       setProblem(error as ApiProblem)
     }
@@ -123,6 +170,7 @@ function Editing({ text, canStore, stored }: EditingProps) {
   const save = async () => {
     try {
       await call('/api/config/changes', { method: 'POST', body: { changes, comment } })
+      drafts.set(CONFIGURATION, undefined)
       health.reload()
       stored()
     } catch (error) {
@@ -131,6 +179,11 @@ function Editing({ text, canStore, stored }: EditingProps) {
   }
   return (
     <Stack gap="sm">
+      {base === text ? null : (
+        <OutdatedNote discard={() => drafts.set(CONFIGURATION, undefined)}>
+          <Meanwhile base={base} text={text} now={now} />
+        </OutdatedNote>
+      )}
       <CodeEditor
         label="Configuration as YAML"
         value={now}
@@ -171,6 +224,11 @@ function Editing({ text, canStore, stored }: EditingProps) {
       )}
     </Stack>
   )
+}
+
+async function textOf(view: string, signal?: AbortSignal): Promise<string> {
+  const path = `/api/config/${view}?format=yaml`
+  return (await send(path, signal === undefined ? {} : { signal })).text()
 }
 
 /** Marks YAML syntax errors; the gateway checks the rest. */

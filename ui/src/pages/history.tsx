@@ -1,10 +1,11 @@
-import { Button, Group, Select, Stack, Text, TextInput, Title } from '@mantine/core'
+import { Button, Group, Select, Stack, Text, Title } from '@mantine/core'
 import { useState } from 'react'
 import { stringify } from 'yaml'
-import { type ApiProblem, call } from '../api/client.ts'
+import { call } from '../api/client.ts'
 import type { HistoryEntry } from '../api/shapes.ts'
 import { useApi } from '../api/use-api.ts'
-import { useHealth, useIsReadOnly } from '../health.ts'
+import { useIsReadOnly } from '../health.ts'
+import { ConfirmedChange } from '../history/confirmed-change.tsx'
 import { TextDiff } from '../history/text-diff.tsx'
 import { Empty, Loading, Page, Problem, ReadOnlyNote, RoleNote } from '../parts/states.tsx'
 import { Tag } from '../parts/tags.tsx'
@@ -56,7 +57,34 @@ export function History() {
           rolledBack={reload}
         />
       ))}
+      {revisions.length === 0 || kind !== null ? null : (
+        <Beginning canRollBack={mayEdit} rolledBack={reload} />
+      )}
     </Page>
+  )
+}
+
+interface BeginningProps {
+  readonly canRollBack: boolean
+  readonly rolledBack: () => void
+}
+
+/** Revision 0: what was served before the first change. */
+function Beginning({ canRollBack, rolledBack }: BeginningProps) {
+  return (
+    <section className="box" aria-label="Revision 0">
+      <Group justify="space-between" align="start">
+        <div>
+          <Title order={2} size="h4">
+            Revision 0
+          </Title>
+          <Text size="sm" c="dimmed">
+            The file alone, without stored changes
+          </Text>
+        </div>
+        {canRollBack ? <Rollback revision={0} done={rolledBack} /> : null}
+      </Group>
+    </section>
   )
 }
 
@@ -109,22 +137,8 @@ function textOf(value: unknown): string {
   return value === null || value === undefined ? '' : stringify(value)
 }
 
-/** Requires confirmation, because a rollback affects all replicas. */
 function Rollback({ revision, done }: { readonly revision: number; readonly done: () => void }) {
   const [isAsked, setAsked] = useState(false)
-  const [comment, setComment] = useState('')
-  const [problem, setProblem] = useState<ApiProblem>()
-  const health = useHealth()
-  const rollback = async () => {
-    try {
-      await call('/api/config/rollback', { method: 'POST', body: { revision, comment } })
-      setAsked(false)
-      health.reload()
-      done()
-    } catch (error) {
-      setProblem(error as ApiProblem)
-    }
-  }
   if (!isAsked) {
     return (
       <Button size="xs" variant="default" onClick={() => setAsked(true)}>
@@ -133,22 +147,16 @@ function Rollback({ revision, done }: { readonly revision: number; readonly done
     )
   }
   return (
-    <Stack gap="xs">
-      <TextInput
-        label="Comment for the history"
-        value={comment}
-        onChange={(event) => setComment(event.currentTarget.value)}
-        size="xs"
-      />
-      <Group gap="xs">
-        <Button size="xs" color="red" onClick={rollback}>
-          Yes, roll back
-        </Button>
-        <Button size="xs" variant="default" onClick={() => setAsked(false)}>
-          No
-        </Button>
-      </Group>
-      {problem === undefined ? null : <Problem problem={problem} />}
-    </Stack>
+    <ConfirmedChange
+      yes="Yes, roll back"
+      change={(comment) =>
+        call('/api/config/rollback', { method: 'POST', body: { revision, comment } })
+      }
+      changed={() => {
+        setAsked(false)
+        done()
+      }}
+      cancel={() => setAsked(false)}
+    />
   )
 }

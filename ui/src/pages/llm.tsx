@@ -8,7 +8,8 @@ import { ModelRates } from '../llm/model-rates.tsx'
 import { UsageCharts } from '../llm/usage-charts.tsx'
 import { Bars } from '../parts/bars.tsx'
 import { Guards } from '../parts/guards.tsx'
-import { Empty, Loading, Page, Problem, RoleNote } from '../parts/states.tsx'
+import { AddLinks, ResourceLink } from '../parts/resource-links.tsx'
+import { Empty, Loading, Page, Problem, ReadOnlyNote, RoleNote } from '../parts/states.tsx'
 import { Protection, Tag } from '../parts/tags.tsx'
 import { type Way, waysTo } from '../parts/ways.ts'
 import { WideTable } from '../parts/wide-table.tsx'
@@ -29,13 +30,16 @@ export function Llm() {
     <Page
       title="LLM"
       lead="Models that clients can request, their usage and the rules that guard them."
+      actions={<AddLinks kind="llm" ids={['model', 'key', 'budget']} />}
     >
+      <ReadOnlyNote />
       {problem === undefined ? null : <Problem problem={problem} retry={reload} />}
       {data === undefined && problem === undefined ? <Loading label="Reading models" /> : null}
       {data?.backends.length === 0 ? (
         <Empty title="No models">
-          Add `llm:` with `models` and a provider to the configuration. The gateway then serves them
-          in the forms of OpenAI and Anthropic, and rules say who may call which.
+          <a href="/ui/edit/llm/default?add=model">Add a model</a> and its provider. The gateway
+          then serves it in the forms of OpenAI and Anthropic, and rules say who may call which. In
+          a file, add `llm:` with `models` and a provider.
         </Empty>
       ) : null}
       {usage === undefined || data?.backends.length === 0 ? null : (
@@ -52,7 +56,7 @@ export function Llm() {
         <section key={backend.backend} className="box" aria-label={`Models of ${backend.backend}`}>
           <Stack gap="sm">
             <Title order={2} size="h4">
-              {backend.backend}
+              <ResourceLink kind="backends" id={backend.backend} />
             </Title>
             <Models backend={backend} />
             {effective.data === undefined ? <Loading label="Analyzing guards" /> : null}

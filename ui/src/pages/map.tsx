@@ -8,6 +8,7 @@ import type {
 } from '../api/shapes.ts'
 import { useApi } from '../api/use-api.ts'
 import { Guards } from '../parts/guards.tsx'
+import { Paged } from '../parts/paged.tsx'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
 import { isOpen, Protection } from '../parts/tags.tsx'
 
@@ -44,17 +45,25 @@ export function MapPage() {
               Nothing is served yet. Add a gateway with a port and a route to the configuration.
             </Empty>
           ) : null}
-          {data.listeners.map((listener) => (
-            <Listener
-              key={`${listener.gateway}/${listener.listener}`}
-              listener={listener}
-              routes={listener.routes.filter((route) => isShown(listener, route))}
-            />
-          ))}
+          <Paged label="listeners" items={data.listeners} size={perPage(data.listeners)}>
+            {(listener) => (
+              <Listener
+                key={`${listener.gateway}/${listener.listener}`}
+                listener={listener}
+                routes={listener.routes.filter((route) => isShown(listener, route))}
+              />
+            )}
+          </Paged>
         </>
       )}
     </Page>
   )
+}
+
+/** Listeners with many routes fill a page of their own. */
+function perPage(listeners: readonly EffectiveListener[]): number {
+  const routes = Math.max(...listeners.map((listener) => listener.routes.length), 1)
+  return Math.max(1, Math.floor(50 / routes))
 }
 
 function textOf({ gateway, listener }: EffectiveListener, route: EffectiveRoute): string {
@@ -83,9 +92,9 @@ function Listener({ listener, routes }: ListenerProps) {
       </Group>
       <Guards guards={guards} />
       {routes.length === 0 ? <Text c="dimmed">No routes match.</Text> : null}
-      {routes.map((route, index) => (
-        <Route key={index} route={route} />
-      ))}
+      <Paged label="routes" items={routes}>
+        {(route, index) => <Route key={index} route={route} />}
+      </Paged>
     </section>
   )
 }
@@ -126,9 +135,9 @@ function Route({ route }: { readonly route: EffectiveRoute }) {
               No backend
             </Text>
           ) : null}
-          {backends.map((backend) => (
-            <Backend key={backend.backend} backend={backend} />
-          ))}
+          <Paged label="backends" items={backends} size={20}>
+            {(backend) => <Backend key={backend.backend} backend={backend} />}
+          </Paged>
         </Stack>
       </div>
     </div>

@@ -3,7 +3,8 @@ import { useState } from 'react'
 import type { Effective, McpServers } from '../api/shapes.ts'
 import { useApi } from '../api/use-api.ts'
 import { Guards } from '../parts/guards.tsx'
-import { Empty, Loading, Page, Problem, RoleNote } from '../parts/states.tsx'
+import { AddLinks, ResourceLink } from '../parts/resource-links.tsx'
+import { Empty, Loading, Page, Problem, ReadOnlyNote, RoleNote } from '../parts/states.tsx'
 import { Protection, Tag } from '../parts/tags.tsx'
 import { type Way, waysTo } from '../parts/ways.ts'
 import { ClientHeaders } from '../playground/client-headers.tsx'
@@ -23,20 +24,26 @@ export function Mcp() {
   const effective = useApi<Effective>('/api/policies/effective')
   const ways = waysTo(effective.data)
   return (
-    <Page title="MCP" lead="Servers behind this gateway, and the tools that clients see.">
+    <Page
+      title="MCP"
+      lead="Servers behind this gateway, and the tools that clients see."
+      actions={<AddLinks kind="mcp" ids={['server', 'program']} />}
+    >
+      <ReadOnlyNote />
       {problem === undefined ? null : <Problem problem={problem} retry={reload} />}
       {data === undefined && problem === undefined ? <Loading label="Reading servers" /> : null}
       {data?.backends.length === 0 ? (
         <Empty title="No MCP servers">
-          Add `mcp:` with `targets` to the configuration. The gateway then serves their tools at one
-          address, and rules say who may see and call which.
+          <a href="/ui/edit/mcp/default?add=server">Add an MCP server</a>. The gateway then serves
+          its tools at one address, and rules say who may see and call which. In a file, add `mcp:`
+          with `targets`.
         </Empty>
       ) : null}
       {(data?.backends ?? []).map(({ backend, servers }) => (
         <section key={backend} className="box" aria-label={`MCP backend ${backend}`}>
           <Stack gap="sm">
             <Title order={2} size="h4">
-              {backend}
+              <ResourceLink kind="backends" id={backend} />
             </Title>
             {servers.map((server) => (
               <Group key={server.name} gap="xs">

@@ -110,7 +110,9 @@ function Guarding() {
       at: gateway === listener ? gateway : `${gateway}/${listener}`,
     })),
   )
-  const open = routes.filter(({ protection }) => isOpen(protection))
+  const [open, guarded] = [true, false].map((isWanted) =>
+    routes.filter(({ protection }) => isOpen(protection) === isWanted),
+  ) as [typeof routes, typeof routes]
   return (
     <Part title="Guards" link={<a href="/ui/map">Open the map</a>}>
       {problem === undefined ? null : <Problem problem={problem} retry={reload} />}
@@ -124,19 +126,17 @@ function Guarding() {
         </Text>
       ) : null}
       <Stack gap={6}>
-        {[...open, ...routes.filter((route) => !open.includes(route))]
-          .slice(0, 12)
-          .map((route, index) => (
-            <Group key={index} gap="xs">
-              <Protection value={route.protection} />
-              <Text fw={600} component="span">
-                {route.route}
-              </Text>
-              <Text c="dimmed" size="sm" component="span">
-                {route.at} {[...route.hostnames, ...(route.matches ?? [])].slice(0, 2).join(', ')}
-              </Text>
-            </Group>
-          ))}
+        {[...open, ...guarded].slice(0, 12).map((route, index) => (
+          <Group key={index} gap="xs">
+            <Protection value={route.protection} />
+            <Text fw={600} component="span">
+              {route.route}
+            </Text>
+            <Text c="dimmed" size="sm" component="span">
+              {route.at} {[...route.hostnames, ...(route.matches ?? [])].slice(0, 2).join(', ')}
+            </Text>
+          </Group>
+        ))}
       </Stack>
     </Part>
   )
@@ -162,24 +162,24 @@ function Part({ title, link, children }: PartProps) {
   )
 }
 
+interface Linted {
+  readonly findings: readonly Diagnostic[]
+  readonly isComplete: boolean
+}
+
 function Warnings() {
-  // The gateway lints its policies after each start and change; until then it responds with 503.
+  // The gateway lints its policies after each start and change; until then it shows earlier findings.
   const [isKnown, setKnown] = useState(false)
-  const lint = useApi<{ findings: readonly Diagnostic[] }>(
-    '/api/lint',
-    isKnown ? {} : { every: PACE },
-  )
-  const isLooking = lint.problem?.status === 503
-  useEffect(() => setKnown(lint.data !== undefined), [lint.data])
+  const lint = useApi<Linted>('/api/lint', isKnown ? {} : { every: PACE })
+  const isLooking = lint.data?.isComplete === false
+  useEffect(() => setKnown(lint.data?.isComplete === true), [lint.data])
   const said = useApi<{ diagnostics: readonly Diagnostic[] }>('/api/diagnostics')
   const found = eachOnce(said.data?.diagnostics ?? [], lint.data?.findings ?? [])
   return (
     <Part title="Warnings">
       {isLooking ? <Loading label="The gateway is analyzing its policies" /> : null}
-      {lint.problem === undefined || isLooking ? null : (
-        <Problem problem={lint.problem} retry={lint.reload} />
-      )}
-      {found.length === 0 && lint.data !== undefined ? (
+      {lint.problem === undefined ? null : <Problem problem={lint.problem} retry={lint.reload} />}
+      {found.length === 0 && lint.data?.isComplete === true ? (
         <Text c="dimmed">No findings in the configuration and its policies.</Text>
       ) : null}
       <Diagnostics found={found} />

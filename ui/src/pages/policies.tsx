@@ -2,6 +2,7 @@ import { Group, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { ResourceSummary } from '../api/shapes.ts'
 import { useApi } from '../api/use-api.ts'
+import { AddLinks } from '../parts/resource-links.tsx'
 import { Empty, Loading, Page, Problem, ReadOnlyNote } from '../parts/states.tsx'
 import { ActionTag, Tag } from '../parts/tags.tsx'
 import { ResourceEditor } from '../policies/resource-editor.tsx'
@@ -39,7 +40,16 @@ function List() {
       .includes(search.toLowerCase()),
   )
   return (
-    <Page title="Policies" lead="Rules by resource. Open a resource to change its rules.">
+    <Page
+      title="Policies"
+      lead="Rules by resource. Open a resource to change its rules."
+      actions={
+        <Group gap="sm">
+          <AddLinks kind="routes" />
+          <AddLinks kind="policies" />
+        </Group>
+      }
+    >
       <ReadOnlyNote />
       {problem === undefined ? null : <Problem problem={problem} retry={resources.reload} />}
       {all === undefined && problem === undefined ? <Loading label="Reading rules" /> : null}
@@ -53,7 +63,8 @@ function List() {
       )}
       {all !== undefined && shown.length === 0 ? (
         <Empty title="No resources match">
-          Rules are part of routes, backends and policies. Add a route first, or clear the search.
+          Rules are part of routes, backends and policies. <a href="/ui/new/routes">Add a route</a>{' '}
+          first, or clear the search.
         </Empty>
       ) : null}
       <Stack gap="sm">

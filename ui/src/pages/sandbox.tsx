@@ -39,6 +39,7 @@ export function Sandbox() {
         headers: request.headers.split('\n').filter((line) => line.trim() !== ''),
         ...(claims === undefined ? {} : { claims }),
         ...(request.source.trim() === '' ? {} : { source: request.source.trim() }),
+        ...(request.body === '' ? {} : { body: request.body }),
       }
       setExplained(await call<Explained>('/api/policies/explain', { method: 'POST', body }))
       setProblem(undefined)
@@ -103,6 +104,16 @@ export function Sandbox() {
               maxRows={8}
             />
           </SimpleGrid>
+          <Textarea
+            label="Body"
+            description="Optional: the message of an MCP client or an agent, or a call to a model"
+            placeholder='{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "read_note"}}'
+            value={request.body}
+            onChange={(event) => set('body')(event.currentTarget.value)}
+            autosize
+            minRows={2}
+            maxRows={12}
+          />
           <Group>
             <Button type="submit" loading={isRunning}>
               Evaluate

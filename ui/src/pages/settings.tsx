@@ -1,6 +1,6 @@
 import { Select, SimpleGrid, Stack, Text, Title, useMantineColorScheme } from '@mantine/core'
 import { useState } from 'react'
-import { type ApiProblem, call } from '../api/client.ts'
+import { type ApiProblem, apiPath, call } from '../api/client.ts'
 import type { ConfigOutline } from '../api/shapes.ts'
 import { useApi } from '../api/use-api.ts'
 import { useHealth } from '../health.ts'
@@ -53,7 +53,7 @@ export function Settings() {
           />
           <Text size="sm">
             Everything in this UI can be scripted:{' '}
-            <a href="/api/openapi.json">the description of the admin API</a>.
+            <a href={apiPath('/api/openapi.json')}>the description of the admin API</a>.
           </Text>
         </Stack>
       </SimpleGrid>

@@ -2,6 +2,7 @@ import { Button, CopyButton, Group, Stack, Text, Title } from '@mantine/core'
 import { stringify } from 'yaml'
 import type { ExampleRequest, Suggestion, Suggestions } from '../api/shapes.ts'
 import { useApi } from '../api/use-api.ts'
+import { Paged } from '../parts/paged.tsx'
 import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
 import { Tag } from '../parts/tags.tsx'
 
@@ -29,15 +30,46 @@ export function Suggest() {
           what may be in a rule, such as `request` and `jwt.group`.
         </Empty>
       ) : null}
-      {(data?.suggestions ?? []).map((one) => (
-        <SuggestionBox key={one.route} suggestion={one} />
-      ))}
-      {(data?.without ?? []).map(({ route, why }) => (
-        <Text key={route} size="sm" c="dimmed">
-          No suggestion for {route}: {why}.
-        </Text>
+      <Paged label="suggestions" items={data?.suggestions ?? []}>
+        {(one) => <SuggestionBox key={one.route} suggestion={one} />}
+      </Paged>
+      {[...Map.groupBy(data?.without ?? [], ({ why }) => why)].map(([why, routes]) => (
+        <Without key={why} why={why} routes={routes.map(({ route }) => route)} />
       ))}
     </Page>
+  )
+}
+
+interface WithoutProps {
+  readonly why: string
+  readonly routes: readonly string[]
+}
+
+/** Thousands of routes can share one reason. */
+function Without({ why, routes }: WithoutProps) {
+  const [only] = routes
+  if (routes.length === 1) {
+    return (
+      <Text size="sm" c="dimmed">
+        No suggestion for {only}: {why}.
+      </Text>
+    )
+  }
+  return (
+    <details>
+      <summary>
+        No suggestion for {routes.length.toLocaleString()} routes: {why}.
+      </summary>
+      <Stack gap={2} mt="xs">
+        <Paged label="routes" items={routes}>
+          {(route) => (
+            <Text key={route} size="sm" c="dimmed">
+              {route}
+            </Text>
+          )}
+        </Paged>
+      </Stack>
+    </details>
   )
 }
 
@@ -47,7 +79,7 @@ const EFFECT = {
 } as const
 
 function SuggestionBox({ suggestion }: { readonly suggestion: Suggestion }) {
-  const { route, admitted, denied, notKnown, rules, replaces, tightens } = suggestion
+  const { route, admitted, denied, rules, replaces, tightens } = suggestion
   const text = stringify({
     authorization: { rules: rules.map(({ expression }) => ({ allow: expression })) },
   })
@@ -61,7 +93,6 @@ function SuggestionBox({ suggestion }: { readonly suggestion: Suggestion }) {
             </Title>
             <Tag tone="good">{`admit all ${admitted} admitted requests`}</Tag>
             {denied === 0 ? null : <Tag tone="quiet">{`admit none of ${denied} denied`}</Tag>}
-            {notKnown === 0 ? null : <Tag tone="warn">{`${notKnown} not known`}</Tag>}
             {tightens === 'yes' ? null : <Tag tone="warn">{EFFECT[tightens]}</Tag>}
           </Group>
           <Group gap="xs">

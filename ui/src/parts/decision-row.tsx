@@ -1,6 +1,7 @@
 import type { Decision } from '../api/shapes.ts'
 import { reasonOf } from '../decisions/reason.ts'
 import { VerdictTag } from './tags.tsx'
+import { timeWords } from './time-words.ts'
 
 /** A line in a list of decisions, with a link to the decision. */
 export function DecisionRow({ decision }: { readonly decision: Decision }) {
@@ -8,7 +9,7 @@ export function DecisionRow({ decision }: { readonly decision: Decision }) {
   const what = path === undefined ? `connection ${sni ?? source}` : `${method} ${path}`
   return (
     <a className="row-link" href={`/ui/decisions/${encodeURIComponent(id)}`}>
-      <span>{new Date(time).toLocaleTimeString()}</span>
+      <span>{timeWords(new Date(time), new Date())}</span>
       <span>
         <VerdictTag decision={decision} />
       </span>

@@ -36,5 +36,6 @@ export function ActionTag({ value }: { readonly value: ActionName }) {
 export function VerdictTag({ decision }: { readonly decision: Decision }) {
   const { verdict, enforced } = decision
   if (!enforced) return <Tag tone="warn">Would deny</Tag>
+  if (verdict === 'rejected') return <Tag tone="warn">Rejected</Tag>
   return verdict === 'denied' ? <Tag tone="bad">Denied</Tag> : <Tag tone="good">Allowed</Tag>
 }

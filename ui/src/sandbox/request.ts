@@ -1,3 +1,4 @@
+import { exampleCall } from '../../../src/analysis/decisions/example-call.ts'
 import type { Decision } from '../api/shapes.ts'
 
 /** The form fields as typed. */
@@ -6,12 +7,22 @@ export interface Hypothetical {
   readonly headers: string
   readonly token: string
   readonly source: string
+  /** A message in JSON, or any other body. */
+  readonly body: string
 }
 
-export const NO_REQUEST: Hypothetical = { request: 'GET /', headers: '', token: '', source: '' }
+export const NO_REQUEST: Hypothetical = {
+  request: 'GET /',
+  headers: '',
+  token: '',
+  source: '',
+  body: '',
+}
 
-export function fromDecision({ method, path, host, source, attributes }: Decision): Hypothetical {
-  const headers = new Map<string, string>()
+export function fromDecision(decision: Decision): Hypothetical {
+  const { method, path, host, source, attributes } = decision
+  const { headers: more = {}, body = '' } = exampleCall(decision) ?? {}
+  const headers = new Map<string, string>(Object.entries(more))
   if (host !== undefined) headers.set('host', host)
   const claims: Record<string, unknown> = {}
   for (const { name, state, value } of attributes) {
@@ -27,6 +38,7 @@ export function fromDecision({ method, path, host, source, attributes }: Decisio
     headers: [...headers].map(([name, value]) => `${name}: ${value}`).join('\n'),
     token: hasClaims ? JSON.stringify(claims, undefined, 2) : '',
     source: source.replace(/:\d+$/, '').replace(/^\[|\]$/g, ''),
+    body,
   }
 }
 

@@ -108,7 +108,7 @@ function Rule({ rule, isDeciding, isCurrent, isLater }: RuleProps) {
     <div className={`box ${isCurrent ? 'box-current' : ''}`} data-value={String(rule.value)}>
       <Group gap={6} align="start" mb={4}>
         <ActionTag value={rule.action} />
-        {isLater ? null : <Tag tone={toneOf(rule.value)}>{valueWords(rule)}</Tag>}
+        {isLater ? null : <Tag tone={effectTone(rule)}>{valueWords(rule)}</Tag>}
         {isDeciding && !isLater ? <Tag tone="warn">This rule decided</Tag> : null}
         {rule.mode === 'Audit' ? <Tag tone="quiet">Audit only</Tag> : null}
         <Text size="sm" c="dimmed" component="span">
@@ -119,7 +119,7 @@ function Rule({ rule, isDeciding, isCurrent, isLater }: RuleProps) {
       {isLater ? null : (
         <Stack gap={4} mt={6}>
           {rule.conditions.map((condition) => (
-            <Atom key={condition.text} condition={condition} />
+            <Atom key={condition.text} condition={condition} action={rule.action} />
           ))}
         </Stack>
       )}
@@ -127,10 +127,15 @@ function Rule({ rule, isDeciding, isCurrent, isLater }: RuleProps) {
   )
 }
 
-function Atom({ condition }: { readonly condition: Condition }) {
+interface AtomProps {
+  readonly condition: Condition
+  readonly action: ExplainedRule['action']
+}
+
+function Atom({ condition, action }: AtomProps) {
   const { text, value, why, operands } = condition
   return (
-    <div className={`atom tone-${toneOf(value)}`}>
+    <div className={`atom tone-${effectTone({ action, value })}`}>
       {text} {value === null ? `has no value${why === undefined ? '' : `: ${why}`}` : `is ${value}`}
       {operands.map((operand) => (
         <div key={operand.text}>
@@ -139,6 +144,11 @@ function Atom({ condition }: { readonly condition: Condition }) {
       ))}
     </div>
   )
+}
+
+/** By what it does to the request: that a Deny rule does not match is good. */
+function effectTone({ action, value }: Pick<ExplainedRule, 'action' | 'value'>): Tone {
+  return toneOf(action === 'Deny' && value !== null ? !value : value)
 }
 
 function toneOf(value: boolean | null): Tone {

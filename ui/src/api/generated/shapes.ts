@@ -74,10 +74,11 @@ export interface ConfigOutline {
 export interface Decision {
   readonly id: string
   readonly time: string
-  readonly kind: 'authorization' | 'authentication' | 'csrf'
+  readonly kind: 'authorization' | 'authentication' | 'csrf' | 'rejection'
   readonly stage: 'connection' | 'traffic' | 'backend' | 'mcp' | 'llm'
-  readonly verdict: 'allowed' | 'denied'
+  readonly verdict: 'allowed' | 'denied' | 'rejected'
   readonly enforced: boolean
+  readonly skipped?: boolean
   readonly cause: string
   readonly reason?: string
   readonly detail?: string
@@ -89,6 +90,13 @@ export interface Decision {
     readonly section: string
     readonly level: string
     readonly kind: string
+  }
+  readonly by?: {
+    readonly policy: string
+    readonly section: string
+    readonly level: string
+    readonly kind: string
+    readonly origin: string
   }
   readonly rule?: RuleRecord
   readonly invalid?: {
@@ -120,11 +128,19 @@ export interface Decision {
   readonly method?: string
   readonly host?: string
   readonly path?: string
+  readonly call?: {
+    readonly protocol: 'grpc' | 'llm' | 'mcp' | 'a2a'
+    readonly method?: string
+    readonly name?: string
+  }
   readonly status?: number
   readonly port?: number
   readonly source: string
   readonly peer?: string
   readonly sni?: string
+  readonly identified?: readonly {
+    readonly variable: string
+  }[]
   readonly attributes: readonly Attribute[]
 }
 
@@ -596,7 +612,6 @@ export interface Suggestion {
   readonly route: string
   readonly admitted: number
   readonly denied: number
-  readonly notKnown: number
   readonly replaces: readonly string[]
   readonly tightens: 'yes' | 'no' | 'unknown'
   readonly rules: readonly {
