@@ -14,7 +14,7 @@ function render(): string {
 
 # Decisions
 
-Every denial of a request or a connection is one record; so is everything that only blocks with \`mode: Audit\` would have denied, and, if \`config.decisions.allowed\` is set, a share of what was allowed. A request has a record for each stage that has something to tell, all with the same id. A record is made before the client has the response, so it can be found by its id at once.
+Every denial of a request or a connection is one record; so is every other response with which the gateway itself rejects a request (\`kind: rejection\`), what rules hide from a list of an MCP server, everything that only blocks with \`mode: Audit\` would have denied, and, if \`config.decisions.allowed\` is set, a share of what was allowed. A request has a record for each stage that has something to tell, all with the same id. A record is made before the client has the response, so it can be found by its id at once.
 
 ## Fields
 
@@ -37,7 +37,7 @@ A request that is allowed is only counted. Of a denial the rule that decided is 
 | \`GET /api/decisions\` | \`{"decisions": […]}\`, the newest first, from all workers |
 | \`GET /api/decisions/ID\` | \`{"id": …, "decisions": […]}\`, or 404 |
 
-The list takes \`policy\` (a policy that a record names), \`verdict\` (\`denied\`, \`skipped\`, \`would-deny\`, \`allowed\`), \`stage\`, \`since\` (RFC 3339) and \`limit\` (100 unless told, at most 10,000). Each process remembers \`config.decisions.keep\` records, as long as it lives; a worker that does not respond within a second is left out. With [a database](../tasks/store-changes-in-postgresql.md#decisions) the stored records of all replicas are searched as well, the newest 10,000 of them unless \`id\` or \`since\` narrows it.
+The list takes \`policy\` (a policy that a record names), \`verdict\` (\`denied\`, \`rejected\`, \`skipped\`, \`would-deny\`, \`allowed\`; several are separated by commas), \`stage\`, \`since\` and \`until\` (RFC 3339), \`text\` (what the request, the client, the rule, the reason or a shown value contains, in any case) and \`limit\` (100 unless told, at most 10,000). \`more\` tells whether there are older ones, \`oldest\` is the time of the oldest record that is stored, and \`incomplete\` tells what was not searched, if anything was not. Each process remembers \`config.decisions.keep\` records, and as many rejections, as long as it lives; a worker that does not respond within a second is left out, and \`incomplete\` says so. With [a database](../tasks/store-changes-in-postgresql.md#decisions) the stored records of all replicas are searched as well.
 
 ## The file
 

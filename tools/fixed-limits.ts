@@ -1,6 +1,7 @@
-import { MAX_BODIES } from '../src/proxy/body-room.ts'
+import { MAX_BODIES, MAX_MODEL_BODIES, MODEL_COPIES } from '../src/proxy/body-room.ts'
 import { MAX_WAITING } from '../src/proxy/mirror.ts'
 import { MAX_TARGET, STREAM_IDLE } from '../src/proxy/port-plan.ts'
+import { MIRROR_IDLE } from '../src/upstream/idle-timeouts.ts'
 import { BODY_LIMITS } from '../src/wire/http1/chunked.ts'
 import { HALF_CLOSED } from '../src/wire/http1/close-grace.ts'
 import { MAX_INTERIM } from '../src/wire/http1/response-head.ts'
@@ -16,8 +17,8 @@ export const FIXED_LIMITS: readonly (readonly [string, string, string])[] = [
   ['bytes of a trailer section', number(BODY_LIMITS.trailers), `The client gets 431.`],
   ['fields of a trailer section', number(BODY_LIMITS.trailerFields), `The client gets 431.`],
   [
-    'bytes of all bodies that are buffered for rules, as received and decompressed, per process',
-    `${MAX_BODIES} times \`maxBufferSize\``,
+    `bytes of all bodies that are buffered for rules, as received and decompressed, per process; those of calls to models count ${MODEL_COPIES} times`,
+    `${MAX_BODIES} times \`maxBufferSize\`; for calls to models at least ${MAX_MODEL_BODIES * MODEL_COPIES} times \`maxModelBodySize\``,
     `The client gets 503 with \`Retry-After\`, and the connection is closed.`,
   ],
   [
@@ -64,6 +65,11 @@ export const FIXED_LIMITS: readonly (readonly [string, string, string])[] = [
     'bytes buffered for a slow mirror',
     number(MAX_WAITING),
     'The rest of this request is not mirrored.',
+  ],
+  [
+    'time to the response headers of a mirror, and time without bytes of its response',
+    seconds(MIRROR_IDLE),
+    'The request to the mirror is cancelled.',
   ],
   [
     'idle time of a connection on a TCP or TLS listener',

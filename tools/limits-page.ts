@@ -1,5 +1,6 @@
 import { DEFAULT_TIMEOUT } from '../src/proxy/delivery.ts'
 import { fileJsonSchema, type JsonSchema } from '../src/sources/file/json-schema.ts'
+import { RESPONSE_IDLE, TUNNEL_IDLE } from '../src/upstream/idle-timeouts.ts'
 import { FIXED_LIMITS } from './fixed-limits.ts'
 import { renderFloodCosts } from './flood-costs.ts'
 import type { Generator } from './generated.ts'
@@ -87,6 +88,14 @@ const REQUESTS: readonly Setting[] = [
     'bytes of a body that are buffered for a rule that reads it',
     {
       happens: `${REJECTED} 413, because a rule that cannot read the body cannot guard against it. If only the access log reads it, \`request.body\` is not set.`,
+    },
+  ),
+  setting(
+    'frontendHttp',
+    'maxModelBodySize',
+    'bytes of the body of a call to a model, unless `maxBufferSize` is larger',
+    {
+      happens: `${REJECTED} 413. If a rule reads \`request.body\` of such a call, \`maxBufferSize\` applies.`,
     },
   ),
   setting('frontendHttp', 'maxJsonSize', 'bytes of JSON that an expression reads', {
@@ -195,6 +204,16 @@ const BACKENDS: readonly Setting[] = [
       otherwise: seconds(DEFAULT_TIMEOUT),
     },
   ),
+  setting(
+    'timeout',
+    'responseIdle',
+    'time without bytes of a response that has begun, while the client accepts more; of a WebSocket or other upgraded connection, without bytes in either direction',
+    {
+      happens:
+        'The response is cut off, or is 504 if policies still hold it. `http.responseIdleTimeout` of a backend takes precedence. `0s` turns it off, which is also the default if `timeout.request` is set.',
+      otherwise: `${seconds(RESPONSE_IDLE)}; ${seconds(TUNNEL_IDLE)} for upgraded connections`,
+    },
+  ),
   setting('http', 'maxResponseHeadSize', 'bytes of response headers from a backend', {
     happens: 'The client gets 502; `detail` is `head-too-large`.',
   }),
@@ -220,11 +239,13 @@ const BACKENDS: readonly Setting[] = [
 
 /** Keys next to limits that are not limits. */
 export const NO_LIMITS: readonly string[] = [
+  'forwarded',
   'headersWithUnderscores',
   'http1HeaderCase',
   'mergeSlashes',
   'requestTrailers',
   'trustedHops',
+  'upgrades',
 ]
 
 const DECISIONS: readonly Setting[] = [
@@ -293,13 +314,21 @@ ${table(DECISIONS)}
 
 ## CPU time of a request
 
-The CPU time of a request beyond reading its bytes is limited, whatever a client sends: expressions have [budgets](expressions.md#limits), guards have a search budget per request (text that was not searched counts as a match), and parsing JSON has a budget, too. Work that grows with the length of a message is done in slices of about 2 ms, between which other requests are served: guards on model calls, on whole responses and on MCP messages beyond 64 KiB, and MCP lists beyond 32 KiB. Work is abandoned when the client disconnects. In total, a guarded prompt of 2 MiB costs less than 10 ms beyond reading it if it is ordinary text, and a few times that if it consists of near matches, such as almost valid card numbers; a filtered list of 10,000 tools costs more than 10 ms. Guards on streams search each piece as it arrives, in one slice. \`npm run bench stalls\` measures what single requests cost, and how long other clients wait meanwhile.
+The CPU time of a request beyond reading its bytes is limited, whatever a client sends: expressions have [budgets](expressions.md#limits), guards have a search budget per request (text that was not searched counts as a match), and parsing JSON has a budget, too. Work that grows with the length of a message is done in slices of about 2 ms, between which other requests are served: guards on model calls beyond 16 KiB, on whole responses and on MCP messages beyond 64 KiB, and MCP lists beyond 32 KiB. Work is abandoned when the client disconnects. In total, a guarded prompt of 2 MiB costs less than 10 ms beyond reading it if it is ordinary ASCII text, and a few times that if it has other letters or escapes, or consists of near matches, such as almost valid card numbers; a filtered list of 10,000 tools costs more than 10 ms. Guards on streams search each piece as it arrives, in one slice. \`npm run bench stalls\` measures what single requests cost, and how long other clients wait meanwhile.
 
 ## Fixed limits
 
 | limits | value | when the limit is reached |
 |---|---|---|
 ${fixed.join('\n')}
+
+## Waits without a limit
+
+| what may be silent | why | what ends it |
+|---|---|---|
+| a stream that an MCP client opens to listen (GET, or \`subscriptions/listen\`), and the stream of an \`sse\` server | a server may have nothing to say | the client, the server, or the end of the session |
+| a stream of messages to a service of \`extProc\` | the service responds when a body is complete, and \`timeout\` limits each response that is due | the end of the request |
+| a client over HTTP/2 whose request and response are both streams | either may be silent | \`responseIdle\`; a client that is gone does not respond to PING |
 `
 }
 

@@ -266,14 +266,56 @@ const MESSAGES: readonly Feature[] = [
   { what: '`container`, `mcp_servers`', fields: { container: 'c' } },
 ]
 
+const geminiUser = (...parts: readonly unknown[]) => ({ contents: [{ role: 'user', parts }] })
+const config = (fields: Readonly<Record<string, unknown>>) => ({ generationConfig: fields })
+const declared = { functionDeclarations: [{ name: 'f', parametersJsonSchema: SCHEMA }] }
+
+const GEMINI: readonly Feature[] = [
+  { what: 'text, `maxOutputTokens`', fields: config({ maxOutputTokens: 100 }) },
+  { what: '`systemInstruction`', fields: { systemInstruction: { parts: [{ text: 'a' }] } } },
+  { what: '`functionDeclarations`', fields: { tools: [declared] } },
+  { what: 'built-in tools (`googleSearch`, …)', fields: { tools: [{ googleSearch: {} }] } },
+  {
+    what: '`functionCallingConfig`',
+    fields: { tools: [declared], toolConfig: { functionCallingConfig: { mode: 'ANY' } } },
+  },
+  {
+    what: 'images as data',
+    fields: geminiUser({ inlineData: { mimeType: 'image/png', data: PNG } }),
+  },
+  {
+    what: 'PDF files as data',
+    fields: geminiUser({ inlineData: { mimeType: 'application/pdf', data: PDF } }),
+  },
+  {
+    what: 'files by URL (`fileData`)',
+    fields: geminiUser({ fileData: { mimeType: 'image/png', fileUri: 'https://example.com/a' } }),
+  },
+  {
+    what: '`responseSchema`, `responseJsonSchema`',
+    fields: config({ responseMimeType: 'application/json', responseJsonSchema: SCHEMA }),
+  },
+  { what: '`thinkingConfig`', fields: config({ thinkingConfig: { thinkingBudget: 1024 } }) },
+  { what: '`temperature` up to 1', fields: config({ temperature: 0.5 }) },
+  { what: '`topP`', fields: config({ topP: 0.5 }) },
+  { what: '`topK`', fields: config({ topK: 5 }) },
+  { what: '`stopSequences`', fields: config({ stopSequences: ['END'] }) },
+  { what: '`seed`', fields: config({ seed: 1 }) },
+  { what: '`candidateCount` above 1', fields: config({ candidateCount: 2 }) },
+  { what: '`safetySettings`', fields: { safetySettings: [] } },
+  { what: '`cachedContent`', fields: { cachedContent: 'cachedContents/a' } },
+]
+
 export const FEATURES: Readonly<Record<string, readonly Feature[]>> = {
   completions: COMPLETIONS,
   responses: RESPONSES,
   messages: MESSAGES,
+  gemini: GEMINI,
 }
 
 export const BASES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   completions: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
   responses: { model: 'm', input: 'hi' },
   messages: { model: 'm', max_tokens: 2000, messages: [{ role: 'user', content: 'hi' }] },
+  gemini: { model: 'm', contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
 }

@@ -21,7 +21,7 @@ const TITLES: Readonly<Record<string, string>> = {
   converse: 'Converse',
 }
 
-const CLIENTS: readonly DialectName[] = ['completions', 'responses', 'messages']
+const CLIENTS: readonly DialectName[] = ['completions', 'responses', 'messages', 'gemini']
 const PROVIDERS: readonly DialectName[] = [
   'completions',
   'responses',
@@ -79,7 +79,7 @@ function renderPage(): string {
 
 # Translation between LLM APIs
 
-A client can use a different API than the provider of its model: Chat completions, Responses (OpenAI) or Messages (Anthropic) on the client's side; any of these, Gemini (Google) or Converse (Amazon Bedrock) on the provider's side. Requests, responses, streams and errors are translated in both directions, event by event.
+A client can use a different API than the provider of its model: Chat completions, Responses (OpenAI), Messages (Anthropic) or Gemini (Google) on the client's side; any of these or Converse (Amazon Bedrock) on the provider's side. Requests, responses, streams and errors are translated in both directions, event by event.
 
 If both use the same API, the bytes are forwarded unchanged: unknown fields and the spelling of numbers are kept, and only the usage is read. Three things are changed in place: the model, if the provider has another name for it; \`stream_options.include_usage\` of Chat completions, so that streams report their usage (the additional event is removed again if the client did not request it); and reasoning that another provider has signed, which is removed.
 
@@ -101,8 +101,9 @@ Requests whose JSON is malformed, nested more than 200 levels deep or has a dupl
 - **Limits on tokens.** Messages requires \`max_tokens\`. If the client sets none, the model's limit from the catalog is sent, or one that every model of its family supports. A thinking budget is always kept below the limit; if that is not possible, thinking is dropped.
 - **Sampling.** Messages and Converse accept temperatures up to 1; higher ones are sent as 1. \`anthropic-version: 2023-06-01\` is sent if sampling fields are set, and \`2026-10-21\`, which has none, otherwise. For Claude models, \`top_p\` is dropped if \`temperature\` is set; with thinking, both are dropped.
 - **System prompts.** Those before the first message become the provider's system prompt. Later ones keep their place if the provider has a system role, and are appended to the system prompt otherwise.
-- **Tools.** Results are put in the order of their calls, in one message or several, as the provider requires. Missing ids (Gemini) are generated. Names that a provider would reject are shortened for the provider and restored for the client. Empty arguments become \`{}\`; arguments that are not a JSON object are passed as \`{"invalid_arguments": "…"}\` to APIs that require an object. Custom tools become functions with one string, \`input\`, and their calls become calls of custom tools again.
+- **Tools.** Results are put in the order of their calls, in one message or several, as the provider requires. Missing ids (Gemini) are generated, and results without one belong to the first call of their function that has none yet. Names that a provider would reject are shortened for the provider and restored for the client. Empty arguments become \`{}\`; arguments that are not a JSON object are passed as \`{"invalid_arguments": "…"}\` to APIs that require an object. Custom tools become functions with one string, \`input\`, and their calls become calls of custom tools again.
 - **Reasoning.** Signatures are opaque and useful only to the provider that created them. They are marked with its name on the way to the client, and returned to that provider unchanged; for any other provider the whole reasoning block is dropped. Chat completions cannot carry signatures: clients see the text as \`reasoning_content\`.
+- **Schemas** of Gemini's own kind (\`type: OBJECT\`, \`nullable\`) become JSON Schema.
 - **Images and documents by URL** are rejected for Gemini and Converse, which need data: the gateway does not fetch URLs for clients.
 - **Cache marks** (\`cache_control\`) become cache points of Converse, and are dropped elsewhere.
 - **Stop reasons.** If the model declines to respond, the stop reason is \`content_filter\` in Chat completions, \`refusal\` in Messages and \`incomplete\` in Responses. An exceeded context is reported as an exceeded limit. A paused turn (\`pause_turn\`) has no equivalent and is an error.

@@ -74,15 +74,15 @@ ${rows.join('\n')}
 
 ## Always "not known" if they differ
 
-- CORS, rate limits, redirects and direct responses, limits on the size of requests
+- CORS, redirects and direct responses, limits on the size of requests
+- rate limits with conditions or an external service; of other limits it is known that they deny requests once they are reached, and that adding one admits nothing
 - ports and protocols of a listener, and the listeners that share a TLS port, if one of them changes
-- the certificate authority for client certificates, and PROXY protocol on listeners that are not HTTP
+- the certificate authority for client certificates, and PROXY protocol on listeners that are not HTTP, if a rule reads the source
 - client certificates that become optional, or are no longer optional: the gateway closes connections with an invalid one
 - which credentials are accepted: keys, users, audiences, the location of a credential, a service that is called
-- the sections \`llm\`, \`mcp\` and \`ui\`, and rules about MCP
-- the provider of a model and its options, MCP servers, computed targets, tokens that are exchanged for backends, buffers with a size limit, changes to bodies
+- the section \`ui\`
+- the provider of a model, if no call shows the difference, and the name of a model that is part of the provider's path; MCP servers, computed targets, tokens that are exchanged for backends, buffers with a size limit, changes to bodies
 - whether expressions on a route read \`request.body\`
-- whether a rule of a provider reads the model: requests without a model are then denied
 
 ## How this is checked
 
@@ -91,7 +91,9 @@ The repository has an oracle that shares no code with the analysis (\`test/truth
 ${Object.values(DRAWN_FEATURES)
   .map((what) => `- ${what}`)
   .join('\n')}
+- backends of model providers, and models by name with virtual models: rules about calls, limits, calls in the API of the client that are translated (all commands except \`effective\`, \`replay\` and \`test\`)
+- listeners for connections alone: server names, PROXY protocol, client certificates
 
-This check does not cover what the oracle does not generate: virtual models and calls that are translated, messages to MCP servers and agents, several protocols on one port, rate limits that are reached, the responses of your own services, and other policies that are not listed here.
+This check does not cover what the oracle does not generate: messages to MCP servers and agents, several protocols on one port, rate limits that are reached, the responses of your own services, and other policies that are not listed here.
 `
 }

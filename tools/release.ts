@@ -19,15 +19,15 @@ import { chartPackages } from './release/chart-packages.ts'
 import { renderCompletions, renderManual } from './release/manual.ts'
 import { type PackageFacts, renderPackage, writeNpmPackage } from './release/npm-package.ts'
 import { hostPlatform, nodeFor, PLATFORMS, type Platform } from './release/platforms.ts'
-import { filesOf, PROGRAMS, THREADS, writePrograms } from './release/programs.ts'
+import { filesOf, PROGRAMS, programFiles, THREADS, writePrograms } from './release/programs.ts'
 import { writeSingleFile } from './release/single-file.ts'
 import { renderSbom } from './sbom.ts'
 import { packSite } from './site/pack-site.ts'
 import { buildUi } from './ui/build-ui.ts'
 
 /**
- * `npm run release` builds dist/ as it is published. Without `--all` it builds the programs and
- * images of this platform only, which is what cluster tests need; `--platforms` builds everything
+ * `npm run release` builds dist/ as it is published. Without `--all` (`npm run images`) it builds
+ * the programs and images of this platform only, which is what a cluster needs; `--platforms` builds everything
  * except the documentation site for the given platforms. The same sources produce the same bytes
  * (`test/release`). `--dist` sets the output folder.
  */
@@ -50,8 +50,7 @@ const CPUS: Readonly<Record<Platform['cpu'], ImageCpu>> = { x64: 'amd64', arm64:
 
 const SBOM = 'portcullis.cdx.json'
 const PAPERS = ['package.json', 'NOTICES.md', 'LICENSE', SBOM]
-/** Files that programs read at run time, by their path in the repository. */
-const OWN_FILES = ['examples/quickstart.yaml', ...globSync('examples/init/*.yaml', { cwd: ROOT })]
+const OWN_FILES = programFiles(ROOT)
 /** The registry of published images; must match the charts. */
 const REGISTRY = 'ghcr.io/portcullis-dev'
 

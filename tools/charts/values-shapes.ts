@@ -137,6 +137,7 @@ export const controlPlaneShape = mapping({
     type: 'array',
     items: mapping({ matchLabels: labels, matchExpressions: objects }),
   },
+  watchNamespaces: { type: 'array', items: text },
   agentgatewayModels: enabled,
   inferenceExtension: enabled,
   xBackend: enabled,

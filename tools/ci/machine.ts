@@ -10,11 +10,20 @@ export interface Machine {
 }
 
 export function thisMachine(): Machine {
+  const programs = new Map<string, boolean>()
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
   return {
     isLinuxX64: process.platform === 'linux' && process.arch === 'x64',
     isRoot: process.getuid?.() === 0,
     hasIpv6: addresses.some(({ address }) => address === '::1'),
-    has: (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0,
+    has: (program) => {
+      const isThere = programs.get(program) ?? isInPath(program)
+      programs.set(program, isThere)
+      return isThere
+    },
   }
+}
+
+function isInPath(program: string): boolean {
+  return spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
 }

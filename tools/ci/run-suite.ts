@@ -2,12 +2,21 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { judge } from './judge.ts'
-import { SLOWEST, type Suite, type SuiteReport } from './suite.ts'
+import type { Machine } from './machine.ts'
+import { SLOWEST_SUITE } from './schedule.ts'
+import type { Suite, SuiteReport } from './suite.ts'
 
 /** Milliseconds between the request to end and the end by force. */
 const GRACE_MS = 10_000
 /** `times` of bash: the CPU time of what it started and waited for. */
 const TIMED = '"$@"; code=$?; times >&3; exit "$code"'
+
+interface SuiteDeps {
+  readonly secondsLeft: number
+  /** The folder for what suites print. */
+  readonly logs: string
+  readonly machine: Machine
+}
 
 /**
  * Runs a suite in a process group of its own, which is ended when the suite takes too long or when
@@ -15,10 +24,9 @@ const TIMED = '"$@"; code=$?; times >&3; exit "$code"'
  */
 export async function runSuite(
   suite: Suite,
-  secondsLeft: number,
-  logs: string,
+  { secondsLeft, logs, machine }: SuiteDeps,
 ): Promise<SuiteReport> {
-  const limit = Math.max(1, Math.min(suite.seconds * SLOWEST, secondsLeft))
+  const limit = Math.max(1, Math.min(suite.seconds * SLOWEST_SUITE, secondsLeft))
   const log = join(logs, `${suite.name}.log`)
   const output = openSync(log, 'w')
   const command = suite.nice === true ? ['nice', '-n', '5', ...suite.command] : suite.command
@@ -42,13 +50,14 @@ export async function runSuite(
   clearTimeout(timer)
   running.delete(child)
   signalGroup(child, 'SIGKILL')
-  return judge(suite, {
+  const end = {
     code,
     log: readFileSync(log, 'utf8'),
     stoppedAfter: stopped ? limit : undefined,
     seconds: (performance.now() - started) / 1000,
     cpuSeconds: cpuSeconds(times),
-  })
+  }
+  return judge(suite, end, machine)
 }
 
 const running = new Set<ChildProcess>()

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { thisMachine } from './machine.ts'
 import { type RunOptions, runSuites } from './run-suites.ts'
 import type { Suite } from './suite.ts'
 
@@ -20,6 +21,7 @@ async function run(suites: readonly Suite[], options: Partial<RunOptions> = {}) 
     cores: 4,
     limit: 60,
     logs,
+    machine: thisMachine(),
     whyLeftOut: () => undefined,
     print: (line) => printed.push(line),
     ...options,

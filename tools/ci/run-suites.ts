@@ -1,4 +1,5 @@
 import { renderCounts } from '../test/counts.ts'
+import type { Machine } from './machine.ts'
 import { runSuite } from './run-suite.ts'
 import { nextSuite } from './schedule.ts'
 import type { Suite, SuiteReport } from './suite.ts'
@@ -8,6 +9,7 @@ export interface RunOptions {
   /** Seconds after which everything that still runs or waits has failed. */
   readonly limit: number
   readonly logs: string
+  readonly machine: Machine
   readonly whyLeftOut: (suite: string) => string | undefined
   readonly print: (line: string) => void
 }
@@ -15,7 +17,7 @@ export interface RunOptions {
 /** Runs all suites, as many at a time as there are cores for, and returns a report for each. */
 export async function runSuites(
   suites: readonly Suite[],
-  { cores, limit, logs, whyLeftOut, print }: RunOptions,
+  { cores, limit, logs, machine, whyLeftOut, print }: RunOptions,
 ): Promise<readonly SuiteReport[]> {
   const started = performance.now()
   const secondsLeft = () => limit - (performance.now() - started) / 1000
@@ -40,7 +42,7 @@ export async function runSuites(
         finish(notRun(suite, limit))
         continue
       }
-      const end = runSuite(suite, secondsLeft(), logs).then((report) => {
+      const end = runSuite(suite, { secondsLeft: secondsLeft(), logs, machine }).then((report) => {
         running.delete(suite)
         finish(report)
       })

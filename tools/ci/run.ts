@@ -14,7 +14,7 @@ import { thisMachine } from './machine.ts'
 import { makeRecord, renderRecord, writeRecord } from './run-record.ts'
 import { endSuites } from './run-suite.ts'
 import { runSuites } from './run-suites.ts'
-import { limitFor } from './schedule.ts'
+import { limitFor, withPreparations } from './schedule.ts'
 import { suitesOf } from './suites.ts'
 
 const { values } = parseArgs({
@@ -35,9 +35,8 @@ const tree = treeOf()
 const seed = Number(process.env['FUZZ_SEED'] ?? Number.parseInt(tree.tree.slice(0, 7), 16))
 const facts = { machine: thisMachine(), history: historyOfTree }
 const names = values.only?.split(',')
-const suites = suitesOf({ seed, base: baseOfChange() }).filter(
-  ({ name }) => names === undefined || names.includes(name),
-)
+const all = suitesOf({ seed, base: baseOfChange() })
+const suites = names === undefined ? all : withPreparations(names, all)
 const logs = join(tmpdir(), 'portcullis-ci')
 mkdirSync(logs, { recursive: true })
 
@@ -48,6 +47,7 @@ const reports = await runSuites(suites, {
     values.limit ?? process.env['CI_LIMIT'] ?? limitFor(suites, availableParallelism()),
   ),
   logs: mkdtempSync(join(logs, 'run-')),
+  machine: facts.machine,
   whyLeftOut: (name) => whyLeftOut(name, facts),
   print: (line) => console.log(line),
 })

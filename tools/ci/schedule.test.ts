@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { limitFor, nextSuite } from './schedule.ts'
+import { limitFor, nextSuite, withPreparations } from './schedule.ts'
 import type { Suite } from './suite.ts'
 
 function suite(name: string, seconds: number, more: Partial<Suite> = {}): Suite {
@@ -38,6 +38,13 @@ describe('the schedule of suites', () => {
   it('never runs two suites with the same resource at a time', () => {
     const node = { exclusive: 'node', cores: 0.1 }
     assert.equal(next([suite('b', 9, node), suite('c', 1)], [suite('a', 1, node)]), 'c')
+  })
+
+  it('adds to chosen suites what they use, and what that uses', () => {
+    const all = [suite('a', 1), suite('b', 1, { after: ['a'] }), suite('c', 1, { after: ['b'] })]
+    const namesOf = (...names: string[]) => withPreparations(names, all).map(({ name }) => name)
+    assert.deepEqual(namesOf('c'), ['a', 'b', 'c'])
+    assert.deepEqual(namesOf('a'), ['a'])
   })
 
   it('gives a run twice the time that its suites take on so many cores', () => {

@@ -37,8 +37,20 @@ function secondsToEnd(suite: Suite, waiting: readonly Suite[]): number {
   return suite.seconds + Math.max(0, ...followers.map((other) => secondsToEnd(other, waiting)))
 }
 
-/** A busy machine takes that many times as long. */
-const SLOWNESS = 2
+/** The suites of these names, with what they use. */
+export function withPreparations(
+  names: readonly string[],
+  all: readonly Suite[],
+): readonly Suite[] {
+  const chosen = all.filter(({ name }) => names.includes(name))
+  const used = chosen.flatMap(({ after = [] }) => after)
+  const missing = used.filter((name) => !names.includes(name))
+  return missing.length === 0 ? chosen : withPreparations([...names, ...missing], all)
+}
+
+/** A busy machine takes that many times as long, for one suite and for all of them together. */
+export const SLOWEST_SUITE = 4
+const SLOWEST_RUN = 2
 /** Whatever the suites need, a run ends before those who wait for it stop it. */
 const MAX_SECONDS = 5100
 
@@ -46,5 +58,5 @@ const MAX_SECONDS = 5100
 export function limitFor(suites: readonly Suite[], cores: number): number {
   const coreSeconds = suites.reduce((sum, suite) => sum + suite.seconds * suite.cores, 0)
   const longest = Math.max(0, ...suites.map((suite) => secondsToEnd(suite, suites)))
-  return Math.min(Math.max(coreSeconds / cores, longest) * SLOWNESS, MAX_SECONDS)
+  return Math.min(Math.max(coreSeconds / cores, longest) * SLOWEST_RUN, MAX_SECONDS)
 }

@@ -5,7 +5,7 @@ export interface Suite {
   readonly kind: 'tests' | 'step' | 'preparation'
   readonly command: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
-  /** Seconds on two free cores. A suite is stopped after SLOWEST times as long. */
+  /** Seconds on two free cores. A suite is stopped after SLOWEST_SUITE times as long. */
   readonly seconds: number
   /** How many cores it keeps busy. */
   readonly cores: number
@@ -16,8 +16,6 @@ export interface Suite {
   /** It computes and does not look at the clock: it gives way to others. */
   readonly nice?: boolean
 }
-
-export const SLOWEST = 4
 
 export type Outcome =
   | { readonly result: 'passed' | 'failed' }

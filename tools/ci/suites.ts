@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Suite } from './suite.ts'
 
 export interface Draw {
@@ -9,10 +10,11 @@ export interface Draw {
 
 /** All suites of a landing. Seconds and cores are what two cores with other work took. */
 export function suitesOf({ seed, base }: Draw): readonly Suite[] {
-  const draws = { FUZZ_SEED: String(seed), FUZZ_RUNS: '300' }
+  const program = startingPrograms(PROGRAMS)
+  const draws = { FUZZ_SEED: String(seed), FUZZ_RUNS: '200' }
   return [
     step('check', 40, 1, 'npm', 'run', 'check'),
-    // A few hundred draws of each fuzz, and everything in test/corpus; nights explore.
+    // Some hundred draws of each fuzz, and everything in test/corpus; nights explore.
     {
       ...tests('unit', 250, 1.6, 'npm', 'test', '--', '--retry'),
       environment: draws,
@@ -21,27 +23,32 @@ export function suitesOf({ seed, base }: Draw): readonly Suite[] {
     files('tasks', 60, 1, 'test/architecture/tasks/*.test.ts'),
     // Properties with every switch of size at 0, 1 and infinity.
     { ...files('thresholds', 400, 1, 'test/thresholds/*.test.ts'), nice: true },
-    { ...files('truth', 150, 1, 'test/truth/*.test.ts'), environment: draws, nice: true },
+    // The programs as a release has them start in a third of the time that the sources take.
+    preparation('programs', 40, 1.2, 'node', 'tools/test/build-programs.ts', PROGRAMS),
+    program({ ...files('truth', 150, 1, 'test/truth/*.test.ts'), environment: draws, nice: true }),
     { ...files('oracle', 120, 1, 'test/oracle/*.test.ts'), nice: true },
-    { ...tests('soak', 90, 0.6, 'node', 'test/soak/soak.ts'), environment: { SOAK_SECONDS: '60' } },
+    program({
+      ...tests('soak', 90, 0.6, 'node', 'test/soak/soak.ts'),
+      environment: { SOAK_SECONDS: '60' },
+    }),
     // Traffic that comes and goes.
-    tests('quiet', 45, 0.2, 'node', 'test/soak/quiet.ts'),
+    program(tests('quiet', 45, 0.2, 'node', 'test/soak/quiet.ts')),
     // Whole connections, and the gateway as a process.
-    {
+    program({
       ...files('sockets', 400, 0.8, 'test/{proxy,scenarios}/*.test.ts'),
       after: ['peer-tools'],
-    },
-    files('processes', 400, 0.8, 'test/{cli,delivery}/*.test.ts'),
+    }),
+    program(files('processes', 400, 0.8, 'test/{cli,delivery}/*.test.ts')),
     // What others wrote, as clients and servers: it is installed first.
     preparation('peer-tools', 100, 0.5, 'test/peers/install.sh'),
     { ...files('peers', 120, 0.8, 'test/{peers,browser}/*.test.ts'), after: ['peer-tools'] },
-    files('decisions', 100, 0.8, 'test/{decisions,policies-under-load}/*.test.ts'),
+    program(files('decisions', 100, 0.8, 'test/{decisions,policies-under-load}/*.test.ts')),
     // A real PostgreSQL, replicas that share it, kills during writes, and sign-in by a real provider.
-    files('storage', 450, 0.8, 'test/{storage,oidc}/*.test.ts'),
+    program(files('storage', 450, 0.8, 'test/{storage,oidc}/*.test.ts')),
     // The Admin UI and the documentation site in a real browser.
-    files('ui', 350, 0.9, 'test/{ui,site}/*.test.ts'),
+    program(files('ui', 350, 0.9, 'test/{ui,site}/*.test.ts')),
     // Backends, names, clients, workers and descriptors that fail.
-    files('faults', 300, 0.6, 'test/faults/*.test.ts'),
+    program(files('faults', 300, 0.6, 'test/faults/*.test.ts')),
     files('h2spec', 120, 0.5, 'test/h2spec/*.test.ts'),
     preparation('helm', 60, 1, 'test/cluster/prepare.sh', 'helm'),
     { ...files('charts', 120, 0.9, 'test/charts/*.test.ts'), after: ['helm'] },
@@ -56,11 +63,11 @@ export function suitesOf({ seed, base }: Draw): readonly Suite[] {
       '-c',
       'test/cluster/prepare.sh && test/cluster/prepare.sh conformance',
     ),
-    {
+    program({
       ...files('cluster', 1000, 1.2, 'test/cluster/*.test.ts'),
       after: ['cluster-tools', 'helm'],
       exclusive: 'node',
-    },
+    }),
     {
       ...tests('gateway-api', 300, 1, 'node', 'test/gateway-conformance/run.ts', '--slice'),
       after: ['cluster-tools', 'helm'],
@@ -69,6 +76,17 @@ export function suitesOf({ seed, base }: Draw): readonly Suite[] {
     // Mutants in the lines of the change that no test notices.
     step('mutate', 60, 1.5, 'node', 'tools/mutate/run.ts', `--changed=${base}`),
   ]
+}
+
+const PROGRAMS = join('.cache', 'programs')
+
+/** For suites that start the programs: they wait until these are built. */
+function startingPrograms(folder: string) {
+  return (suite: Suite): Suite => ({
+    ...suite,
+    after: [...(suite.after ?? []), 'programs'],
+    environment: { ...suite.environment, TEST_PROGRAMS: join(process.cwd(), folder) },
+  })
 }
 
 function tests(name: string, seconds: number, cores: number, ...command: string[]): Suite {

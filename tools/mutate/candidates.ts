@@ -24,12 +24,12 @@ const USUAL_MS = 250
 export function candidatesFor(
   file: string,
   graph: ImportGraph,
-  usualMs: ReadonlyMap<string, number>,
+  msOf: (test: string) => number | undefined,
 ): readonly Candidate[] {
   return testsOf(graph, file)
     .filter(({ path }) => !SLOW_FOLDERS.test(path) && !OF_TEXT.test(path))
     .map(({ path, distance }) => {
-      const ms = usualMs.get(path) ?? (WHOLE.test(path) ? 4 * USUAL_MS : USUAL_MS)
+      const ms = msOf(path) ?? (WHOLE.test(path) ? 4 * USUAL_MS : USUAL_MS)
       const rank = distance + Math.log2(1 + ms / USUAL_MS) - commonFolders(path, file)
       return { path, rank: path === siblingOf(file) ? rank - SIBLING_BONUS : rank }
     })

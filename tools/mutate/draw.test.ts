@@ -14,6 +14,16 @@ describe('a draw of mutants', () => {
     assert.notDeepEqual(drawMutants(PLACES, 30, 1), drawMutants(PLACES, 30, 2))
   })
 
+  it('keeps most mutants when the source changes', () => {
+    const places = (text: string) => placesIn({ path: 'src/cel/a.ts', text })
+    const text = Array.from({ length: 200 }, (_, index) => `f${index}(1)`).join('\n')
+    const textsOf = (code: string) =>
+      drawMutants(places(code), 30, 1).map(({ original, lineText }) => `${original} in ${lineText}`)
+    const before = textsOf(text)
+    const after = textsOf(`f(2)\n${text.replace('f7(1)\n', '')}`)
+    assert.ok(before.filter((mutant) => after.includes(mutant)).length >= 26)
+  })
+
   it('has a share for each room that grows with the square root of its size', () => {
     const rooms = Map.groupBy(drawMutants(PLACES, 30, 1), ({ room }) => room)
     assert.equal(rooms.get('cel')?.length, 20)

@@ -9,6 +9,8 @@ export interface Trials {
   /** What survives one is tried with the next. */
   readonly efforts: readonly Effort[]
   readonly equivalents: Equivalents
+  /** What an earlier run that was out of time has found. */
+  readonly begun: ReadonlyMap<number, Verdict>
   /** Called once a result is final. */
   readonly onResult: (result: Result) => void
   readonly judge: JudgeOptions
@@ -21,17 +23,22 @@ interface Survivor {
 
 export async function judgeAll(
   mutants: readonly Mutant[],
-  { jobs, efforts, equivalents, onResult, judge: options }: Trials,
+  { jobs, efforts, equivalents, begun, onResult, judge: options }: Trials,
 ): Promise<readonly Result[]> {
   const results: Result[] = []
+  const openEnded = new Set<number>()
   const record = (mutant: Mutant, verdict: Verdict) => {
-    const result = { ...mutant, ...verdict }
+    const isFinal = !openEnded.has(mutant.id)
+    const result = { ...mutant, ...verdict, isFinal }
     results.push(result)
     onResult(result)
     showProgress(result, results.length, mutants.length)
   }
   const judges = Array.from({ length: jobs }, () => new Judge(options))
-  let open: readonly Survivor[] = mutants.map((mutant) => ({ mutant, verdict: UNJUDGED }))
+  let open: readonly Survivor[] = mutants.map((mutant) => ({
+    mutant,
+    verdict: begun.get(mutant.id) ?? UNJUDGED,
+  }))
   for (const effort of efforts) {
     const survivors: Survivor[] = []
     const queue = open.values()
@@ -42,6 +49,7 @@ export async function judgeAll(
           continue
         }
         const next = await judge.judge(mutant, effort, verdict.ran)
+        if (next.outcome === 'unjudged') openEnded.add(mutant.id)
         if (next.outcome === 'killed') record(mutant, next)
         else survivors.push({ mutant, verdict: later(verdict, next) })
       }

@@ -6,7 +6,9 @@ import { after, before, describe, it } from 'node:test'
 import { readSources } from '../../test/architecture/read-sources.ts'
 import { importGraph } from '../imports/import-graph.ts'
 import { candidatesFor } from './candidates.ts'
+import { Closures } from './closures.ts'
 import { Judge } from './judge.ts'
+import { hasLine } from './line-bits.ts'
 import { placesIn } from './places.ts'
 import { Reach } from './reach.ts'
 import { writeSwitches } from './switches.ts'
@@ -25,6 +27,7 @@ export const count = (n) => {
   return left
 }
 export const unused = (n) => -n
+export const half = (n) => n / 2
 `
 
 const TEST = `
@@ -50,39 +53,64 @@ it('has a limit', () => assert.equal(LIMIT, 8))
 after(() => assert.equal(base, 1))
 `
 
+const CRASHING_TEST = `
+import { existsSync, writeFileSync } from 'node:fs'
+import { it } from 'node:test'
+import { half } from './a.ts'
+
+const crash = () => process.kill(process.pid, 'SIGKILL')
+it('ends its process once for 16, and always for any other number', async () => {
+  const result = half(8)
+  if (result === 4 || (result === 16 && existsSync('crashed'))) return
+  writeFileSync('crashed', '')
+  crash()
+  await new Promise(() => {})
+})
+`
+
 describe('the judge of mutants', () => {
-  let tree = ''
+  let folder = ''
   let judge: Judge
   const mutants = placesIn({ path: 'src/cel/a.ts', text: CODE }).map((place, index) => ({
     ...place,
     id: index + 1,
   }))
   let reach: Reach
+  let newReach: () => Reach
 
   before(() => {
-    tree = mkdtempSync(join(tmpdir(), 'judge-'))
-    mkdirSync(join(tree, 'src/cel'), { recursive: true })
-    const write = (name: string, text: string) => writeFileSync(join(tree, 'src/cel', name), text)
-    write('a.ts', writeSwitches(CODE, mutants))
+    folder = mkdtempSync(join(tmpdir(), 'judge-'))
+    const [plainTree, tree] = [join(folder, 'plain'), join(folder, 'tree')] as const
+    for (const root of [plainTree, tree]) mkdirSync(join(root, 'src/cel'), { recursive: true })
+    const write = (name: string, text: string) => {
+      for (const root of [plainTree, tree]) writeFileSync(join(root, 'src/cel', name), text)
+    }
+    write('a.ts', CODE)
+    writeFileSync(join(tree, 'src/cel/a.ts'), writeSwitches(CODE, mutants))
     write('a.test.ts', TEST)
     write(
       'b.test.ts',
       "import './a.ts'\nimport { it } from 'node:test'\nit('is empty', () => {})\n",
     )
+    write('crashing.test.ts', CRASHING_TEST)
     write('broken.test.ts', "import './a.ts'\nthrow new Error('broken')\n")
-    reach = new Reach(tree)
-    const graph = importGraph(readSources(tree))
+    const sources = readSources(plainTree)
+    const graph = importGraph(sources)
+    newReach = () =>
+      new Reach({ cache: join(folder, 'reach'), out: folder }, new Closures(sources, graph))
+    reach = newReach()
     judge = new Judge({
       tree,
+      plainTree,
       reach,
-      candidates: (file) => candidatesFor(file, graph, reach.usualMs),
+      candidates: (file) => candidatesFor(file, graph, () => undefined),
       slackMs: 500,
       deadline: Number.POSITIVE_INFINITY,
     })
   })
   after(() => {
     judge.end()
-    rmSync(tree, { recursive: true })
+    rmSync(folder, { recursive: true })
   })
 
   const verdictOf = async (original: string, replacement: string) => {
@@ -113,6 +141,13 @@ describe('the judge of mutants', () => {
     assert.equal(killer?.failure, 'hung')
   })
 
+  it('repeats a test that ended its process before it counts', async () => {
+    assert.equal((await verdictOf('n / 2', 'n * 2')).outcome, 'survived')
+    const { outcome, killer } = await verdictOf('2', '3')
+    assert.equal(outcome, 'killed')
+    assert.equal(killer?.failure, 'crashed')
+  })
+
   it('starts a process with a mutant in code that runs when a module is loaded', async () => {
     const { outcome, killer } = await verdictOf('7 + 1', '7 - 1')
     assert.equal(outcome, 'killed')
@@ -128,10 +163,16 @@ describe('the judge of mutants', () => {
   it('uses no test file that fails without a mutant, and keeps that for a run that continues', () => {
     const broken = [['src/cel/broken.test.ts', '(loading): broken']]
     assert.deepEqual([...reach.unusable], broken)
-    const again = new Reach(tree)
-    assert.deepEqual([...again.unusable], broken)
-    const { reached } = again.recorded('src/cel/a.test.ts') ?? {}
-    assert.ok((reached?.size ?? 0) > 5)
-    assert.deepEqual(reached, reach.recorded('src/cel/a.test.ts')?.reached)
+    assert.deepEqual([...newReach().unusable], broken)
+  })
+
+  it('keeps which lines a test file reaches until one of its files changes', () => {
+    const usual = newReach().recorded('src/cel/a.test.ts')
+    assert.ok(usual)
+    const lines = CODE.split('\n').flatMap((_, index) =>
+      hasLine(usual.reached, 'src/cel/a.ts', index + 1) ? [index + 1] : [],
+    )
+    assert.deepEqual(lines, [4, 5, 6, 7, 8, 9, 10, 11, 12, 13])
+    assert.equal(usual.hasChildren, false)
   })
 })

@@ -1,7 +1,7 @@
 import type { Candidate } from './candidates.ts'
 import type { Failure } from './in-process/node-test.ts'
 import type { Mutant } from './mutant.ts'
-import type { Reach, Usual } from './reach.ts'
+import { loads, type Reach, reaches, type Usual } from './reach.ts'
 import { TestProcess } from './test-process.ts'
 
 export type Outcome = 'killed' | 'survived' | 'unreached' | 'equivalent' | 'unjudged'
@@ -17,7 +17,10 @@ export interface Verdict {
 }
 
 export interface JudgeOptions {
+  /** With all mutants. */
   readonly tree: string
+  /** Without mutants. */
+  readonly plainTree: string
   readonly reach: Reach
   readonly candidates: (file: string) => readonly Candidate[]
   /** What a test file may take in addition to its usual time. */
@@ -42,10 +45,12 @@ const KNOWN_BONUS = 2
 export class Judge {
   readonly #options: JudgeOptions
   readonly #process: TestProcess
+  readonly #plainProcess: TestProcess
 
   constructor(options: JudgeOptions) {
     this.#options = options
     this.#process = new TestProcess(options.tree)
+    this.#plainProcess = new TestProcess(options.plainTree)
   }
 
   /** `before` are test files that have run with it already. */
@@ -60,9 +65,9 @@ export class Judge {
       if (this.#isOver) return { outcome: 'unjudged', ran }
       if (ran.length >= effort.maxFiles || misses === effort.maxMisses) break
       const isKnown = reach.recorded(path) !== undefined
-      const usual = await reach.of(path, this.#process)
-      isLoaded ||= usual.loaded.has(mutant.id)
-      if (!usual.reached.has(mutant.id)) {
+      const usual = await reach.of(path, this.#plainProcess)
+      isLoaded ||= usual !== undefined && loads(usual, mutant)
+      if (usual === undefined || !reaches(usual, mutant)) {
         if (!isKnown) misses++
         continue
       }
@@ -77,18 +82,21 @@ export class Judge {
   }
 
   /** The nearest first, but those that are known to reach it before those that only might. */
-  #likeliest({ id, file }: Mutant): readonly Candidate[] {
+  #likeliest(mutant: Mutant): readonly Candidate[] {
     const { candidates, reach } = this.#options
-    return candidates(file)
+    return candidates(mutant.file)
       .map((candidate) => {
-        const reaches = reach.recorded(candidate.path)?.reached.has(id) === true
-        return reaches ? { ...candidate, rank: candidate.rank - KNOWN_BONUS } : candidate
+        const usual = reach.recorded(candidate.path)
+        return usual !== undefined && reaches(usual, mutant)
+          ? { ...candidate, rank: candidate.rank - KNOWN_BONUS }
+          : candidate
       })
       .toSorted((a, b) => a.rank - b.rank)
   }
 
   end(): void {
     this.#process.end()
+    this.#plainProcess.end()
   }
 
   get #isOver(): boolean {
@@ -124,7 +132,10 @@ export class Judge {
   ): Promise<string | undefined> {
     const { slackMs } = this.#options
     const order = { file, mutant, limitMs: slackMs + 5 * usualMs, records: false }
-    const reply = await process.run(order, 3 * slackMs + 10 * usualMs)
+    const limitMs = 3 * slackMs + 10 * usualMs
+    const first = await process.run(order, limitMs)
+    // The system may have ended the process, for want of memory for instance.
+    const reply = first === 'crashed' ? await process.run(order, limitMs) : first
     return typeof reply === 'string' ? reply : describe(reply.failure)
   }
 
@@ -142,8 +153,8 @@ export class Judge {
       for (const { path } of candidates(mutant.file)) {
         if (this.#isOver) return { outcome: 'unjudged', ran: [...ran] }
         if (files === 0) break
-        const usual = await reach.of(path, this.#process)
-        if (usual.unusable !== undefined || usual.ms > left) continue
+        const usual = await reach.of(path, this.#plainProcess)
+        if (usual === undefined || usual.ms > left) continue
         left -= usual.ms
         files--
         ran.add(path)

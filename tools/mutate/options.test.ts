@@ -14,6 +14,7 @@ describe('options of npm run mutate', () => {
       jobs: 1,
       resumes: false,
       changed: undefined,
+      again: undefined,
       failsOnSurvivors: false,
       listsIdleTests: false,
     })
@@ -37,6 +38,12 @@ describe('options of npm run mutate', () => {
       assert.ok(minutes < 1)
       assert.equal(out, '.cache/mutate/changed')
     }
+  })
+
+  it('repeat the survivors of a run', () => {
+    const { again, out } = readOptions(['--again=.cache/mutate/seed-1'])
+    assert.equal(again, '.cache/mutate/seed-1')
+    assert.equal(out, '.cache/mutate/again')
   })
 
   it('are an error if a number is none', () => {

@@ -13,6 +13,8 @@ export interface Options {
   readonly resumes: boolean
   /** Only mutants in lines that differ from this base; undefined for all. */
   readonly changed: string | undefined
+  /** Only mutants that no test noticed in the run with these results. */
+  readonly again: string | undefined
   readonly failsOnSurvivors: boolean
   readonly listsIdleTests: boolean
 }
@@ -35,11 +37,13 @@ export function readOptions(args: readonly string[]): Options {
       jobs: { type: 'string' },
       resume: { type: 'boolean', default: false },
       changed: { type: 'string' },
+      again: { type: 'string' },
       'fail-on-survivors': { type: 'boolean', default: false },
       'idle-tests': { type: 'boolean', default: false },
     },
   })
   const isChanged = values.changed !== undefined
+  const usualOut = isChanged ? 'changed' : values.again === undefined ? undefined : 'again'
   const seed = numberOf(values.seed, isChanged ? 1 : Date.now() % 1_000_000)
   const count = numberOf(values.count, isChanged ? CHANGED_COUNT : 500)
   return {
@@ -47,10 +51,11 @@ export function readOptions(args: readonly string[]): Options {
     count: isChanged ? Math.min(count, CHANGED_COUNT) : count,
     seed,
     minutes: numberOf(values.minutes, isChanged ? CHANGED_MINUTES : Number.POSITIVE_INFINITY),
-    out: values.out ?? join(FOLDER, isChanged ? 'changed' : `seed-${seed}`),
+    out: values.out ?? join(FOLDER, usualOut ?? `seed-${seed}`),
     jobs: numberOf(values.jobs, isChanged ? 2 : 1),
     resumes: values.resume,
     changed: values.changed,
+    again: values.again,
     failsOnSurvivors: values['fail-on-survivors'],
     listsIdleTests: values['idle-tests'],
   }

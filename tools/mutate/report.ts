@@ -10,7 +10,7 @@ export interface RoomCounts {
   readonly room: string
   readonly mutants: number
   readonly counts: Readonly<Record<Outcome, number>>
-  /** Killed, of those that a test reaches and that are not equivalent. */
+  /** Killed, of those that were judged and are not equivalent. */
   readonly rate: number | undefined
 }
 
@@ -21,8 +21,8 @@ export function countByRoom(results: readonly Result[]): readonly RoomCounts[] {
   return [...rooms, ['all', results] as const].map(([room, list]) => {
     const count = (outcome: Outcome) => list.filter((result) => result.outcome === outcome).length
     const counts = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, count(outcome)]))
-    const { killed = 0, survived = 0 } = counts
-    const judged = killed + survived
+    const { killed = 0, survived = 0, unreached = 0 } = counts
+    const judged = killed + survived + unreached
     return {
       room,
       mutants: list.length,

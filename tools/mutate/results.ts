@@ -4,7 +4,10 @@ import type { Verdict } from './judge.ts'
 import type { Mutant } from './mutant.ts'
 
 /** One line of `results.jsonl`. */
-export interface Result extends Mutant, Verdict {}
+export interface Result extends Mutant, Verdict {
+  /** There was time for everything that is tried. */
+  readonly isFinal: boolean
+}
 
 const FILE = 'results.jsonl'
 
@@ -12,8 +15,10 @@ export function appendResult(folder: string, result: Result): void {
   appendFileSync(join(folder, FILE), `${JSON.stringify(result)}\n`)
 }
 
+/** The last of each mutant. */
 export function readResults(folder: string): readonly Result[] {
-  return readJsonLines<Result>(join(folder, FILE))
+  const results = readJsonLines<Result>(join(folder, FILE))
+  return [...new Map(results.map((result) => [result.id, result])).values()]
 }
 
 /** The last line is incomplete if the run was interrupted. */

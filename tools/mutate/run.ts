@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { readSources } from '../../test/architecture/read-sources.ts'
 import { importGraph } from '../imports/import-graph.ts'
 import { type Candidate, candidatesFor } from './candidates.ts'
+import { Closures } from './closures.ts'
 import { Equivalents, equivalentOf, readEquivalents, renderEquivalent } from './equivalents.ts'
 import { renderIdleTests } from './idle-tests.ts'
 import type { Effort } from './judge.ts'
@@ -19,7 +20,6 @@ import { appendResult, type Result, readAllResults, readResults } from './result
  */
 const ROOT = join(import.meta.dirname, '../..')
 const EQUIVALENTS = join(import.meta.dirname, 'equivalent.txt')
-const DURATIONS = join(ROOT, FOLDER, 'durations.json')
 /** First the nearest tests of all mutants, then more for those that survive. */
 const EFFORTS: readonly Effort[] = [
   { budgetMs: 1000, maxFiles: 4, maxMisses: 10 },
@@ -29,14 +29,17 @@ const EFFORTS: readonly Effort[] = [
 async function mutate(options: Options): Promise<readonly Result[]> {
   const deadline = performance.now() + options.minutes * 60_000
   const out = resolve(ROOT, options.out)
-  const { mutants, tree } = preparePlan(ROOT, out, options)
-  const done = readResults(out).filter(({ outcome }) => outcome !== 'unjudged')
-  const graph = importGraph(readSources(tree))
-  const reach = new Reach(out, readDurations())
+  const { mutants, tree, plainTree } = preparePlan(ROOT, out, options)
+  const earlier = readResults(out)
+  const done = earlier.filter(({ isFinal }) => isFinal)
+  const sources = readSources(plainTree)
+  const graph = importGraph(sources)
+  const cache = join(ROOT, FOLDER, 'reach')
+  const reach = new Reach({ cache, out }, new Closures(sources, graph))
   const candidatesByFile = new Map<string, readonly Candidate[]>()
   const candidates = (file: string) => {
     const known = candidatesByFile.get(file)
-    const list = known ?? candidatesFor(file, graph, reach.usualMs)
+    const list = known ?? candidatesFor(file, graph, (path) => reach.recorded(path)?.ms)
     candidatesByFile.set(file, list)
     return list
   }
@@ -48,20 +51,13 @@ async function mutate(options: Options): Promise<readonly Result[]> {
       jobs: options.jobs,
       efforts: isChanged ? EFFORTS.slice(0, 1) : EFFORTS,
       equivalents: new Equivalents(readEquivalents(readFileSync(EQUIVALENTS, 'utf8'))),
+      begun: new Map(earlier.map((result) => [result.id, result])),
       onResult: (result) => appendResult(out, result),
-      judge: { tree, reach, candidates, slackMs: isChanged ? 2000 : 5000, deadline },
+      judge: { tree, plainTree, reach, candidates, slackMs: isChanged ? 2000 : 5000, deadline },
     },
   )
-  mkdirSync(join(ROOT, FOLDER), { recursive: true })
-  writeFileSync(DURATIONS, JSON.stringify(Object.fromEntries(reach.usualMs)))
   for (const [file, reason] of reach.unusable) console.log(`not used: ${file} (${reason})`)
   return [...done, ...judged]
-}
-
-function readDurations(): Map<string, number> {
-  if (!existsSync(DURATIONS)) return new Map()
-  const durations = JSON.parse(readFileSync(DURATIONS, 'utf8')) as Record<string, number>
-  return new Map(Object.entries(durations))
 }
 
 function report(results: readonly Result[], options: Options): void {

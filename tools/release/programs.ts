@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { build, type Plugin } from 'esbuild'
 import { compileBundle, FOOT, HEAD } from '../bundle/script.ts'
@@ -15,6 +16,11 @@ const WARMED = ['portcullis']
 /** Worker threads: files next to the programs that are not run directly. */
 export const THREADS: Readonly<Record<string, string>> = {
   'password-worker': 'src/policies/basic-auth/password-worker.ts',
+}
+
+/** Files that programs read at run time, by their path in the repository. */
+export function programFiles(root: string): readonly string[] {
+  return ['examples/quickstart.yaml', ...globSync('examples/init/*.yaml', { cwd: root })]
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { LineBits } from '../line-bits.ts'
 import type { Failure } from './node-test.ts'
 
 /** What a test process is to run. */
@@ -7,7 +8,7 @@ export interface Order {
   readonly mutant: number
   /** What a single test may take. */
   readonly limitMs: number
-  /** Record which mutants are reached. */
+  /** Record which lines run, in this process from now on. */
   readonly records: boolean
 }
 
@@ -15,16 +16,18 @@ export interface Reply {
   readonly failure: Failure | undefined
   /** Without the time to load modules for the first time. */
   readonly ms: number
-  /** Mutants whose code ran while modules were loaded. */
-  readonly loaded: readonly number[]
-  /** Mutants whose code ran in tests. */
-  readonly reached: readonly number[]
+  /** Lines that have run in this process while modules were loaded. */
+  readonly loaded: LineBits
+  /** Lines that ran in tests. */
+  readonly reached: LineBits
+  /** Tests started processes or threads, whose lines are not recorded. */
+  readonly hasChildren: boolean
   readonly memoryMb: number
 }
 
-/** For the processes that tests start: the active mutant, and the file for the mutants they reach. */
+/** For the processes that tests start: the active mutant, and the file that tells of them. */
 export const MUTANT_VARIABLE = 'PORTCULLIS_MUTANT'
-export const REACH_VARIABLE = 'PORTCULLIS_MUTANTS_REACHED'
+export const CHILDREN_VARIABLE = 'PORTCULLIS_MUTANT_CHILDREN'
 
 declare global {
   /** Whether this mutant is active; code with switches calls it. */

@@ -1,9 +1,11 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { joinBits, type LineBits } from '../line-bits.ts'
+import { LineCoverage } from './line-coverage.ts'
 import { declaredBy, describeError, type Failure, failRunning, runTests } from './node-test.ts'
-import { MUTANT_VARIABLE, type Order, REACH_VARIABLE, type Reply } from './orders.ts'
+import { CHILDREN_VARIABLE, MUTANT_VARIABLE, type Order, type Reply } from './orders.ts'
 
 // Runs test files one after the other, as the parent process orders, each as often as it is ordered.
 const NODE_TEST = new URL('./node-test.ts', import.meta.url).href
@@ -23,13 +25,10 @@ delete process.send
 // A process for one mutant has it from the start, also while modules are loaded.
 const fixed = Number(process.env[MUTANT_VARIABLE] ?? 0)
 let mutant = fixed
-let reached = new Set<number>()
-const isActive = (id: number) => id === mutant
-const record = (id: number) => {
-  reached.add(id)
-  return id === mutant
-}
-globalThis.__mutant = isActive
+globalThis.__mutant = (id) => id === mutant
+
+let coverage: LineCoverage | undefined
+let loaded: LineBits = {}
 
 let uncaught: string | undefined
 const noteUncaught = (error: unknown) => {
@@ -50,16 +49,15 @@ process.on('message', async (order: Order) => send?.(await run(order)))
 
 async function run(order: Order): Promise<Reply> {
   const { file, records } = order
-  const childRecord = resolve(`../reached-by-children-${process.pid}`)
-  if (records) process.env[REACH_VARIABLE] = childRecord
-  else delete process.env[REACH_VARIABLE]
-  reached = new Set()
-  globalThis.__mutant = records ? record : isActive
+  const note = resolve(`../children-of-${process.pid}`)
+  if (records) {
+    coverage ??= new LineCoverage()
+    process.env[CHILDREN_VARIABLE] = note
+  }
   // Modules are loaded without the mutant, which would stay in them.
   if (!loadedFiles.has(file)) await declaredBy(() => load(file)).catch(() => {})
   loadedFiles.add(file)
-  const loaded = [...reached]
-  reached.clear()
+  if (coverage !== undefined) loaded = joinBits(loaded, coverage.take())
   uncaught = undefined
   const start = performance.now()
   activate(order.mutant === 0 ? fixed : order.mutant)
@@ -71,10 +69,12 @@ async function run(order: Order): Promise<Reply> {
   }
   const ms = performance.now() - start
   activate(fixed)
-  globalThis.__mutant = isActive
+  const reached = coverage?.take() ?? {}
+  const hasChildren = existsSync(note)
+  rmSync(note, { force: true })
   if (uncaught !== undefined) failure ??= { name: '(uncaught)', error: uncaught }
   const memoryMb = process.memoryUsage.rss() / 2 ** 20
-  return { failure, ms, loaded, reached: [...reached, ...reachedByChildren(childRecord)], memoryMb }
+  return { failure, ms, loaded, reached, hasChildren, memoryMb }
 }
 
 function load(file: string): Promise<unknown> {
@@ -84,14 +84,4 @@ function load(file: string): Promise<unknown> {
 function activate(id: number): void {
   mutant = id
   process.env[MUTANT_VARIABLE] = String(id)
-}
-
-function reachedByChildren(record: string): readonly number[] {
-  try {
-    return readFileSync(record, 'utf8').split('\n').filter(Boolean).map(Number)
-  } catch {
-    return []
-  } finally {
-    rmSync(record, { force: true })
-  }
 }
