@@ -85,7 +85,7 @@ const RULES: readonly Row[] = [
           'src/cel/c.ts': "import { b } from '../../ui/src/b.ts'",
         },
         [
-          'ui/src/a.tsx:3: imports src/proxy/p.ts, but ui may import analysis, reach, schemas of policies and protocols, cel, model, diagnostics',
+          'ui/src/a.tsx:3: imports src/proxy/p.ts, but ui may import sources (editing only), analysis, reach, schemas of policies and protocols, cel, model, diagnostics',
           'src/cel/c.ts:1: imports ui/src/b.ts, but cel may import diagnostics',
         ],
       ],

@@ -44,7 +44,9 @@ describe('files in the documentation', () => {
       if (isTest(text) || isOfPrometheus(text)) continue
       it(`${page}: nothing is wrong with ${name}`, async () => {
         write()
-        const { code, out } = await runWith(['check', join(own, name)])
+        const { code, out } = await runWith(['check', join(own, name)], {
+          environment: keysIn(text),
+        })
         assert.equal(code, 0, out)
         assert.match(out, /: no errors\n$/)
         const linted = await runWith(['lint', join(own, name), '--max-warnings', '0'])
@@ -132,4 +134,11 @@ function contentOf(path: string, { cert, key }: KeyPair, ca: string): string {
 function filesIn(page: string): ReadonlyMap<string, string> {
   const blocks = page.matchAll(/^```yaml\n(# ([\w-]+\.yaml)\n.*?)^```/gms)
   return new Map([...blocks].map(([, text = '', name = '']) => [name, text]))
+}
+
+/** The variables that a file reads keys from. */
+function keysIn(text: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    [...text.matchAll(/\$\{(\w+):-/g)].map(([, name = '']) => [name, 'sk-1']),
+  )
 }

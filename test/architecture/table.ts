@@ -3,11 +3,13 @@ import type { Exception } from './rule.ts'
 /** All schemas of policies and protocols, and nothing else of these folders. */
 export const SCHEMAS = 'schemas of policies and protocols'
 export const EXPLAIN = 'program (explain only)'
+export const EDITING = 'sources (editing only)'
 
-/** The files that the two special entries match. */
+/** The files that the special entries match. */
 export const SPECIAL: Readonly<Record<string, RegExp>> = {
   [SCHEMAS]: /^src\/(policies|protocols)\/(.+\/)?schema\.ts$/,
   [EXPLAIN]: /^src\/program\/explain\.ts$/,
+  [EDITING]: /^src\/sources\/file\/editing\.ts$/,
 }
 
 export interface ImportRow {
@@ -58,7 +60,10 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
     mayImport: ['xds', 'reach', SCHEMAS, 'analysis', 'cel', 'model', 'diagnostics', 'telemetry'],
   },
   { folders: ['cli'], mayImport: 'all' },
-  { folders: ['ui'], mayImport: ['analysis', 'reach', SCHEMAS, 'cel', 'model', 'diagnostics'] },
+  {
+    folders: ['ui'],
+    mayImport: [EDITING, 'analysis', 'reach', SCHEMAS, 'cel', 'model', 'diagnostics'],
+  },
 ]
 
 /** Folders of equals, which meet in Exchange and never import each other. */
@@ -69,7 +74,7 @@ export const SIBLINGS: readonly string[] = ['src/policies']
  * playground of the documentation evaluates them.
  */
 export const BROWSER_SAFE =
-  /^src\/(cel|model|diagnostics|reach|analysis)\/|^src\/.+\/schema\.ts$|^ui\/|^src\/exchange\/(attributes|plain-headers)\.ts$/
+  /^src\/(cel|model|diagnostics|reach|analysis)\/|^src\/.+\/schema\.ts$|^ui\/|^src\/sources\/file\/editing\.ts$|^src\/exchange\/(attributes|plain-headers)\.ts$/
 
 /** The only file that turns text into code. */
 export const CODE_GENERATOR = 'src/cel/emit/generate.ts'

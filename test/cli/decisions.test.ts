@@ -9,9 +9,8 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { verifyChain } from '../../src/telemetry/decision-chain-check.ts'
 import { freePort } from '../decisions/gateway.ts'
+import { PORTCULLIS } from '../programs.ts'
 import { start as follow, until } from './running.ts'
-
-const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
 
 interface CommandResult {
   readonly code: number
@@ -21,7 +20,7 @@ interface CommandResult {
 
 function portcullis(...args: readonly string[]): Promise<CommandResult> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [ENTRY, ...args], { timeout: 60_000 }, (error, out, err) => {
+    execFile(process.execPath, [PORTCULLIS, ...args], { timeout: 60_000 }, (error, out, err) => {
       resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err })
     })
   })
@@ -42,7 +41,7 @@ describe('decisions of a running gateway', () => {
       .map((name) => join(folder, name))
 
   async function start(): Promise<void> {
-    child = spawn(process.execPath, [ENTRY, 'run', '-f', file], { stdio: 'ignore' })
+    child = spawn(process.execPath, [PORTCULLIS, 'run', '-f', file], { stdio: 'ignore' })
     // A busy machine needs more time.
     for (let i = 0; i < 2_400; i++) {
       const response = await fetch(`http://127.0.0.1:${ready}/healthz/ready`).catch(() => undefined)

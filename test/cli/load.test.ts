@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { loadBetweenRequests, loadInThread } from '../../src/cli/load.ts'
 import { loadFile } from '../../src/sources/file/load.ts'
+import { PORTCULLIS } from '../programs.ts'
 
-const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-load-'))
 after(() => rmSync(folder, { recursive: true }))
 
@@ -36,7 +36,7 @@ describe('a configuration that is read in a thread', () => {
   ] as const) {
     it(`${name} is what it is without one`, async () => {
       const file = written('gateway.yaml', text)
-      const { result, files } = await loadInThread(file, environment, { entry: ENTRY })
+      const { result, files } = await loadInThread(file, environment, { entry: PORTCULLIS })
       const expected = loadFile(file, { environment })
       assert.deepEqual(result, expected.result)
       assert.deepEqual(files, expected.files)

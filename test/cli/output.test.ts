@@ -4,12 +4,11 @@ import { existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-
-const PROGRAM = join(import.meta.dirname, '../../bin/portcullis.ts')
+import { PORTCULLIS } from '../programs.ts'
 
 describe('the output of a command', () => {
   it('is cut off without an error if the reader closes the pipe', () => {
-    const command = `"${process.execPath}" "${PROGRAM}" schema | head -c 10; echo "\${PIPESTATUS[0]}"`
+    const command = `"${process.execPath}" "${PORTCULLIS}" schema | head -c 10; echo "\${PIPESTATUS[0]}"`
     const { stdout, stderr } = spawnSync('bash', ['-c', command], { encoding: 'utf8' })
     assert.match(stdout, /0\n$/)
     assert.equal(stderr, '')
@@ -17,7 +16,7 @@ describe('the output of a command', () => {
 
   it('causes a readable error if it cannot be written', { skip: !existsSync('/dev/full') }, () => {
     const full = openSync('/dev/full', 'w')
-    const { status, stderr } = spawnSync(process.execPath, [PROGRAM, 'help'], {
+    const { status, stderr } = spawnSync(process.execPath, [PORTCULLIS, 'help'], {
       encoding: 'utf8',
       stdio: ['ignore', full, 'pipe'],
     })
@@ -47,7 +46,7 @@ describe('a terminal', { skip: hasTerminals ? false : 'there is no `script`' }, 
   after(() => rmSync(folder, { recursive: true, force: true }))
   const file = join(folder, 'wrong.yaml')
   writeFileSync(file, 'gateways: { default: { port: 8080, hots: a } }\n')
-  const program = `"${process.execPath}" "${PROGRAM}"`
+  const program = `"${process.execPath}" "${PORTCULLIS}"`
   const check = `${program} check "${file}"`
   const colour = '\x1b['
 

@@ -59,11 +59,19 @@ ${more}`
       await expect(200, 0)
     })
 
-    it('a rule that can never match denies the requests that its policy guards', async () => {
+    it('a Deny rule that can never match denies the requests that its policy guards', async () => {
       await running.reload(text(rules('{ deny: "jwt.sub == \'bob\'" }')))
       await expect(500, 1)
       await said(/AZ001/)
     })
+
+    for (const rule of ['allow', 'require']) {
+      it(`a rule ${rule} on a token that nothing verifies decides by itself`, async () => {
+        await running.reload(text(rules(`{ ${rule}: "jwt.sub == 'bob'" }`)))
+        await expect(403, 0)
+        await said(/AZ001/)
+      })
+    }
 
     it('an error outside of any part changes nothing', async () => {
       await running.reload(text(rules(`{ deny: "request.method == 'POST'" }`)))

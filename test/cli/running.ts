@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { PORTCULLIS } from '../programs.ts'
 
 export { freePort } from '../free-port.ts'
-
-const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
 
 /** The gateway as a separate process. */
 export interface Running {
@@ -15,7 +13,19 @@ export interface Running {
 }
 
 export function start(...args: readonly string[]): Running {
-  const child = spawn(process.execPath, [ENTRY, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  return startWith({}, args)
+}
+
+/** With these variables in addition. */
+export function startWith(
+  variables: Readonly<Record<string, string>>,
+  args: readonly string[],
+): Running {
+  const env = { ...process.env, ...variables }
+  const child = spawn(process.execPath, [PORTCULLIS, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env,
+  })
   let text = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (bytes) => (text += bytes))
   const exit = new Promise<number | null>((resolve) => child.on('exit', resolve))

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { verifyChain } from '../../src/telemetry/decision-chain-check.ts'
+import { PORTCULLIS } from '../programs.ts'
 import { freePort } from './gateway.ts'
 
-const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
 /** Room for the first records; the limit falls in the middle of a line. */
 const ROOM = 5_000
 
@@ -45,7 +45,7 @@ describe('decisions on a full disk', { skip: !hasPrlimit() }, () => {
 
   async function start(): Promise<void> {
     log = ''
-    child = spawn(process.execPath, [ENTRY, 'run', '-f', config])
+    child = spawn(process.execPath, [PORTCULLIS, 'run', '-f', config])
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', (chunk) => {
         log += chunk

@@ -85,7 +85,9 @@ routes:
     await response.text()
     const id = response.headers.get('x-request-id') ?? ''
     const admin = { kind: 'tcp', host: '127.0.0.1', port: await freePort() } as const
-    const deps = { find: async (query) => own.decisions(query) } as Partial<ApiDeps> as ApiDeps
+    const deps = {
+      find: async (query) => ({ records: own.decisions(query) }),
+    } as Partial<ApiDeps> as ApiDeps
     const api = routeApi(DECISION_ENDPOINTS, deps, authenticateBy(undefined))
     const origin = { kind: 'object', object: 'admin', field: '' } as const
     const server = await serve(admin, new Map(), origin, undefined, true, api)

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { reportExplained } from '../../src/cli/explanation.ts'
 import { idleServices } from '../../src/cli/idle-deps.ts'
 import { NO_SAMPLER, type RulePlace } from '../../src/exchange/decision.ts'
+import { runToCompletion } from '../../src/model/steps.ts'
 import { compileProgram } from '../../src/program/compile.ts'
 import { explainRequest, type HypotheticalRequest } from '../../src/program/explain.ts'
 import { closeKept, retiredKept } from '../../src/program/kept.ts'
@@ -91,7 +92,7 @@ describe('the rule that decided', () => {
           const explained = explainRequest(plain, hypothetical, dice)
           const recorded = explainRequest(recording, hypothetical, dice)
           assert.ok(typeof explained !== 'string' && typeof recorded !== 'string')
-          const { stages } = reportExplained(explained)
+          const { stages } = runToCompletion(reportExplained(explained))
           for (const [at, { decision }] of recorded.stages.entries()) {
             const stage = stages[at]
             assert.equal(nameOf(stage?.rules[stage.deciding]), nameOf(decision?.rule))

@@ -191,11 +191,11 @@ routes:
   })
 
   it('are recorded and counted for audit blocks, and deny no request', async () => {
-    const before = own.decisions({ verdict: 'would-deny' }).length
+    const before = own.decisions({ verdict: ['would-deny'] }).length
     assert.equal((await ask('/audited')).status, 200)
     assert.equal((await ask('/audited', { headers: { 'x-team': 'eng' } })).status, 200)
-    await own.only({ verdict: 'would-deny' })
-    const [record, ...more] = own.decisions({ verdict: 'would-deny' })
+    await own.only({ verdict: ['would-deny'] })
+    const [record, ...more] = own.decisions({ verdict: ['would-deny'] })
     assert.deepEqual([before, more.length], [0, 0])
     assert.deepEqual(
       [record?.verdict, record?.enforced, record?.rule?.mode, record?.status],
@@ -250,7 +250,7 @@ routes:
 `)
     const response = await fetch(`http://127.0.0.1:${port}/x`)
     await response.text()
-    const record = await own.only({ verdict: 'allowed' })
+    const record = await own.only({ verdict: ['allowed'] })
     assert.deepEqual(
       [record.cause, record.rule?.index, record.status, record.backend, record.enforced],
       ['matched', 1, 200, 'all/0', true],

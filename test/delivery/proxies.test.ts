@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { freePort, status, until } from '../cli/running.ts'
+import { PORTCULLIS } from '../programs.ts'
 
-const GATEWAY = join(import.meta.dirname, '../../bin/portcullis.ts')
 const CONTROLLER = join(import.meta.dirname, 'controller.ts')
 
 interface Started {
@@ -90,7 +90,7 @@ describe('a proxy and its controller', () => {
     return controller
   }
   const startProxy = (state?: string) =>
-    start([GATEWAY, 'run', '-f', settings], {
+    start([PORTCULLIS, 'run', '-f', settings], {
       PORTCULLIS_XDS_ADDRESS: `http://127.0.0.1:${xds}`,
       PORTCULLIS_XDS_TOKEN: token,
       ...(state === undefined ? {} : { PORTCULLIS_XDS_STATE: state }),
@@ -177,7 +177,7 @@ describe('a proxy and its controller', () => {
   it('rejects a file with routes at startup if a controller is configured', async () => {
     const file = join(folder, 'both.yaml')
     writeFileSync(file, 'gateways: { default: { port: 4000 } }')
-    const proxy = start([GATEWAY, 'run', '-f', file, '--xds', 'http://127.0.0.1:1'])
+    const proxy = start([PORTCULLIS, 'run', '-f', file, '--xds', 'http://127.0.0.1:1'])
     assert.equal(await proxy.exit, 1)
     assert.match(proxy.out(), /PC0804/)
   })

@@ -102,13 +102,14 @@ describe('mutated requests on real sockets', () => {
   })
 })
 
-const ID_LINE = /x-request-id: [0-9a-f-]{36}\r\n/g
+const OWN_LINES =
+  /x-request-id: [0-9a-f-]{36}\r\n|x-forwarded-(?:for: 127\.0\.0\.1|proto: http|host: [^\r\n]+)\r\n/g
 
 async function openLane(): Promise<Lane> {
   const held = new WeakMap<Socket, string>()
   const upstream = await startUpstream((text, socket) => {
-    // The gateway adds the id; everything else came from the client.
-    const all = ((held.get(socket) ?? '') + text).replaceAll(ID_LINE, '')
+    // The gateway adds the id and who the client is; everything else came from the client.
+    const all = ((held.get(socket) ?? '') + text).replaceAll(OWN_LINES, '')
     const { seen, consumed, rest } = plainReceived(all)
     held.set(socket, all.slice(consumed))
     lane.seen.push(...seen)

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { duplexPair } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
+import { UNRECORDED } from '../../src/exchange/fixtures/recorded.ts'
 import { Deadlines } from '../../src/wire/deadlines.ts'
 import type { Downstream, DownstreamEvents } from '../../src/wire/downstream.ts'
 import { NO_LINES } from '../../src/wire/http1/field-lines.ts'
@@ -212,7 +213,7 @@ function readWhole(downstream: Downstream, seen: string[]): void {
         (_, i) => `${fieldName(trailers as never, i)}: ${fieldValue(trailers as never, i)}`,
       )
       seen.push(shown(head.method, path, head.host, list, body, late))
-      downstream.reply(200, NO_LINES, responseTo(path))
+      downstream.reply(UNRECORDED, 200, NO_LINES, responseTo(path))
     },
     abort: () => {},
   }

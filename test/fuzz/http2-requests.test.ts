@@ -92,6 +92,7 @@ async function seenByNode(list: readonly Asked[], settings: Wishes): Promise<rea
   for (const own of list) {
     const stream = session.open()
     stream.send(own.method, headOf(own), own.body.length > 0, 60_000, {
+      idleTimeout: 60_000,
       interim() {},
       response: () => false,
       data: () => true,

@@ -12,6 +12,7 @@ export interface Expected {
 
 /** Keeps the bytes that it receives until they are written, and compares them only then. */
 export class Receiver implements ResponseEvents {
+  readonly idleTimeout: number = 60_000
   readonly #expected: Expected
   readonly #from: { resume(): void }
   #views: Buffer[] = []

@@ -90,6 +90,7 @@ const LIMITS = {
   writeTimeout: 20_000,
   body: Number.POSITIVE_INFINITY,
   lowersNames: false,
+  upgrades: new Set(['x']),
 }
 
 describe('upload buffers', () => {

@@ -164,6 +164,20 @@ describe('the semantic diff is true', () => {
     assert.ok(differing > 0)
   })
 
+  it('for the policies of one route among others', () => {
+    let differing = 0
+    const requests = fc.array(request, { minLength: 12, maxLength: 12 })
+    const changes = fc.record({ at: fc.nat(2), other: route })
+    const property = fc.property(written, changes, requests, (before, { at, other }, all) => {
+      const changed = at % before.length
+      const { rules, token } = other
+      const after = before.map((one, index) => (index === changed ? { ...one, rules, token } : one))
+      differing += compare(before, after, all)
+    })
+    assertProperty('policy-diff-one-route', property, fuzz(0.2))
+    assert.ok(differing > 0)
+  })
+
   it('for rules about parts of one string', () => {
     let differing = 0
     const anywhere = {

@@ -1,3 +1,4 @@
+import { UNRECORDED } from '../../src/exchange/fixtures/recorded.ts'
 import type { Downstream } from '../../src/wire/downstream.ts'
 import { NO_LINES } from '../../src/wire/http1/field-lines.ts'
 import type { BodySink } from '../../src/wire/streams.ts'
@@ -74,6 +75,6 @@ export class Keeper implements BodySink {
   #reply(): void {
     if (this.#hasReplied) return
     this.#hasReplied = true
-    this.#downstream.reply(200, NO_LINES, 'ok')
+    this.#downstream.reply(UNRECORDED, 200, NO_LINES, 'ok')
   }
 }

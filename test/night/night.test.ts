@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { readCorpus } from '../corpus/corpus.ts'
+import { until } from '../proxy/whole-gateway.ts'
 import { lastPassed, readLedger, type SuiteRecord } from './ledger.ts'
 import { runNight } from './night.ts'
 import type { Command } from './round.ts'
@@ -39,6 +40,16 @@ const FIND = JSON.stringify({ name: 'some', entry: { note: 'n', input: [1] }, er
 const FAILS = `require('node:fs').writeFileSync(process.env.FUZZ_FOUND + '/some-1.json', '${FIND}')
 console.log('failed: some test\\n0 passed, 1 failed')
 process.exitCode = 1`
+
+/** A process that has ended may stay in the table until its parent reads its status. */
+function isRunning(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat[stat.lastIndexOf(')') + 2] !== 'Z'
+  } catch {
+    return false
+  }
+}
 
 describe('a night', () => {
   let folder = ''
@@ -143,6 +154,26 @@ describe('a night', () => {
     assert.equal(ended('conformance').passed, 3)
     assert.equal(ended('cluster').passed, 3)
   })
+
+  for (const [when, code] of [
+    ['stopped', 'setInterval(() => {}, 1000)'],
+    ['over', "console.log('1 passed, 0 failed')"],
+  ] as const) {
+    it(`leaves no process behind when it is ${when}`, async () => {
+      const pidFile = join(folder, 'child')
+      const starts = `const { spawn } = require('node:child_process')
+const sleep = spawn('sleep', ['3600'], { stdio: 'ignore' })
+sleep.unref()
+require('node:fs').writeFileSync('${pidFile}', String(sleep.pid))`
+      const stop = new AbortController()
+      const night = run([whole('starts', script(`${starts}\n${code}`))], stop.signal)
+      await until('the process', () => existsSync(pidFile) && readFileSync(pidFile).length > 0)
+      const pid = Number(readFileSync(pidFile, 'utf8'))
+      if (when === 'stopped') stop.abort()
+      await night
+      await until('its end', () => !isRunning(pid))
+    })
+  }
 
   it('ends where the last one stopped if the files are others now', async () => {
     const ending = new AbortController()

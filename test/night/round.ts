@@ -82,6 +82,8 @@ async function outputOf(
     cwd,
     env: { ...process.env, ...env, FUZZ_FOUND: folder },
     stdio: ['ignore', 'pipe', 'pipe'],
+    // A process group, so that nothing that it started outlives it.
+    detached: true,
   })
   lowerPriority(child.pid)
   let output = ''
@@ -93,8 +95,8 @@ async function outputOf(
   let isLate = false
   let waited = 0
   const end = () => {
-    child.kill('SIGTERM')
-    setTimeout(() => child.kill('SIGKILL'), 10_000).unref()
+    endGroup(child.pid, 'SIGTERM')
+    setTimeout(() => endGroup(child.pid, 'SIGKILL'), 10_000).unref()
   }
   signal.addEventListener('abort', end, { once: true })
   clock.onTick = (seconds) => {
@@ -105,10 +107,18 @@ async function outputOf(
   }
   const code = await new Promise<number | string>((resolve) => {
     child.on('error', (error) => resolve(error.message))
+    child.on('exit', () => endGroup(child.pid, 'SIGKILL'))
     child.on('close', (status, by) => resolve(status ?? by ?? 'unknown'))
   })
   signal.removeEventListener('abort', end)
   return { output, code, isLate, waited }
+}
+
+/** Ends a process and all that it started; some of them may have ended already. */
+function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal)
+  } catch {}
 }
 
 /** The night itself may have a lower priority already. */

@@ -97,6 +97,10 @@ export function allSuites(): readonly Suite[] {
       ...exploring('oracle', 2, files('test/oracle/*.test.ts').filter(drawsCases)),
       missing: () => without('go'),
     },
+    whole('thresholds', 350, {
+      ...node(...RUNNER, 'test/thresholds/*.test.ts'),
+      env: { THRESHOLDS_MIXED: '1' },
+    }),
     whole('conformance', 100, node('test/conformance/run.ts')),
     {
       ...whole('cluster', 1000, {

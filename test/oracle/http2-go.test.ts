@@ -161,6 +161,7 @@ async function responsesOf(bytes: Buffer, count: number): Promise<readonly strin
     const found = { text: '' }
     let [status, fields, body] = [0, [] as readonly string[], '']
     const events: ResponseEvents = {
+      idleTimeout: 60_000,
       interim: () => {},
       response: (head) => {
         status = head.status

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import type { Server } from 'node:http'
 import { Agent, request } from 'node:http'
-import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Model } from '../../src/model/model.ts'
 import { Workers } from '../../src/proxy/workers.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { freePort, modelOf, settingsOf, startBackend, startDeciding } from '../decisions/gateway.ts'
-
-const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
+import { PORTCULLIS } from '../programs.ts'
 
 describe('policies edited under load', () => {
   let backend: Server & { readonly port: number }
@@ -112,7 +110,7 @@ routes:
     const text = (number: number) =>
       `config: { workers: 2, logging: { level: error } }\n${version(number, port)}`
     const log = createLogger({ format: 'text', level: 'off', write: () => {} })
-    const workers = new Workers([ENTRY, 'worker'], settingsOf(text(0)), 2, log)
+    const workers = new Workers([PORTCULLIS, 'worker'], settingsOf(text(0)), 2, log)
     const apply = async (number: number) => {
       const { isApplied, diagnostics } = await workers.apply(modelOf(text(number)))
       assert.ok(isApplied, JSON.stringify(diagnostics))

@@ -1,3 +1,4 @@
+import { OwnEndedSessions } from '../../src/exchange/ended-sessions.ts'
 import { type HeaderEdit, NO_EDIT } from '../../src/exchange/header-edit.ts'
 import { MessageStreams } from '../../src/exchange/message-streams.ts'
 import type { Reply } from '../../src/exchange/reply.ts'
@@ -71,6 +72,7 @@ export class ScriptedServers {
       options,
       sealKey: new Uint8Array(32).fill(7),
       streams: new MessageStreams(),
+      ended: new OwnEndedSessions(),
       rules: { ...ALLOWED, ...rules },
       guardsFor: () => undefined,
     })
@@ -82,6 +84,7 @@ export class ScriptedServers {
       name,
       pins: undefined,
       timeout: 1_000,
+      idleTimeout: 1_000,
       prepare: () => {
         const none = { credentialQuery: '', setHeaders: [], rejected: undefined }
         return { path: '/mcp', authority: name, headers: [], ...none }

@@ -52,7 +52,10 @@ export function networkDecision(
     readsCertificate: false,
     decide: (connection) => (accepts(connection) ? undefined : denied),
     admittedBy: () => undefined,
-    explain: () => [],
+    *explain() {
+      yield
+      return []
+    },
     ...reads,
   }
 }
@@ -92,6 +95,7 @@ export async function acceptingPort(options: AcceptingPortOptions = {}) {
     opened: (connection) => void connections.push(connection),
     closed: () => {},
     requestRejected: (_, { word }) => void seen.push(`refused ${word}`),
+    responding: () => {},
     began: () => {},
     finished: (run) => void runs.push(run),
     rejected: ({ word, detail }) => void seen.push(`rejected ${word} ${detail}`),
@@ -205,6 +209,7 @@ export function httpListener(
     run,
     readsBody: false,
     requestTimeout: 0,
+    responseIdle: 0,
   }
   const route: RouteProgram = {
     name: 'route',
@@ -213,7 +218,7 @@ export function httpListener(
     run,
     readsBody: false,
     choose: () => backend,
-    timeouts: { request: 0, backendRequest: 5_000 },
+    timeouts: { request: 0, backendRequest: 5_000, responseIdle: 0 },
     retry: undefined,
     mirrors: [],
   }

@@ -81,4 +81,19 @@ routes:
       })
     }
   }
+
+  it('clients cannot renegotiate, which TLS 1.2 would allow', async () => {
+    const socket = connect({
+      ...{ port: ports.optional, host: '127.0.0.1', servername: 'a.test' },
+      ...{ rejectUnauthorized: false, maxVersion: 'TLSv1.2' },
+    })
+    const failed = new Promise<Error | null>((resolve) => {
+      socket.on('error', resolve)
+      socket.on('secureConnect', () => {
+        assert.notEqual(socket.renegotiate({}, resolve), undefined)
+      })
+    })
+    assert.match(String(await failed), /no renegotiation/i)
+    socket.destroy()
+  })
 })

@@ -110,9 +110,18 @@ describe('external authorization over gRPC', () => {
 
   for (const [what, header, bytes] of [
     ['UTF-8', text('x-user', '张伟 Zoë'), Buffer.from('张伟 Zoë', 'utf8')],
-    ['raw bytes', { header: { key: 'x-user', rawValue: Buffer.from([0xe9, 0xff]) } }, [0xe9, 0xff]],
+    [
+      'raw UTF-8',
+      { header: { key: 'x-user', rawValue: Buffer.from('张伟') } },
+      Buffer.from('张伟'),
+    ],
+    [
+      'raw Latin-1',
+      { header: { key: 'x-user', rawValue: Buffer.from('Zoë', 'latin1') } },
+      Buffer.from('Zoë'),
+    ],
   ] as const) {
-    it(`sets headers in the bytes that the service sent: ${what}`, async () => {
+    it(`sets headers in UTF-8, whatever the service sent: ${what}`, async () => {
       service.respondWith = () => ({ status: { code: 0 }, okResponse: { headers: [header] } })
       const { status, got } = await gateway.get('/', { 'x-user': 'spoof' })
       assert.equal(status, 200)

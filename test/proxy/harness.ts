@@ -6,6 +6,7 @@ import { runSteps, type Step } from '../../src/exchange/step.ts'
 import { Permit } from '../../src/program/permit.ts'
 import type { BackendProgram, ListenerProgram, RouteProgram } from '../../src/program/program.ts'
 import { HttpListeners } from '../../src/proxy/http-listeners.ts'
+import type { RequestReading } from '../../src/proxy/port-plan.ts'
 import { type Port, RequestLoop } from '../../src/proxy/request-loop.ts'
 import type { RequestState } from '../../src/proxy/request-state.ts'
 import { type RequestId, requestIdOf } from '../../src/telemetry/request-id.ts'
@@ -37,10 +38,12 @@ export const LIMITS: ServerLimits = {
   writeTimeout: 5_000,
   body: Number.POSITIVE_INFINITY,
   lowersNames: false,
+  upgrades: new Set(['x', 'chat']),
 }
 
 /** The settings of a gateway that forwards the trailers of requests. */
-export const FORWARDS_TRAILERS = {
+export const FORWARDS_TRAILERS: RequestReading = {
+  forwarded: 'Preserve',
   keepsSlashes: false,
   names: new RequestNames({ underscores: 'Auto', forwardsTrailers: true }),
 }
@@ -82,6 +85,7 @@ export async function startGateway(
     run: () => undefined,
     readsBody: false,
     requestTimeout: options.timeout ?? 5_000,
+    responseIdle: 0,
   }
   const route: RouteProgram = {
     name: 'route',
@@ -90,7 +94,7 @@ export async function startGateway(
     run: (exchange) => runSteps(steps, exchange),
     readsBody: false,
     choose: () => backend,
-    timeouts: { request: 0, backendRequest: 0 } as RouteProgram['timeouts'],
+    timeouts: { request: 0, backendRequest: 0, responseIdle: 0 },
     retry: undefined,
     mirrors: [],
     ...options.route,
@@ -108,6 +112,7 @@ export async function startGateway(
   const observer = {
     opened: () => {},
     closed: () => {},
+    responding: () => {},
     began: () => {},
     requestRejected: (_: Connection, { word }: { word: string }) => void rejections.push(word),
     finished: (run: RequestState) => void runs.push(run),

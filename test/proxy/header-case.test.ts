@@ -56,7 +56,7 @@ for (const [headerCase, written] of [
       port = await free()
       const setting = headerCase === undefined ? '' : `, http1HeaderCase: ${headerCase}`
       gateway = await startWhole(`
-frontendPolicies: { http: { requestTrailers: Forward${setting} } }
+frontendPolicies: { http: { requestTrailers: Forward, upgrades: [chat]${setting} } }
 gateways: { default: { port: ${port} } }
 routes:
 - name: own

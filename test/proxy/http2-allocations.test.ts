@@ -4,6 +4,7 @@ import { Duplex } from 'node:stream'
 import { describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
+import { UNRECORDED } from '../../src/exchange/fixtures/recorded.ts'
 import { Deadlines } from '../../src/wire/deadlines.ts'
 import type { Downstream, DownstreamEvents } from '../../src/wire/downstream.ts'
 import { NO_LINES } from '../../src/wire/http1/field-lines.ts'
@@ -135,7 +136,7 @@ describe('allocations of V8 for frames', {
     const seen = new Set<Downstream>()
     const session = serve((downstream) => {
       seen.add(downstream)
-      downstream.reply(204, NO_LINES, '')
+      downstream.reply(UNRECORDED, 204, NO_LINES, '')
     })
     let id = -1
     const request = () => frame(HEADERS, END_HEADERS | END_STREAM, (id += 2), BLOCK)
@@ -154,6 +155,7 @@ describe('allocations of V8 for frames', {
     const seen = new Set<object>()
     let ended = 0
     const told: ResponseEvents = {
+      idleTimeout: 60_000,
       interim() {},
       response: () => false,
       data: () => true,

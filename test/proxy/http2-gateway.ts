@@ -64,6 +64,7 @@ export async function startHttp2Gateway(options: Http2GatewayOptions): Promise<H
     run: () => undefined,
     readsBody: false,
     requestTimeout: options.timeout ?? 20_000,
+    responseIdle: 0,
   }
   const route: RouteProgram = {
     name: 'route',
@@ -100,6 +101,7 @@ export async function startHttp2Gateway(options: Http2GatewayOptions): Promise<H
     observer: {
       opened: () => {},
       closed: () => {},
+      responding: () => {},
       began: () => {},
       requestRejected: (_, { word }) => void rejections.push(word),
       finished: (run) => void runs.push(run),

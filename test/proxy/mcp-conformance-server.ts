@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { completable } from '@modelcontextprotocol/sdk/server/completable.js'
 import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { CreateMessageResultSchema, ElicitResultSchema } from '@modelcontextprotocol/sdk/types.js'
 import * as z from 'zod'
@@ -86,6 +87,18 @@ function tools(server: McpServer): void {
     status: { type: 'string', enum: ['active', 'inactive', 'pending'], default: 'active' },
     verified: { type: 'boolean', default: true },
   })
+  const [one, two] = ['option1', 'option2']
+  const titled = [
+    { const: 'value1', title: 'First' },
+    { const: 'value2', title: 'Second' },
+  ]
+  elicits('test_elicitation_sep1330_enums', {
+    untitledSingle: { type: 'string', enum: [one, two] },
+    titledSingle: { type: 'string', oneOf: titled },
+    legacyEnum: { type: 'string', enum: ['opt1', 'opt2'], enumNames: ['One', 'Two'] },
+    untitledMulti: { type: 'array', items: { type: 'string', enum: [one, two] } },
+    titledMulti: { type: 'array', items: { anyOf: titled } },
+  })
   server.registerTool('test_reconnection', { description: 'Closes its stream' }, async (extra) => {
     await new Promise((resolve) => setTimeout(resolve, 50))
     extra.closeSSEStream?.()
@@ -96,21 +109,24 @@ function tools(server: McpServer): void {
 
 function prompts(server: McpServer): void {
   const prompt = (name: string, content: readonly object[]) =>
-    server.registerPrompt(name, {}, () => ({
+    server.registerPrompt(name, { description: name }, () => ({
       messages: content.map((own) => ({ role: 'user', content: own as never })),
     }))
   prompt('test_simple_prompt', [text('This is a simple prompt for testing.')])
   prompt('test_prompt_with_image', [image, text('Please analyze the image above.')])
   server.registerPrompt(
     'test_prompt_with_arguments',
-    { argsSchema: { arg1: completable(z.string(), () => ['paris', 'park']), arg2: z.string() } },
+    {
+      description: 'With arguments',
+      argsSchema: { arg1: completable(z.string(), () => ['paris', 'park']), arg2: z.string() },
+    },
     ({ arg1, arg2 }) => ({
       messages: [{ role: 'user', content: text(`Prompt with arguments: '${arg1}', '${arg2}'`) }],
     }),
   )
   server.registerPrompt(
     'test_prompt_with_embedded_resource',
-    { argsSchema: { resourceUri: z.string() } },
+    { description: 'With a resource', argsSchema: { resourceUri: z.string() } },
     ({ resourceUri }) => ({ messages: [{ role: 'user', content: embedded(resourceUri) }] }),
   )
 }
@@ -160,10 +176,37 @@ class EventStore {
   }
 }
 
-/** Starts a server with all of it; returns its port and how to stop it. */
-export async function startConformanceServer() {
+/** Returns a server with all of it, for one session. */
+export function makeConformanceServer(): McpServer {
+  const server = new McpServer(
+    { name: 'conformance', version: '1' },
+    { capabilities: { logging: {}, resources: { subscribe: true } } },
+  )
+  tools(server)
+  prompts(server)
+  resources(server)
+  for (const method of ['resources/subscribe', 'resources/unsubscribe']) {
+    const schema = z.object({ method: z.literal(method) })
+    server.server.setRequestHandler(schema as never, () => ({}))
+  }
+  return server
+}
+
+async function listening(listener: RequestListener) {
+  const http = createServer(listener)
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  const { port } = http.address() as AddressInfo
+  const close = () => {
+    http.closeAllConnections()
+    http.close()
+  }
+  return { port, close }
+}
+
+/** Starts a server that speaks Streamable HTTP; returns its port and how to stop it. */
+export function startConformanceServer() {
   const sessions = new Map<string, StreamableHTTPServerTransport>()
-  const http = createServer((request, response) => {
+  return listening((request, response) => {
     void (async () => {
       const pieces: Buffer[] = []
       for await (const piece of request) pieces.push(piece as Buffer)
@@ -177,30 +220,21 @@ export async function startConformanceServer() {
         retryInterval: 500,
         onsessioninitialized: (id) => void sessions.set(id, transport),
       })
-      const server = new McpServer(
-        { name: 'conformance', version: '1' },
-        { capabilities: { logging: {}, resources: { subscribe: true } } },
-      )
-      tools(server)
-      prompts(server)
-      resources(server)
-      server.server.setRequestHandler(
-        z.object({ method: z.literal('resources/subscribe') }) as never,
-        () => ({}),
-      )
-      server.server.setRequestHandler(
-        z.object({ method: z.literal('resources/unsubscribe') }) as never,
-        () => ({}),
-      )
-      await server.connect(transport as never)
+      await makeConformanceServer().connect(transport as never)
       return transport.handleRequest(request, response, body)
     })().catch((error: unknown) => response.writeHead(500).end(String(error)))
   })
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
-  const { port } = http.address() as AddressInfo
-  const close = () => {
-    http.closeAllConnections()
-    http.close()
-  }
-  return { port, close }
+}
+
+/** Starts a server that speaks the transport of 2024-11-05. */
+export function startSseConformanceServer() {
+  const sessions = new Map<string, SSEServerTransport>()
+  return listening((request, response) => {
+    const { searchParams } = new URL(request.url ?? '', 'http://server')
+    const known = sessions.get(searchParams.get('sessionId') ?? '')
+    if (known !== undefined) return void known.handlePostMessage(request, response)
+    const transport = new SSEServerTransport('/messages', response)
+    sessions.set(transport.sessionId, transport)
+    void makeConformanceServer().connect(transport as never)
+  })
 }

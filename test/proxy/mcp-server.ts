@@ -32,6 +32,8 @@ export interface ServerPlan {
   readonly name?: string
   readonly tools?: readonly string[]
   readonly isJson?: boolean
+  /** Appended to the names of the tools that every server has. */
+  readonly suffix?: string
 }
 
 /** Starts a server of the official SDK, with sessions. */
@@ -101,6 +103,7 @@ async function listening(http: Server): Promise<number> {
 export function makeServer({
   name = 'test',
   tools = ['echo', 'add', 'delete'],
+  suffix = '',
 }: ServerPlan): McpServer {
   const server = new McpServer(
     { name, version: '1.0.0' },
@@ -114,41 +117,49 @@ export function makeServer({
       ({ text: given }) => text(`${name}/${tool}: ${given ?? ''}`),
     )
   }
-  server.registerTool('link', { description: 'Links to a resource' }, () => ({
+  server.registerTool(`link${suffix}`, { description: 'Links to a resource' }, () => ({
     content: [
       { type: 'resource_link', uri: 'note://one', name: 'one' },
       { type: 'resource', resource: { uri: 'note://two', text: 'two' } },
     ],
   }))
-  server.registerTool('progress', { description: 'Tells how far it is' }, async (extra) => {
-    const token = extra._meta?.progressToken
-    for (const progress of [1, 2]) {
-      if (token === undefined) continue
-      await extra.sendNotification({
-        method: 'notifications/progress',
-        params: { progressToken: token, progress, total: 2 },
-      })
-    }
-    return text('done')
-  })
-  server.registerTool('sample', { description: 'Asks the model of the client' }, async (extra) => {
-    const response = await extra.sendRequest(
-      {
-        method: 'sampling/createMessage',
-        params: {
-          messages: [{ role: 'user', content: { type: 'text', text: name } }],
-          maxTokens: 9,
+  server.registerTool(
+    `progress${suffix}`,
+    { description: 'Tells how far it is' },
+    async (extra) => {
+      const token = extra._meta?.progressToken
+      for (const progress of [1, 2]) {
+        if (token === undefined) continue
+        await extra.sendNotification({
+          method: 'notifications/progress',
+          params: { progressToken: token, progress, total: 2 },
+        })
+      }
+      return text('done')
+    },
+  )
+  server.registerTool(
+    `sample${suffix}`,
+    { description: 'Asks the model of the client' },
+    async (extra) => {
+      const response = await extra.sendRequest(
+        {
+          method: 'sampling/createMessage',
+          params: {
+            messages: [{ role: 'user', content: { type: 'text', text: name } }],
+            maxTokens: 9,
+          },
         },
-      },
-      CreateMessageResultSchema,
-    )
-    return text(`${name} sampled ${JSON.stringify(response.content)}`)
-  })
-  server.registerTool('roots', { description: 'Asks for roots' }, async (extra) => {
+        CreateMessageResultSchema,
+      )
+      return text(`${name} sampled ${JSON.stringify(response.content)}`)
+    },
+  )
+  server.registerTool(`roots${suffix}`, { description: 'Asks for roots' }, async (extra) => {
     const { roots } = await extra.sendRequest({ method: 'roots/list' }, ListRootsResultSchema)
     return text(`${name}: ${roots.map(({ uri }) => uri).join()}`)
   })
-  server.registerTool('elicit', { description: 'Asks the user' }, async (extra) => {
+  server.registerTool(`elicit${suffix}`, { description: 'Asks the user' }, async (extra) => {
     const response = await extra.sendRequest(
       {
         method: 'elicitation/create',
@@ -161,16 +172,20 @@ export function makeServer({
     )
     return text(`${name}: ${response.action} ${JSON.stringify(response.content)}`)
   })
-  server.registerTool('log', { description: 'Logs' }, async (extra) => {
+  server.registerTool(`log${suffix}`, { description: 'Logs' }, async (extra) => {
     await extra.sendNotification({
       method: 'notifications/message',
       params: { level: 'info', data: `log of ${name}` },
     })
     return text('logged')
   })
-  server.registerPrompt('greet', { argsSchema: { who: z.string() } }, ({ who }) => ({
-    messages: [{ role: 'user', content: { type: 'text', text: `${name} greets ${who}` } }],
-  }))
+  server.registerPrompt(
+    'greet',
+    { description: 'Greets', argsSchema: { who: z.string() } },
+    ({ who }) => ({
+      messages: [{ role: 'user', content: { type: 'text', text: `${name} greets ${who}` } }],
+    }),
+  )
   server.registerResource('note', 'note://one', { mimeType: 'text/plain' }, (uri) => ({
     contents: [{ uri: uri.href, text: `${name} note` }],
   }))

@@ -1,4 +1,5 @@
 /* An MCP server on its standard streams, which reports how it was started. */
+import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 
 const write = (message: object) =>
@@ -19,7 +20,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   } else if (method === 'notifications/initialized') isInitialized = true
   else if (method === 'tools/list') {
     const inputSchema = { type: 'object' }
-    const tools = ['environment', 'calls', 'crash', 'progress'].map((name) => ({
+    const tools = ['environment', 'calls', 'child', 'crash', 'progress'].map((name) => ({
       name,
       inputSchema,
     }))
@@ -31,10 +32,13 @@ createInterface({ input: process.stdin }).on('line', (line) => {
       const { progressToken } = params?._meta ?? {}
       write({ method: 'notifications/progress', params: { progressToken, progress: 1 } })
     }
+    const child = name === 'child' ? spawn('sleep', ['600'], { stdio: 'ignore' }).pid : undefined
     const said =
-      name === 'environment'
-        ? JSON.stringify(Object.keys(process.env).sort())
-        : `${process.pid} ${++calls} ${isInitialized}`
+      child !== undefined
+        ? String(child)
+        : name === 'environment'
+          ? JSON.stringify(Object.keys(process.env).sort())
+          : `${process.pid} ${++calls} ${isInitialized}`
     write({ id, result: { content: [{ type: 'text', text: said }] } })
   }
 })

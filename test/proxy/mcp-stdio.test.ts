@@ -125,6 +125,31 @@ describe('an MCP server on standard streams', () => {
     assert.notEqual(pidOf(next), pid)
   })
 
+  it('is restarted for the calls that follow a crash right after its start', async () => {
+    await serve({ targets: [stdio()] })
+    const client = await connect()
+    for (let i = 0; i < 2; i++) {
+      await assert.rejects(client.callTool({ name: 'crash' }))
+      const calls = ['calls', 'calls'].map((name) => client.callTool({ name }))
+      const [first, second] = await Promise.all(calls)
+      assert.match(said(first), / 1 true$/)
+      assert.match(said(second), / 2 true$/)
+    }
+  })
+
+  it('leaves no children behind, whether it crashes or its session ends', async () => {
+    await serve({ targets: [stdio()] })
+    const client = await connect()
+    const child = pidOf(await client.callTool({ name: 'child' }))
+    assert.ok(isAlive(child))
+    await assert.rejects(client.callTool({ name: 'crash' }))
+    await until('its child ends', () => !isAlive(child))
+    const next = pidOf(await client.callTool({ name: 'child' }))
+    assert.ok(isAlive(next))
+    await (client.transport as StreamableHTTPClientTransport).terminateSession()
+    await until('the next child ends', () => !isAlive(next))
+  })
+
   it('can be any server: the reference servers, federated', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'mcp-files-'))
     writeFileSync(join(folder, 'note.txt'), 'a note')

@@ -392,7 +392,7 @@ describe('calls to models', () => {
       sending.end()
     })
     assert.equal(status, 403)
-    const long = await call({ ...CHAT, padding: 'x'.repeat(3_000_000) })
+    const long = await call({ ...CHAT, padding: 'x'.repeat(34_000_000) })
     assert.equal(long.status, 413)
     assert.equal(JSON.parse(long.text).error.type, 'invalid_request_error')
   })

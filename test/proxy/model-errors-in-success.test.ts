@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
+import { pass } from '../passing-time.ts'
 import { type Provider, startProvider } from './providers.ts'
+import { until } from './whole-gateway.ts'
 
 /* Providers that respond with a success status, and report an error in the body. */
 
@@ -137,6 +139,47 @@ describe('an error of a provider with status 200', () => {
       assert.equal((await call('claude', { stream: true })).status, 503)
     })
   }
+
+  for (const padding of [1, 40, 47, 48, 60, 230, 255, 256, 257, 5_000]) {
+    for (const size of [0, 37, 300]) {
+      it(`is one after ${padding} characters of white space, in pieces of ${size}`, async () => {
+        say(one, `${'\n '.repeat(padding).slice(0, padding)}${LIMITED}`, { size })
+        assert.equal((await call('one')).status, 429)
+        const type = 'text/event-stream'
+        say(one, `${'\n'.repeat(padding)}data: ${LIMITED}\n\n`, { type, size })
+        say(two, EVENTS, { type })
+        assert.equal((await call('any', STREAM)).text, EVENTS)
+      })
+    }
+  }
+
+  it('is one after comments of a stream that arrive with it', async () => {
+    const type = 'text/event-stream'
+    say(one, `: one\n\n: two\n\ndata: ${LIMITED}\n\n`, { type })
+    say(two, EVENTS, { type })
+    assert.equal((await call('any', STREAM)).text, EVENTS)
+  })
+
+  it('white space is not held for long', async () => {
+    let open = () => {}
+    one.respondWith = (_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.write(' '.repeat(100))
+      open = () => response.write(' ')
+    }
+    const pending = fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+      method: 'POST',
+      body: JSON.stringify({ model: 'one', messages: [] }),
+      headers: { 'content-type': 'application/json' },
+    })
+    await until('the call', () => one.arrived.length > 0)
+    await new Promise((done) => setTimeout(done, 100))
+    pass(6_000)
+    open()
+    const response = await pending
+    assert.equal(response.status, 200)
+    await response.body?.cancel()
+  })
 
   it('has a status by its code or its type, and no other', async () => {
     const cases: readonly (readonly [error: object | string, status: number])[] = [

@@ -141,7 +141,7 @@ describe('forms with files', () => {
 
   it('that are too long are rejected with 413', async () => {
     await serveBackend(RULES)
-    const long = field('file', 'x'.repeat(2 ** 21), '; filename="a"')
+    const long = field('file', 'x'.repeat(2 ** 25), '; filename="a"')
     const { status, text } = await post(field('model', 'gpt-x') + long + END)
     assert.equal(status, 413)
     assert.ok((JSON.parse(text) as { readonly error: unknown }).error)

@@ -91,7 +91,8 @@ describe('guards of calls to models', () => {
   })
 
   it('know the recognizers that the configuration can name', () => {
-    assert.deepEqual([...BUILT_IN].sort(), RECOGNIZERS.map(({ name }) => name).sort())
+    const known = new Set(RECOGNIZERS.map(({ name }) => name))
+    assert.deepEqual([...BUILT_IN].sort(), [...known].sort())
   })
 
   describe('on requests', () => {
@@ -283,11 +284,11 @@ describe('guards of calls to models', () => {
       assert.match(text, /"error"/)
     })
 
-    it('reject responses that cannot be guarded, and endpoints that are not read', async () => {
-      await serve({ response: [mask(EMAIL)] })
-      const gemini = await call({ contents: [] }, '/v1beta/models/gpt-x:generateContent')
-      assert.equal(gemini.status, 400)
-      assert.equal(openai.arrived.length, 0)
+    it('mask those of Gemini clients', async () => {
+      await serve({ response: [mask({ pattern: 'Gr.{1,2}e', name: 'HELLO' })] })
+      const contents = [{ role: 'user', parts: [{ text: 'hi' }] }]
+      const { text } = await call({ contents }, '/v1beta/models/gpt-x:generateContent')
+      assert.equal(JSON.parse(text).candidates[0].content.parts[0].text, '<HELLO>')
     })
   })
 

@@ -312,7 +312,7 @@ describe('guards that are services', () => {
       })
     }
 
-    it('ignore tool calls and their content', async () => {
+    it('get the arguments of tool calls', async () => {
       await serve({ response: [webhook()] })
       const head = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' }
       const chunk = (delta: object, finish_reason: string | null = null) =>
@@ -337,7 +337,7 @@ describe('guards that are services', () => {
       const { text } = await call({ ...user('hello'), stream: true })
       assert.equal(heard(text), '<one two>')
       const pieces = [...text.matchAll(/"arguments":("(?:[^"\\]|\\.)*")/g)]
-      assert.equal(pieces.map(([, json]) => JSON.parse(json as string)).join(''), '{"a":1}')
+      assert.equal(pieces.map(([, json]) => JSON.parse(json as string)).join(''), '<{"a":1}>')
     })
 
     it('are not called for responses that the provider rejected', async () => {

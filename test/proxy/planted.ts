@@ -11,7 +11,7 @@ import { ProviderSelection } from '../../src/program/provider-selection.ts'
 import { Streams } from '../../src/program/streams.ts'
 import { UsageReservation } from '../../src/program/usage-reservation.ts'
 import { StreamMasker } from '../../src/protocols/llm/guards/masker.ts'
-import { recognizerOf } from '../../src/protocols/llm/guards/recognizers.ts'
+import { recognizersOf } from '../../src/protocols/llm/guards/recognizers.ts'
 import { HttpMcpServer } from '../../src/protocols/mcp/http-server.ts'
 import { InOrder } from '../../src/protocols/mcp/in-order.ts'
 import { Relay } from '../../src/protocols/mcp/relay.ts'
@@ -86,7 +86,7 @@ export function plantEverywhere(): void {
     [ModelCall.prototype, 'finish', 'the end of a call to a model'],
     [UsageReservation.prototype, 'take', 'reserving a budget'],
     [UsageReservation.prototype, 'settle', 'settling a budget'],
-    [recognizerOf('email') as object, 'find', 'a guard'],
+    [recognizersOf('email')[0] as object, 'find', 'a guard'],
     [StreamMasker.prototype, 'push', 'a guarded stream'],
     [HttpMcpServer.prototype, 'send', 'sending to an MCP server'],
     [Relay.prototype, 'received', 'a message of an MCP server'],

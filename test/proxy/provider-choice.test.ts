@@ -19,12 +19,12 @@ const provider = (name: string, at: number) => ({
 })
 
 /** `groups`: the ports of each group. */
-const config = (groups: readonly (readonly number[])[]) =>
+const config = (groups: readonly (readonly number[])[], name = 'models') =>
   JSON.stringify({
     gateways: { default: { port } },
     backends: [
       {
-        name: 'models',
+        name,
         ai: {
           groups: groups.map((ports) => ({
             providers: ports.map((at) => provider(`p${at}`, at)),
@@ -32,7 +32,7 @@ const config = (groups: readonly (readonly number[])[]) =>
         },
       },
     ],
-    routes: [{ name: 'chat', backends: [{ backend: 'models' }] }],
+    routes: [{ name: 'chat', backends: [{ backend: name }] }],
   })
 
 async function call(path = '/v1/chat/completions', model = 'gpt-x') {
@@ -89,9 +89,9 @@ describe('the provider that serves a call', () => {
 
   it('is not one that requested a pause, also in fractions of seconds', async () => {
     for (const headers of [{ 'retry-after': '59.5' }, { 'retry-after-ms': '59000.5' }]) {
-      // Replaces the providers: the state of a provider is kept as long as its name and address.
-      await gateway.apply(config([[second.port]]))
-      await gateway.apply(config([[first.port], [second.port]]))
+      // A pause is kept for a name and an address, so each needs another name.
+      const [name = ''] = Object.keys(headers)
+      await gateway.apply(config([[first.port], [second.port]], name))
       first.arrived.length = 0
       first.behaviour = { status: 429, headers }
       for (let count = 0; count < 3; count++) assert.equal((await call()).status, 200)

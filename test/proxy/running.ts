@@ -3,10 +3,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PORTCULLIS } from '../programs.ts'
 import { free } from './accepting.ts'
 import { seriesValue, until } from './whole-gateway.ts'
-
-const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
 
 /** The program in its own process with its own file. */
 export interface Running {
@@ -60,7 +59,7 @@ export async function startRunning(text: string, options: RunningOptions = {}): 
 ${config}`
   const write = (own: string) => writeFileSync(file, `${head}${own}`)
   write(text)
-  const command = [process.execPath, ...flags, ENTRY, 'run', '-f', file, ...args]
+  const command = [process.execPath, ...flags, PORTCULLIS, 'run', '-f', file, ...args]
   const child =
     descriptors === undefined
       ? spawn(command[0] as string, command.slice(1), { stdio: ['ignore', 'pipe', 'pipe'] })

@@ -139,6 +139,7 @@ export class ScriptedUpstream {
 
 function reporter(reported: string[], takes: () => boolean): ResponseEvents {
   return {
+    idleTimeout: 60_000,
     interim: ({ status }) => void reported.push(`interim ${status}`),
     response: ({ status, fields }) => {
       reported.push([status, ...linesOf(fields)].join(' '))

@@ -51,7 +51,7 @@ describe('transformations of requests', () => {
     ['an error', "request.headers['x-none']"],
     ['null', 'null'],
     ['a line break', "'a\\\\r\\\\nx-evil: 1'"],
-    ['what is not of Latin-1', "'\\\\u2028'"],
+    ['text with spaces around it', "'admin '"],
   ] as const) {
     it(`a header whose value is ${what} is removed, also the client's own`, async () => {
       const gateway = await gatewayWith(`transformations:

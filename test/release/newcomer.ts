@@ -86,12 +86,12 @@ type Shell = (line: string, cwd: string) => SpawnSyncReturns<string>
 
 /** Serves the example, and types every line beside it. */
 async function firstMinute(task: NewcomerTask, cwd: string, shell: Shell): Promise<void> {
-  const gateway = spawn('portcullis', ['run'], { cwd, env: task.environment, stdio: 'pipe' })
+  const gateway = spawn('portcullis', ['demo'], { cwd, env: task.environment, stdio: 'pipe' })
   let said = ''
   gateway.on('error', (error) => (said += error.message))
   for (const stream of [gateway.stdout, gateway.stderr]) stream.on('data', (text) => (said += text))
   const isReady = await until(READY)
-  write({ page: 'README: portcullis run', isDone: isReady, said: isReady ? '' : said })
+  write({ page: 'README: portcullis demo', isDone: isReady, said: isReady ? '' : said })
   if (isReady) for (const line of task.lines) typeLine(line, cwd, shell)
   const ended = new Promise<number | null>((resolve) => gateway.once('exit', resolve))
   gateway.kill('SIGTERM')

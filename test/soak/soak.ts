@@ -6,19 +6,22 @@ import { type Running, startRunning, sumOf } from '../proxy/running.ts'
 import { startWebSocketPeer } from '../proxy/websocket-peer.ts'
 import { until } from '../proxy/whole-gateway.ts'
 import { makeAuthority } from '../tls/certificates.ts'
-import { flatnessOf, type Sample } from './flatness.ts'
+import { type Flatness, flatnessOf, type Sample } from './flatness.ts'
+import { INSPECTED, liveMemoryOf } from './live-memory.ts'
 import { serveModel, serveTools } from './model-and-tools.ts'
 import { type Ports, startTraffic, type Tally } from './traffic.ts'
 
 /*
- * Runs mixed traffic for SOAK_SECONDS (600). Memory must be flat after a warm-up, every response
- * must be correct, and all resources must be released once the clients disconnect. Ends with a line
- * of counts, like the test suites.
+ * Runs mixed traffic for SOAK_SECONDS (600). What is left after collections must be flat after a
+ * warm-up, in long runs resident memory too; every response must be correct, and all resources must
+ * be released once the clients disconnect. Ends with a line of counts, like the test suites.
  */
 
 const SECONDS = Number(process.env['SOAK_SECONDS'] ?? 600)
 const WARM_UP = SECONDS * 0.3
 const RELOAD_EVERY = 10
+/** Seconds after which V8's heap has the size that this traffic gives it. */
+const LONG = 300
 
 let passed = 0
 let failed = 0
@@ -36,26 +39,41 @@ async function soak(running: Running, ports: Ports, config: (turn: number) => st
   const tally: Tally = { counts: new Map(), wrong: [] }
   const idle = running.descriptors()
   const traffic = startTraffic(ports, tally, isOver)
-  const samples: Sample[] = []
+  const live = await liveMemoryOf(running)
+  const liveSamples: Sample[] = []
+  const residentSamples: Sample[] = []
   for (let turn = 1; !isOver(); turn++) {
     for (let i = 0; i < RELOAD_EVERY && !isOver(); i++) {
       await wait(1_000)
-      if (elapsed() > WARM_UP) samples.push({ seconds: elapsed(), bytes: running.resident() })
+      if (elapsed() > WARM_UP)
+        residentSamples.push({ seconds: elapsed(), bytes: running.resident() })
+    }
+    if (elapsed() > WARM_UP) {
+      const bytes = await live.bytes()
+      liveSamples.push({ seconds: elapsed(), bytes })
     }
     if (!isOver()) await running.reload(config(turn))
   }
   await traffic
   const counts = [...tally.counts].map(([kind, count]) => `${kind} ${count}`).join(', ')
   check('every response was right', tally.wrong.length === 0, tally.wrong.join('; ') || counts)
-  const { growth, rise, median, isFlat } = flatnessOf(samples)
-  const mb = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MB`
-  check('memory is flat', isFlat, `median ${mb(median)}, slope ${mb(growth)}, floor ${mb(rise)}`)
+  live.close()
+  const memory = flatnessOf(liveSamples)
+  check('what is left after collections is flat', memory.isFlat, renderFlatness(memory))
+  const resident = flatnessOf(residentSamples)
+  const isLong = SECONDS >= LONG
+  check('resident memory is flat', resident.isFlat || !isLong, renderFlatness(resident))
   await until('requests to end', async () => {
     return sumOf(await running.metrics(), 'portcullis_requests_active') === 0
   })
   passed++
   await until('descriptors to be back', () => running.descriptors() <= idle + 30)
   passed++
+}
+
+function renderFlatness({ median, growth, rise }: Flatness): string {
+  const mb = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MB`
+  return `median ${mb(median)}, slope ${mb(growth)}, floor ${mb(rise)}`
 }
 
 const responses = new Set<ServerResponse>()
@@ -127,7 +145,7 @@ backends:
   mcp: { targets: [{ name: own, mcp: { host: 127.0.0.1:${own} } }] }
   policies: { mcpAuthorization: { rules: [{ allow: "mcp.tool.name == 'echo'" }] } }
 `
-const running = await startRunning(config(0))
+const running = await startRunning(config(0), { flags: [INSPECTED] })
 try {
   await soak(running, { plain, secured }, config)
 } catch (error) {

@@ -58,6 +58,11 @@ describe('decisions in a database', { skip: SKIPPED }, () => {
       assert.deepEqual((await pathsAt(gateway)).toSorted(), [...paths, '/denied/b'].toSorted())
     }
     assert.deepEqual(await pathsAt(b, '&verdict=allowed'), [])
+    // `%` and `_` are themselves, and the case does not matter.
+    assert.deepEqual(await pathsAt(b, '&text=/DENIED/7'), ['/denied/7'])
+    assert.deepEqual(await pathsAt(b, '&text=%25'), [])
+    const { json } = await a.api('GET', '/decisions?limit=3')
+    assert.deepEqual([json['more'], json['incomplete']], [true, undefined])
     const [{ id }] = (await b.api('GET', '/decisions?limit=1')).json['decisions'] as [
       { id: string },
     ]

@@ -7,9 +7,9 @@ import { after, describe, it, type TestContext } from 'node:test'
 import { openEmbedded } from '../../src/cli/embedded-storage.ts'
 import { startEmbedded } from '../../src/sources/database/embedded-server.ts'
 import { until } from '../cli/running.ts'
+import { PORTCULLIS } from '../programs.ts'
 import { BINARIES, SKIPPED } from './postgres.ts'
 
-const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
 const API = 'http://127.0.0.1:15000/api'
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-first-'))
 chmodSync(folder, 0o755)
@@ -29,13 +29,13 @@ async function hasPorts(context: TestContext): Promise<boolean> {
   return !free.includes(false)
 }
 
-/** Runs `npm start` without a file, in its own data folder. Returns the output. */
+/** Runs the demo, in its own data folder. Returns the output. */
 async function runExample(
   data: string,
   use: () => Promise<void>,
   signal: NodeJS.Signals = 'SIGTERM',
 ): Promise<string> {
-  const child = spawn(process.execPath, [ENTRY, 'run'], {
+  const child = spawn(process.execPath, [PORTCULLIS, 'demo'], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'], PORTCULLIS_DATA: data },
   })
@@ -77,7 +77,7 @@ async function isServed(name: string): Promise<void> {
   })
 }
 
-describe('a run without a file', { skip: SKIPPED }, () => {
+describe('the demo', { skip: SKIPPED }, () => {
   it('stores changes in its own database, and loads them again', async (context) => {
     if (!(await hasPorts(context))) return
     const data = join(folder, 'data')

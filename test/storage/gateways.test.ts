@@ -185,6 +185,13 @@ describe('gateways with a database', { skip: SKIPPED }, () => {
       const d = await startGateway(url, { isWaiting: true })
       await until('it says why', async () => /^503 waiting for the database/.test(await d.ready()))
       assert.equal(await d.get('/home'), 0)
+      // The file alone is not the configuration: a script would look for its edit in vain.
+      for (const path of ['/config/resources', '/config', '/config/model', '/lint']) {
+        const { status, json } = await d.api('GET', path)
+        assert.equal(status, 503, path)
+        assert.match(String(json['detail']), /has not been read from the database yet/)
+      }
+      assert.equal((await d.api('GET', '/health')).status, 200)
       await server.start()
       await until('it serves', async () => (await d.get('/kept')) === 203)
       await d.remove()

@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort, until } from '../cli/running.ts'
-
-const ENTRY = process.env['PORTCULLIS'] ?? join(import.meta.dirname, '../../bin/portcullis.ts')
+import { PORTCULLIS } from '../programs.ts'
 
 /** A gateway with a database, as a separate process. */
 export interface StoredGateway {
@@ -80,7 +79,7 @@ ${routes}`,
   let text = ''
   let child: ChildProcess
   const start = () => {
-    child = spawn(process.execPath, [ENTRY, 'run', '-f', file], {
+    child = spawn(process.execPath, [PORTCULLIS, 'run', '-f', file], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { PATH: process.env['PATH'], ...environment },
     })

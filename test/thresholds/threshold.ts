@@ -23,9 +23,18 @@ export interface Group {
   readonly thresholds: readonly Threshold[]
 }
 
-/** All at one value, or neighbors on different sides: one threshold may hide another. */
-export const SETTINGS = ['0', '1', 'Infinity', 'even', 'odd'] as const
-export type Setting = (typeof SETTINGS)[number] | 'default'
+/** All at one value. */
+const UNIFORM = ['0', '1', 'Infinity'] as const
+/** Neighbors on different sides, since one threshold may hide another: nights try these, too. */
+const MIXED = ['even', 'odd'] as const
+
+export type Setting = (typeof UNIFORM)[number] | (typeof MIXED)[number] | 'default'
+
+export const SETTINGS: readonly Setting[] = [...UNIFORM, ...MIXED]
+
+export function chosenSettings(): readonly Setting[] {
+  return process.env['THRESHOLDS_MIXED'] === undefined ? UNIFORM : SETTINGS
+}
 
 /** `undefined` for the product's own value. */
 export function valueAt(threshold: Threshold, setting: Setting, index: number): number | undefined {

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { GROUPS } from './list.ts'
 import { runWith } from './run.ts'
-import { SETTINGS } from './threshold.ts'
+import { chosenSettings } from './threshold.ts'
 
 for (const group of GROUPS) {
   describe(`properties of ${group.name}`, () => {
     const sums = group.thresholds.map((): [no: number, yes: number] => [0, 0])
 
-    for (const setting of SETTINGS) {
+    for (const setting of chosenSettings()) {
       it(`hold with thresholds at ${setting}`, async () => {
         const { isPassed, output, sides } = await runWith(group, setting)
         for (const [index, [no, yes]] of sides.entries()) {

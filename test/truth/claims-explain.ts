@@ -1,3 +1,4 @@
+import { areaOf } from './areas.ts'
 import { CERTIFICATES, claimsIn, isOutOfTime } from './credentials.ts'
 import { type Tree, walk } from './document.ts'
 import type { Check, FalseClaim, Pair, Side } from './pair.ts'
@@ -38,6 +39,9 @@ export const checkExplain: Check = async (pair) => {
 /** Whether the options of the command can express the whole request. */
 function isExplainable(pair: Pair, { tree, outcomes }: Side, index: number): boolean {
   const { transport, request } = pair.probes[index] as Probe
+  // Without a body, it is unknown what is called.
+  if (areaOf(tree) === 'LLM' && request.body === undefined && request.method === 'POST')
+    return false
   const { status } = outcomes[index] as Outcome
   const { port, proxy, tls } = transport
   const own = portsOf(tree).find((one) => one.port === port)

@@ -68,7 +68,11 @@ async function checkConstant(
   const said = findings.flatMap((finding) => {
     const constant = constantSaid(finding)
     const rule = ruleAt(side, finding)
-    return constant === undefined || rule === undefined ? [] : [{ finding, constant, rule }]
+    // Without an effect, nothing is said about what else the rule does.
+    const isBare = !finding.message.includes(', so ') && /\bllm\./.test(rule?.expression ?? '')
+    return constant === undefined || rule === undefined || isBare
+      ? []
+      : [{ finding, constant, rule }]
   })
   if (said.length === 0) return []
   for (const { finding } of said) pair.count(`lint ${finding.code} constant`)

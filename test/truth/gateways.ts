@@ -62,6 +62,10 @@ export class World {
   readonly #shared = new Map<string, readonly Share[]>()
   #shares: readonly Share[] = []
   #dice = 0
+  /** The backend that received the last request. */
+  #reached: number | undefined
+  /** Providers are sent requests of which the gateway cannot read the response. */
+  #hasProviders = false
 
   private constructor(backends: readonly Server[], ports: readonly number[]) {
     this.#backends = backends
@@ -112,6 +116,7 @@ export class World {
       for (let end = seen.indexOf('\r\n\r\n'); end >= 0; end = seen.indexOf('\r\n\r\n')) {
         const isCall = /POST \/v1\/chat\/completions /.test(seen.slice(0, end))
         seen = seen.slice(end + 4)
+        this.#reached = port
         socket.write(isCall ? model : plain)
       }
     })
@@ -159,6 +164,7 @@ export class World {
       this.#gateways.set(key, gateway)
     }
     this.#serving = gateway
+    this.#hasProviders = model.backends.some(({ kind }) => kind === 'ai')
     gateway.updateCatalog(settings)
     this.#shares = this.#shared.get(file) ?? []
     const applied = await gateway.apply(model)
@@ -174,6 +180,7 @@ export class World {
       const key = JSON.stringify(transport)
       const bytes = bytesOf(request, this.credentials)
       let outcome = CLOSED
+      this.#reached = undefined
       // A reused connection may have been closed meanwhile, which is unrelated to the request.
       for (let tries = 0; tries < 2; tries++) {
         const kept = links.get(key)
@@ -187,7 +194,8 @@ export class World {
         else link.close()
         if (outcome.status !== 0 || link !== kept) break
       }
-      outcomes.push(outcome)
+      const isUnread = outcome.by === undefined && this.#hasProviders
+      outcomes.push(isUnread ? { ...outcome, by: this.#reached } : outcome)
       each?.(index)
     }
     for (const link of links.values()) link.close()

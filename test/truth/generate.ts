@@ -112,6 +112,27 @@ function makeSmallDocument(random: Random, place: Place): Tree {
   }
 }
 
+/** A listener for connections that are no requests. */
+export function makeStreamDocument(random: Random, place: Place): Tree {
+  const scope = {
+    hasJwt: false,
+    hasApiKey: false,
+    hasCertificates: random.chance(0.2),
+    hasServerName: false,
+    hasSources: random.chance(0.5),
+  }
+  const making: Making = { random, place, scope, next: 0 }
+  const gateway = streamGateway(making)
+  const isNamed = gateway['protocol'] === 'TLS' && random.chance(0.2)
+  return {
+    config: settings([]),
+    ...frontend(making, random.chance(0.4)),
+    gateways: { stream: isNamed ? { ...gateway, hostname: random.pick(HOSTS) } : gateway },
+    routes: [],
+    tcpRoutes: [streamRoute(making)],
+  }
+}
+
 function frontend(making: Making, isProxied: boolean): Tree {
   const { random } = making
   const own: Record<string, Json> = {}

@@ -1,3 +1,4 @@
+import { DOCUMENTS, drawnArea, isLeftOut } from './areas.ts'
 import { checkDiff } from './claims-diff.ts'
 import { checkEffective } from './claims-effective.ts'
 import { checkExplain } from './claims-explain.ts'
@@ -69,6 +70,11 @@ export interface JudgeOptions {
 
 export function treesOf(seed: number, world: World): Trees {
   const random = new Random(seed)
+  const documents = DOCUMENTS[drawnArea(seed)]
+  if (documents !== undefined) {
+    const old = documents.make(random, world.place)
+    return { old, now: documents.change(random, old) }
+  }
   const plain = makeDocument(random, world.place)
   const own = new Random(seed + 2_000_000_011)
   const old = withFeatures(own, plain, world.place)
@@ -92,6 +98,7 @@ export async function judgeTrees(
   const probes = [...extra, ...probesFor(random, [trees.old, trees.now], PROBES)]
   const due = (Object.keys(CHECKS) as CheckName[]).filter((name) => {
     const shouldAudit = random.chance(SHARES[name] ?? 1)
+    if (isLeftOut(name, trees.old)) return false
     return only === undefined ? shouldAudit : only.includes(name)
   })
   const sides: Side[] = []

@@ -26,7 +26,9 @@ export function routesBy(tree: Tree, { by }: Outcome): readonly string[] {
   return all
     .filter((route) =>
       ((route['backends'] ?? []) as readonly Tree[]).some((ref) =>
-        String(ref['host'] ?? named.get(ref['backend'] as string)).endsWith(`:${by}`),
+        isTree(ref['ai'])
+          ? JSON.stringify(ref['ai']).includes(`:${by}"`)
+          : String(ref['host'] ?? named.get(ref['backend'] as string)).endsWith(`:${by}`),
       ),
     )
     .map((route) => route['name'] as string)

@@ -2,6 +2,7 @@ import { type Constants, constantsOf } from './constants.ts'
 import type { CertificateName } from './credentials.ts'
 import { isTree, type Json, type Tree } from './document.ts'
 import { API_KEY } from './generate.ts'
+import { modelRequest } from './model-documents.ts'
 import { nearAddress, nearHost, nearPath, nearText, objectText } from './neighbours.ts'
 import { gatewayAt } from './places.ts'
 import { Random } from './random.ts'
@@ -201,7 +202,16 @@ function decorated(
   }
   const body = /\.body\b/.test(text) && random.chance(0.7) ? random.pick(BODIES) : undefined
   const own = { ...request, method, headers, ...(body === undefined ? {} : { body }) }
+  if (text.includes('"llm":{') || text.includes('"name":"p0","provider"')) {
+    return random.chance(0.85) ? { ...own, ...calling(random, own) } : own
+  }
   return text.includes('"ai":') && random.chance(0.35) ? modelCall(random, own) : own
+}
+
+/** The same client calls a model, in one of the APIs. */
+function calling(random: Random, { host }: Request): Partial<Request> {
+  const request = modelRequest(random)
+  return { ...request, version: '1.1', host: host ?? 'other.test' }
 }
 
 /** The same client calls a model. */

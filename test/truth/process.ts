@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { freePorts } from '../free-port.ts'
+import { PORTCULLIS } from '../programs.ts'
 import { onPorts, type World } from './gateways.ts'
 import type { FalseClaim, Side } from './pair.ts'
 import { describeProbe } from './probes.ts'
 import type { Outcome, Probe } from './wire.ts'
 
-const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
 const TIMEOUT_MS = 60_000
 
 /**
@@ -67,7 +66,7 @@ export class RunningGateway {
       this.#child.kill('SIGHUP')
       return this.#until('applied', /outcome"?[=:]"?applied/, /outcome"?[=:]"?rejected/)
     }
-    const child = spawn(process.execPath, [ENTRY, 'run', '-f', file])
+    const child = spawn(process.execPath, [PORTCULLIS, 'run', '-f', file])
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', (bytes) => (this.#text += bytes))
     }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { fuzz } from '../fuzz/runs.ts'
+import { AREAS } from './areas.ts'
 import { writeYaml } from './document.ts'
 import { World } from './gateways.ts'
 import { judgeSeed, judgeTrees } from './judge.ts'
@@ -16,7 +17,7 @@ import { runTools } from './tools.ts'
  */
 
 /** Max percentage of pairs whose difference is not reported. */
-const MAX_UNKNOWN = 10
+const MAX_UNKNOWN = 15
 /** One in this many pairs also runs through `portcullis run`. */
 const EACH_RUN = 20
 const MAX_SHOWN = 3
@@ -86,6 +87,10 @@ describe('statements about all requests', () => {
     const [unknown, all] = [counted('diff not known'), counted('diff')]
     const share = (100 * unknown) / Math.max(1, all)
     console.log(`  not known: ${share.toFixed(1)} % of ${all} pairs`)
+    for (const area of AREAS) {
+      const [some, total] = [counted(`diff of ${area} not known`), counted(`diff of ${area}`)]
+      if (total > 0) console.log(`    ${area}: ${((100 * some) / total).toFixed(1)} % of ${total}`)
+    }
     // A percentage of a few pairs means nothing.
     assert.ok(all < 100 || share < MAX_UNKNOWN, `${share.toFixed(1)} %`)
   })

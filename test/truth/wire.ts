@@ -211,6 +211,9 @@ function contextOf(
 /** Of direct responses and redirects. */
 const OWN_STATUSES: ReadonlySet<number> = new Set([200, 202, 302, 307])
 
+/** A rejected call, as agents report it. */
+const CALL_ERROR = /^\{"jsonrpc":"2\.0".*"error":\{"code":-\d+/
+
 /** A CORS preflight, to which the gateway responds before clients authenticate. */
 export function isPreflight({ status, by }: Outcome): boolean {
   return status === 204 && by === undefined
@@ -221,7 +224,7 @@ interface ParsedResponse {
   readonly closes: boolean
 }
 
-/** Responses here have a length or end with the connection. */
+/** Responses here have a length, are streams, or end with the connection. */
 function readResponse(text: string, isHead: boolean, isOver: boolean): ParsedResponse | 'more' {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return 'more'
@@ -230,12 +233,15 @@ function readResponse(text: string, isHead: boolean, isOver: boolean): ParsedRes
   const length = Number(/\r\ncontent-length: (\d+)/.exec(head)?.[1] ?? (isOver ? 0 : -1))
   const hasBody = !isHead && status !== 204 && status !== 304
   const body = text.slice(end + 4)
-  if (hasBody && length < 0 && !isOver) return 'more'
+  // Of streams, only the end matters here.
+  const isChunked = /\r\ntransfer-encoding: chunked/.test(head)
+  const isComplete = isChunked && /(?:^|\r\n)0\r\n\r\n$/.test(body)
+  if (hasBody && length < 0 && !isOver && !isComplete) return 'more'
   if (hasBody && body.length < length) return isOver ? { outcome: CLOSED, closes: true } : 'more'
   const reached = /\r\nx-backend: (\d+)/.exec(head)?.[1]
-  // The gateway itself uses these statuses for nothing else; a response to HEAD has no body to
-  // identify it by.
-  const isDirect = OWN_STATUSES.has(status)
+  // The gateway itself uses these statuses for nothing but errors of calls, which clients read in
+  // the body; a response to HEAD has no body to identify it by.
+  const isDirect = OWN_STATUSES.has(status) && !CALL_ERROR.test(body)
   const by = reached === undefined ? (isDirect ? 0 : undefined) : Number(reached)
   return { outcome: { status, by }, closes: /\r\nconnection: close/.test(head) }
 }
