@@ -5,14 +5,12 @@ import { after, before, describe, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import fc from 'fast-check'
-import { fileJsonSchema } from '../../src/sources/file/json-schema.ts'
 import { KINDS } from '../../ui/src/kinds/resource-id.ts'
 import { nameOfPath } from '../../ui/src/text/places.ts'
-import { type RawSchema, valuesOf } from './schema-values.ts'
+import { schemaOfResource, valuesOf } from './schema-values.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const RUNS = Math.min(60, Number(process.env['FUZZ_RUNS'] ?? 20))
-const RAW = fileJsonSchema() as RawSchema
 
 /** A list with more items shows a line for each. */
 const OPEN_ITEMS = 2
@@ -60,26 +58,27 @@ describe('a form of the Admin UI', () => {
     it(`shows every field of any value of ${kind}, and of none`, () => {
       assert.match(render(kind, undefined, false), /data-field/)
       fc.assert(
-        fc.property(valuesOf(RAW, schemaOf(kind), 0, true), fc.boolean(), (value, isReadOnly) => {
-          const html = render(kind, value, isReadOnly)
-          for (const path of shownPaths(value)) {
-            const label = nameOfPath(path).replaceAll('&', '&amp;').replaceAll('"', '&quot;')
-            assert.ok(html.includes(`data-field="${label}"`), `${label}\n${JSON.stringify(value)}`)
-          }
-          // Nothing is changed that is only read.
-          if (isReadOnly) assert.doesNotMatch(html, /aria-label="(Remove|Add to|Move|Generate)/)
-        }),
+        fc.property(
+          valuesOf(schemaOfResource(kind), 0, true),
+          fc.boolean(),
+          (value, isReadOnly) => {
+            const html = render(kind, value, isReadOnly)
+            for (const path of shownPaths(value)) {
+              const label = nameOfPath(path).replaceAll('&', '&amp;').replaceAll('"', '&quot;')
+              assert.ok(
+                html.includes(`data-field="${label}"`),
+                `${label}\n${JSON.stringify(value)}`,
+              )
+            }
+            // Nothing is changed that is only read.
+            if (isReadOnly) assert.doesNotMatch(html, /aria-label="(Remove|Add to|Move|Generate)/)
+          },
+        ),
         { numRuns: RUNS },
       )
     })
   }
 })
-
-function schemaOf(kind: string): RawSchema {
-  const section = RAW.properties?.[kind] ?? {}
-  const { items, additionalProperties } = section
-  return items ?? (typeof additionalProperties === 'object' ? additionalProperties : section)
-}
 
 /** The paths of all fields that need not be opened first. */
 function shownPaths(value: unknown): readonly (string | number)[][] {

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { fileJsonSchema } from '../../src/sources/file/json-schema.ts'
 
 /** JSON Schema, as far as the schema of the file uses it. */
 export interface RawSchema {
@@ -21,33 +22,38 @@ export interface RawSchema {
   readonly $defs?: Readonly<Record<string, RawSchema>>
 }
 
+/** The schema that editors get. */
+const FILE_SCHEMA = fileJsonSchema() as RawSchema
+
+/** The schema of one resource of the kind. */
+export function schemaOfResource(kind: string): RawSchema {
+  const section = FILE_SCHEMA.properties?.[kind] ?? {}
+  const { items, additionalProperties } = section
+  return items ?? (typeof additionalProperties === 'object' ? additionalProperties : section)
+}
+
 const DEEPEST = 6
 
 /** Random values of a schema, made from its text alone; `plain`: none is free of a schema. */
-export function valuesOf(
-  root: RawSchema,
-  schema: RawSchema,
-  depth = 0,
-  plain = false,
-): fc.Arbitrary<unknown> {
+export function valuesOf(schema: RawSchema, depth = 0, plain = false): fc.Arbitrary<unknown> {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.replace('#/$defs/', '')
     if (name === 'anything' || name.startsWith('__schema')) return json(depth, plain)
     const { $ref: _, ...beside } = schema
-    return valuesOf(root, { ...root.$defs?.[name], ...beside }, depth, plain)
+    return valuesOf({ ...FILE_SCHEMA.$defs?.[name], ...beside }, depth, plain)
   }
   if (schema.anyOf !== undefined) {
-    return fc.oneof(...schema.anyOf.map((one) => valuesOf(root, one, depth, plain)))
+    return fc.oneof(...schema.anyOf.map((one) => valuesOf(one, depth, plain)))
   }
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum)
   if (schema.const !== undefined) return fc.constant(schema.const)
   switch (schema.type) {
     case 'object':
-      return objectsOf(root, schema, depth, plain)
+      return objectsOf(schema, depth, plain)
     case 'array': {
       const { items = {}, minItems = 0 } = schema
       const maxLength = Math.max(minItems, depth > DEEPEST ? 1 : 3)
-      return fc.array(valuesOf(root, items, depth + 1, plain), { minLength: minItems, maxLength })
+      return fc.array(valuesOf(items, depth + 1, plain), { minLength: minItems, maxLength })
     }
     case 'integer':
       return fc.integer({ min: schema.minimum ?? -10, max: Math.min(schema.maximum ?? 1e6, 1e6) })
@@ -93,17 +99,12 @@ function textsOf({ pattern, minLength = 0 }: RawSchema): fc.Arbitrary<string> {
   return fc.oneof(words, fc.string({ minLength: Math.max(1, minLength), maxLength: 12 }))
 }
 
-function objectsOf(
-  root: RawSchema,
-  schema: RawSchema,
-  depth: number,
-  plain: boolean,
-): fc.Arbitrary<unknown> {
+function objectsOf(schema: RawSchema, depth: number, plain: boolean): fc.Arbitrary<unknown> {
   const { properties, required = [], additionalProperties, allOf = [] } = schema
   if (properties === undefined) {
     const inner = typeof additionalProperties === 'object' ? additionalProperties : {}
     const keys = fc.stringMatching(/^[a-z]{1,6}([.-][a-z0-9]{1,3})?$/)
-    return fc.dictionary(keys, valuesOf(root, inner, depth + 1, plain), {
+    return fc.dictionary(keys, valuesOf(inner, depth + 1, plain), {
       maxKeys: 3,
       noNullPrototype: true,
     })
@@ -123,7 +124,7 @@ function objectsOf(
     .chain(([own, ...one]) => {
       const keys = [...new Set([...required, ...own, ...one])]
       const entries = keys.map(
-        (key) => [key, valuesOf(root, properties[key] ?? {}, depth + 1, plain)] as const,
+        (key) => [key, valuesOf(properties[key] ?? {}, depth + 1, plain)] as const,
       )
       return fc.record(Object.fromEntries(entries), { noNullPrototype: true })
     })
