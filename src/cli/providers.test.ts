@@ -184,8 +184,12 @@ describe('portcullis diff with providers', () => {
       { first: team('blue'), second: team('red') },
       { first: team('blue'), second: team('green') },
     )
-    assert.match(out, /newly admitted at .*backend models, provider second\n[\s\S]*x-team: green/)
-    assert.match(out, /newly denied at .*backend models, provider second\n[\s\S]*x-team: red/)
+    const at = (kind: string, team: string) =>
+      new RegExp(
+        `newly ${kind} at .*backend models, provider second:.*\n(?: .*\n)*.*x-team: ${team}`,
+      )
+    assert.match(out, at('admitted', 'green'))
+    assert.match(out, at('denied', 'red'))
     assert.doesNotMatch(out, /provider first/)
   })
 
@@ -226,13 +230,14 @@ describe('portcullis replay with providers', () => {
   })
 
   it('reports what another rule of a provider would have decided', async () => {
+    // The record does not show whether a provider could have served the request that was denied.
     assert.match(
       await replay({ first: team('blue'), second: team('green') }),
-      /1 newly admitted, 1 newly denied/,
+      /not known: 1: .* whether it is a call that a provider can serve[\s\S]*1 newly denied/,
     )
     assert.match(
       await replay({ first: team('red'), second: team('green') }),
-      /1 newly admitted, 0 newly denied/,
+      /0 newly denied, 1 unchanged, 1 not known/,
     )
   })
 
@@ -254,7 +259,7 @@ describe('portcullis replay with providers', () => {
     const hidden = records.map((record) => ({ ...record, attributes: [] }))
     assert.match(
       await replay({ first: team('blue') }, hidden),
-      /2 requests: 1 newly admitted, 0 newly denied, 1 unchanged, 0 not known/,
+      /not known: 1: .* a call that a provider can serve.*\n2 requests: 0 newly admitted, 0 newly denied, 1 unchanged/,
     )
     assert.match(
       await replay({ first: team('blue'), second: team('green') }, hidden),
@@ -281,18 +286,21 @@ describe('portcullis diff with providers', () => {
     assert.deepEqual(new Set(differences.map(({ provider }) => provider)), new Set([undefined]))
   })
 
-  it('claims no proof if a rule newly reads the model', async () => {
+  it('shows a request that names no model if a rule newly reads the model', async () => {
     const never = `deny: "llm.requestModel == 'a' && llm.requestModel == 'b'"`
-    for (const [old, now] of [
-      [{}, { second: never }],
-      [{ first: never }, {}],
-    ]) {
-      const { untold } = await said(config(old ?? {}), config(now ?? {}))
-      assert.ok(untold.length > 0)
-      for (const { why } of untold) assert.match(why, /rules about models/)
+    for (const [old, now, kind] of [
+      [{}, { second: never }, 'refused'],
+      [{ first: never }, {}, 'admitted'],
+    ] as const) {
+      const { differences, untold } = await said(config(old), config(now))
+      assert.deepEqual(untold, [])
+      assert.deepEqual(
+        differences.map((one) => one.kind),
+        [kind],
+      )
     }
-    const { untold } = await said(config({ first: never }), config({ second: never }))
-    assert.deepEqual(untold, [])
+    const { differences, untold } = await said(config({ first: never }), config({ second: never }))
+    assert.deepEqual([differences, untold], [[], []])
   })
 })
 

@@ -2,7 +2,7 @@ import type { ReadingLimits } from '../cel/values/ledger.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { type AttachedGuardrails, NO_GUARDRAILS } from '../exchange/guardrails.ts'
 import type { Reply } from '../exchange/reply.ts'
-import type { Guardrails } from '../policies/guardrails/schema.ts'
+import { type Guardrails, rejectsResponses } from '../policies/guardrails/schema.ts'
 import { ModelCall } from './model-call.ts'
 import type { BackendProgram, Candidate } from './program.ts'
 
@@ -99,9 +99,7 @@ export function unknownGuard(
   const asking = guardrails.find(asks)
   if (asking !== undefined)
     return `it depends on the service of \`guardrails\` of \`${asking.policy}\``
-  const rejecting = guardrails.find(({ value }) =>
-    (value as Guardrails).response?.some(({ regex }) => regex?.action !== 'Mask'),
-  )
+  const rejecting = guardrails.find(({ value }) => rejectsResponses(value as Guardrails))
   return (
     rejecting &&
     `it depends on the response, which \`guardrails\` of \`${rejecting.policy}\` can reject`

@@ -101,8 +101,12 @@ export function parseExact(text: string): unknown {
  * denies.
  */
 function fileFor({ world }: Pair, { tree, file, name }: Side, provider: string | undefined) {
-  const own = provider === undefined ? tree : withOnlyModel(withOnly(tree, provider), provider)
+  const own = withOnlyProvider(tree, provider)
   return own === tree ? file : world.write(`${name}-provider.yaml`, own)
+}
+
+export function withOnlyProvider(tree: Tree, provider: string | undefined): Tree {
+  return provider === undefined ? tree : withOnlyModel(withOnly(tree, provider), provider)
 }
 
 function withOnly(tree: Tree, provider: string): Tree {

@@ -194,7 +194,8 @@ export class World {
         else link.close()
         if (outcome.status !== 0 || link !== kept) break
       }
-      const isUnread = outcome.by === undefined && this.#hasProviders
+      // Other responses without a backend are rejections, such as those of guards of responses.
+      const isUnread = outcome.by === undefined && outcome.status === 502 && this.#hasProviders
       outcomes.push(isUnread ? { ...outcome, by: this.#reached } : outcome)
       each?.(index)
     }

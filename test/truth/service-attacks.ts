@@ -338,11 +338,12 @@ export const SERVICE_INVARIANTS: readonly InvariantAttack[] = [
     }),
   ),
   {
-    name: 'a guard denies every call, and everything that is none',
+    name: 'a guard denies every call, but not the list of models',
     file: (place) => routed(models(place, { policies: REJECTS_ALL })),
     on: {},
     admitted: NOBODY_MARKED,
-    verdict: 'not known',
+    request: { target: '/v1/models' },
+    verdict: 'refuted',
   },
   {
     name: 'a webhook denies every call',

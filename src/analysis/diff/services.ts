@@ -1,13 +1,17 @@
 import type { ValidPolicy } from '../../model/policy.ts'
-import { calledService, type Guardrails } from '../../policies/guardrails/schema.ts'
+import {
+  calledService,
+  type Guardrails,
+  rejectsResponses,
+} from '../../policies/guardrails/schema.ts'
 import { kindsThat } from '../../reach/kinds.ts'
 import type { Entry } from './entries.ts'
 
 const ASKING = kindsThat(({ callsService }) => callsService)
 
 /**
- * The policies on a way that call a service, by name and as a phrase. The service may reject
- * requests that no rule denies, and its verdict is unknown before it is called.
+ * The policies on a way that call a service or guard responses, by name and as a phrase. They may
+ * reject requests that no rule denies, and whether they do is unknown before the request is sent.
  */
 export function servicesCalled({ points, where }: Pick<Entry, 'points' | 'where'>): {
   readonly services: readonly string[]
@@ -47,6 +51,9 @@ function addressOf({ backend }: Entry['where']): readonly Pick<ValidPolicy, 'kin
 }
 
 function isAsking({ kind, value }: ValidPolicy): boolean {
-  if (kind === 'guardrails') return calledService(value as Guardrails) !== undefined
+  if (kind === 'guardrails') {
+    const guards = value as Guardrails
+    return calledService(guards) !== undefined || rejectsResponses(guards)
+  }
   return ASKING.has(kind)
 }

@@ -7,7 +7,7 @@ import { isPlace } from '../../model/places.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { kindsThat } from '../../reach/kinds.ts'
 import { ruleKind } from '../../reach/points.ts'
-import { conditionsAt, type Point } from '../points.ts'
+import { conditionsAt, type Point, readsModel } from '../points.ts'
 import { ACCOUNTS } from './accounts.ts'
 import type { Entry } from './entries.ts'
 
@@ -251,12 +251,6 @@ export function withModelRules(entries: readonly Entry[]): readonly Entry[] {
 }
 
 export const RULES_ABOUT_MODELS = 'rules about models'
-
-/** Whether a rule reads more about calls to models than which provider serves them. */
-export function readsModel({ rules }: Pick<Point, 'rules'>): boolean {
-  const reads = rules.flatMap((rule) => rule.reads)
-  return reads.some(({ variable, fields }) => variable === 'llm' && fields[0] !== 'provider')
-}
 
 /** A route buffers a body for all of its backends if it does so for one of them. */
 export function withKeptBodies(entries: readonly Entry[]): readonly Entry[] {

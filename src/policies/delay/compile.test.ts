@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, it, mock } from 'node:test'
+import { describe, it, mock } from 'node:test'
 import { exchangeOf } from '../../../test/fuzz/exchanges.ts'
 import { programOf } from '../../../test/program/models.ts'
 
 const HOUR = 3_600_000
 
 describe('delay', () => {
-  beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }))
-  afterEach(() => mock.timers.reset())
-
   for (const [duration, milliseconds] of [
     ['500ms', 500],
     ['2s', 2_000],
@@ -29,21 +26,34 @@ describe('delay', () => {
       const program = programOf({ routes: [{ policies: { delay: { duration } } }] })
       const exchange = exchangeOf()
       const route = program.listeners[0]?.match(exchange) ?? assert.fail()
-      const running = route.run(exchange)
+      const timers = mock.method(globalThis, 'setTimeout', pausedTimer)
+      let running: unknown
+      try {
+        running = route.run(exchange)
+      } finally {
+        // Others in this process have timers, too.
+        timers.mock.restore()
+      }
       if (milliseconds === 0) {
         assert.equal(running, undefined)
         return
       }
+      assert.equal(timers.mock.callCount(), 1)
+      const [end, delay] = timers.mock.calls[0]?.arguments ?? assert.fail()
+      assert.equal(delay, milliseconds)
       let isDone = false
-      void Promise.resolve(running).then(() => {
+      const done = Promise.resolve(running).then(() => {
         isDone = true
       })
-      mock.timers.tick(milliseconds - 1)
       await new Promise(setImmediate)
       assert.equal(isDone, false)
-      mock.timers.tick(1)
-      await new Promise(setImmediate)
-      assert.equal(isDone, true)
+      end()
+      await done
     })
   }
 })
+
+/** A timer that ends only if the test ends it. */
+function pausedTimer(_end: () => void, _milliseconds?: number) {
+  return { unref() {} } as NodeJS.Timeout
+}

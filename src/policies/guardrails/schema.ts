@@ -158,3 +158,8 @@ export function calledService({ request = [], response = [] }: Guardrails): stri
   const services = KINDS.filter((kind) => kind !== 'regex')
   return services.find((kind) => [...request, ...response].some((one) => one[kind] !== undefined))
 }
+
+/** Whether the response of a model or a tool may be rejected: whether it is depends on what it says. */
+export function rejectsResponses({ response = [] }: Guardrails): boolean {
+  return response.some(({ regex }) => regex?.action !== 'Mask')
+}

@@ -1,6 +1,6 @@
 import { IDENTIFYING } from '../../../reach/kinds.ts'
-import { readsModel } from '../../diff/unlooked.ts'
 import type { PlacedRule } from '../../placed-rule.ts'
+import { readsModel } from '../../points.ts'
 import { Reasoning } from '../../reasoning.ts'
 import type { Check } from '../check.ts'
 import { aboutRule, type Finding, isClosedIfNever, type Said } from '../finding.ts'
