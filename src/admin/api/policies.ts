@@ -233,8 +233,10 @@ async function tool(
   keep: (found: unknown, looked: Looked | undefined) => unknown = (found) => found,
 ): Promise<ApiReply> {
   const { configuration, runTool } = deps
-  // A configuration served as written is analyzed in its own file, which has the positions.
-  const isFile = changes.length === 0 && configuration.store === undefined
+  // A configuration served as written is analyzed in its own file, which has the positions, unless
+  // it is named by another file that the tool gets.
+  const isAsWritten = changes.length === 0 && configuration.store === undefined
+  const isFile = isAsWritten && args.includes('FILES/config.json')
   const files: Record<string, string> = { ...more }
   let looked: Looked | undefined
   const comparesBefore = args.some((arg) => arg.includes('before.json'))
