@@ -9,5 +9,7 @@ const ROOT = join(import.meta.dirname, '..')
  */
 export const PORTCULLIS =
   BUILT === undefined ? join(ROOT, 'bin/portcullis.ts') : join(BUILT, 'portcullis.mjs')
+/** For tests that change modules of the program. */
+export const PORTCULLIS_SOURCES = join(ROOT, 'bin/portcullis.ts')
 export const CONTROLLER =
   BUILT === undefined ? join(ROOT, 'bin/controller.ts') : join(BUILT, 'controller.mjs')

@@ -31,15 +31,15 @@ describe('a worker that aborts', {
     backend = createServer((_, response) => response.end('served'))
     const backendPort = await listen(backend)
     port = await free()
-    const { NODE_OPTIONS } = process.env
-    process.env['NODE_OPTIONS'] = `--import=${PRELOAD}`
-    process.env['DYING_WORKER'] = flag
     const text = `gateways: { default: { port: ${port} } }
 routes: [{ name: all, backends: [{ host: 127.0.0.1:${backendPort} }] }]
 `
-    running = await startRunning(text, { workers: 2, config: '  limits: { delay: 0s }\n' })
-    if (NODE_OPTIONS === undefined) delete process.env['NODE_OPTIONS']
-    else process.env['NODE_OPTIONS'] = NODE_OPTIONS
+    running = await startRunning(text, {
+      workers: 2,
+      preload: PRELOAD,
+      environment: { DYING_WORKER: flag },
+      config: '  limits: { delay: 0s }\n',
+    })
   })
 
   after(async () => {

@@ -28,11 +28,7 @@ routes:
   policies: { authorization: { rules: [{ deny: "request.headers['x-thrower'] == 'a'" }] } }
   backends: [{ host: 127.0.0.1:${behind} }]
 `
-    const { NODE_OPTIONS } = process.env
-    process.env['NODE_OPTIONS'] = `--import=${PRELOAD}`
-    running = await startRunning(text, { workers: 2 })
-    if (NODE_OPTIONS === undefined) delete process.env['NODE_OPTIONS']
-    else process.env['NODE_OPTIONS'] = NODE_OPTIONS
+    running = await startRunning(text, { workers: 2, preload: PRELOAD })
   })
 
   after(async () => {

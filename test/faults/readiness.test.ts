@@ -27,15 +27,14 @@ describe('readiness reflects the workers', {
     backend = createServer((_, response) => response.end('served'))
     const behind = await listen(backend)
     port = await free()
-    const { NODE_OPTIONS } = process.env
-    process.env['NODE_OPTIONS'] = `--import=${PRELOAD}`
-    process.env['UNABLE_WORKER'] = flag
     const text = `gateways: { default: { port: ${port} } }
 routes: [{ name: all, backends: [{ host: 127.0.0.1:${behind} }] }]
 `
-    running = await startRunning(text, { workers: 2 })
-    if (NODE_OPTIONS === undefined) delete process.env['NODE_OPTIONS']
-    else process.env['NODE_OPTIONS'] = NODE_OPTIONS
+    running = await startRunning(text, {
+      workers: 2,
+      preload: PRELOAD,
+      environment: { UNABLE_WORKER: flag },
+    })
   })
 
   after(async () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PORTCULLIS } from '../programs.ts'
+import { PORTCULLIS, PORTCULLIS_SOURCES } from '../programs.ts'
 import { free } from './accepting.ts'
 import { seriesValue, until } from './whole-gateway.ts'
 
@@ -40,13 +40,16 @@ export interface RunningOptions {
   readonly descriptors?: number
   /** Node flags. */
   readonly flags?: readonly string[]
+  /** A file that each of its processes loads first, to change modules of the program. */
+  readonly preload?: string
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 const APPLIED = 'portcullis_config_reloads_total{outcome="applied"}'
 
 /** Starts the program with `text` after the generated `config`, and waits until it is ready. */
 export async function startRunning(text: string, options: RunningOptions = {}): Promise<Running> {
-  const { workers = 1, config = '', args = [], descriptors, flags = [] } = options
+  const { workers = 1, config = '', args = [], descriptors, flags = [], preload } = options
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
   const file = join(folder, 'gateway.yaml')
   const [admin, stats, ready] = await Promise.all([free(), free(), free()])
@@ -59,13 +62,18 @@ export async function startRunning(text: string, options: RunningOptions = {}): 
 ${config}`
   const write = (own: string) => writeFileSync(file, `${head}${own}`)
   write(text)
-  const command = [process.execPath, ...flags, PORTCULLIS, 'run', '-f', file, ...args]
+  const program = preload === undefined ? PORTCULLIS : PORTCULLIS_SOURCES
+  const command = [process.execPath, ...flags, program, 'run', '-f', file, ...args]
+  const env = {
+    ...process.env,
+    ...options.environment,
+    ...(preload === undefined ? {} : { NODE_OPTIONS: `--import=${preload}` }),
+  }
+  const spawned: SpawnOptions = { stdio: ['ignore', 'pipe', 'pipe'], env }
   const child =
     descriptors === undefined
-      ? spawn(command[0] as string, command.slice(1), { stdio: ['ignore', 'pipe', 'pipe'] })
-      : spawn('/bin/sh', ['-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...command], {
-          stdio: ['ignore', 'pipe', 'pipe'],
-        })
+      ? spawn(command[0] as string, command.slice(1), spawned)
+      : spawn('/bin/sh', ['-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...command], spawned)
   let out = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (bytes) => {

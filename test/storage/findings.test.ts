@@ -71,7 +71,11 @@ describe('findings in a file with stored changes', { skip: SKIPPED }, () => {
     return `${code} ${line?.trim()}`
   }
   const places = async () => {
-    await until('it is linted', async () => (await read('/lint', 'findings')).length > 0)
+    // Until the configuration is linted, the findings are those of the one before.
+    await until(
+      'it is linted',
+      async () => (await gateway.api('GET', '/lint')).json['isComplete'] === true,
+    )
     return (await read('/lint', 'findings')).map(placeOf).toSorted()
   }
   const said = async () => (await read('/diagnostics', 'diagnostics')).map(placeOf).toSorted()

@@ -122,13 +122,13 @@ describe('the demo', { skip: SKIPPED }, () => {
     assert.equal(text.split('\n').filter((line) => line.includes('read-only')).length, 1, text)
   })
 
-  it('logs the same on a platform for which npm has no server', async () => {
+  it('logs the same where there is no PostgreSQL, with what to configure instead', async () => {
     const lines: string[] = []
     const options = { environment: {}, err: (line: string) => void lines.push(line) }
     const opened = await openEmbedded(options, async () => undefined)
     assert.equal(opened, undefined)
     assert.deepEqual(lines, [
-      'This gateway is read-only because it cannot store changes: npm provides no PostgreSQL for this platform\n',
+      'This gateway is read-only because it cannot store changes: this build has no PostgreSQL; set `config.database` and `config.storage.mode: database` to use one\n',
     ])
   })
 })

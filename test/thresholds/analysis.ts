@@ -21,6 +21,8 @@ export const ANALYSIS: readonly Group[] = [
         file: 'src/analysis/symbolic/pattern-machine.ts',
         tests: ['codes.size > MAX_CHARACTERS'],
         switches: 'pattern is analyzed → not known',
+        // Neighbors at 0 and 1 hide both sides.
+        values: [0, 1, 4],
       },
       {
         file: 'src/analysis/symbolic/text-product.ts',

@@ -79,7 +79,7 @@ const EXPRESSIONS: Group = {
       file: 'src/cel/emit/generate.ts',
       tests: ['made - usedAt > RECENT'],
       switches: 'a shape is kept → removed from the cache',
-      values: [-1, -1, FULL],
+      values: [FULL, -1, -1],
     },
     {
       file: 'src/cel/emit/inline.ts',
@@ -173,7 +173,7 @@ const PATTERNS: Group = {
       file: 'src/cel/library/regex-bytes.ts',
       tests: ['needed > MAX_CELLS'],
       switches: 'rows in the table → by character',
-      values: [20, 600, 1 << 20],
+      values: [1 << 20, 20, 600],
     },
     {
       file: 'src/cel/library/regex-automaton.ts',

@@ -1,4 +1,4 @@
-import type { Group } from './threshold.ts'
+import { type Group, UNHIDDEN } from './threshold.ts'
 
 export const CONFIGURATION: readonly Group[] = [
   {
@@ -68,6 +68,7 @@ export const CONFIGURATION: readonly Group[] = [
         tests: ['this.#known.size === MAX_BLOCKS'],
         constant: 'MAX_BLOCKS',
         switches: 'blocks are kept → read again',
+        values: UNHIDDEN,
       },
       {
         file: 'src/sources/file/repeated-blocks.ts',

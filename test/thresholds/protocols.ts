@@ -71,7 +71,7 @@ export const PROTOCOLS: readonly Group[] = [
         file: 'src/protocols/llm/long-events.ts',
         tests: ['letters > MAX_PIECE', 'event.text.length <= MAX_PIECE'],
         switches: 'one text → several pieces',
-        values: [2, 3, FULL],
+        values: [FULL, 3, 2],
       },
       {
         file: 'src/protocols/long-json.ts',

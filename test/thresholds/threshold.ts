@@ -12,6 +12,9 @@ export interface Threshold {
   readonly values?: readonly [number, number, number]
 }
 
+/** In reverse, where a neighbor with the same value hides one side. */
+export const UNHIDDEN = [Number.POSITIVE_INFINITY, 1, 0] as const
+
 /** Thresholds with the tests whose properties must hold on both sides of them. */
 export interface Group {
   readonly name: string

@@ -1,4 +1,4 @@
-import type { Group } from './threshold.ts'
+import { type Group, UNHIDDEN } from './threshold.ts'
 
 const HTTP_1: Group = {
   name: 'http1',
@@ -32,6 +32,7 @@ const HTTP_1: Group = {
       file: 'src/wire/http1/response-writer.ts',
       tests: ['bytes.length <= TEXT_BODY'],
       switches: 'head and body as one string → as one buffer',
+      values: UNHIDDEN,
     },
     {
       file: 'src/wire/http1/response-writer.ts',
@@ -48,6 +49,8 @@ const HTTP_1: Group = {
       file: 'src/wire/turn-writes.ts',
       tests: ['++this.#alone < UNTIL_NEXT_LOOK'],
       switches: 'written alone → gathered',
+      // Neighbors at 0 and 1 hide both sides.
+      values: [0, 1, 3],
     },
     {
       file: 'src/wire/turn-writes.ts',
@@ -110,6 +113,7 @@ const HTTP_2: Group = {
       file: 'src/wire/http2/server-frames.ts',
       tests: ['length < SHORT'],
       switches: 'copied → lent',
+      values: UNHIDDEN,
     },
     {
       file: 'src/wire/http2/server-frames.ts',

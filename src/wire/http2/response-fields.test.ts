@@ -30,11 +30,14 @@ function linesOf(encode: (encoder: HpackEncoder) => void): readonly string[] {
     encode(encoder)
     return decoded(decoder, encoder)
   })
-  assert.deepEqual(first, second)
+  // A second may pass between them.
+  assert.deepEqual(withoutDate(first), withoutDate(second))
   return first as readonly string[]
 }
 
-const withoutDate = (lines: readonly string[]) => lines.filter((line) => !line.startsWith('date:'))
+function withoutDate(lines: readonly string[] = []): readonly string[] {
+  return lines.filter((line) => !line.startsWith('date:'))
+}
 
 describe('responses to an HTTP/2 client', () => {
   for (const [name, text, expected] of [
