@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { networkInterfaces } from 'node:os'
+import { cpus, networkInterfaces } from 'node:os'
 
 /** What decides which suites can run here. */
 export interface Machine {
@@ -22,6 +22,24 @@ export function thisMachine(): Machine {
       return isThere
     },
   }
+}
+
+/** Returns the share of the time since then that the cores of this machine were idle. */
+export function watchIdleTime(): () => number {
+  const before = coreTimes()
+  return () => {
+    const now = coreTimes()
+    return (now.idle - before.idle) / Math.max(1, now.all - before.all)
+  }
+}
+
+function coreTimes(): { readonly idle: number; readonly all: number } {
+  let [idle, all] = [0, 0]
+  for (const { times } of cpus()) {
+    idle += times.idle
+    all += times.user + times.nice + times.sys + times.idle + times.irq
+  }
+  return { idle, all }
 }
 
 function isInPath(program: string): boolean {

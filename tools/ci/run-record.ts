@@ -9,6 +9,8 @@ export interface RunRecord extends Tree {
   readonly began: string
   readonly seconds: number
   readonly cores: number
+  /** The share of the time in which the cores had nothing to do. */
+  readonly idle: number
   readonly seed: number
   readonly hasPassed: boolean
   readonly suites: readonly Omit<SuiteReport, 'lines'>[]
@@ -20,7 +22,7 @@ export const RUN_RECORD = '.cache/ci/run.json'
 export function makeRecord(
   tree: Tree,
   reports: readonly SuiteReport[],
-  run: { readonly began: Date; readonly seconds: number; readonly seed: number },
+  run: Pick<RunRecord, 'seconds' | 'idle' | 'seed'> & { readonly began: Date },
 ): RunRecord {
   const rounded = (seconds: number) => Math.round(seconds * 10) / 10
   return {
@@ -28,6 +30,7 @@ export function makeRecord(
     began: run.began.toISOString(),
     seconds: rounded(run.seconds),
     cores: availableParallelism(),
+    idle: Math.round(run.idle * 100) / 100,
     seed: run.seed,
     hasPassed: reports.every(({ outcome }) => outcome.result !== 'failed'),
     suites: reports.map(({ lines, ...report }) => ({

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { baseOfChange, historyOfTree, treeOf } from './changes.ts'
 import { whyLeftOut } from './left-out.ts'
-import { thisMachine } from './machine.ts'
+import { thisMachine, watchIdleTime } from './machine.ts'
 import { makeRecord, renderRecord, writeRecord } from './run-record.ts'
 import { endSuites } from './run-suite.ts'
 import { runSuites } from './run-suites.ts'
@@ -30,6 +30,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 
 process.env['NODE_COMPILE_CACHE'] ??= join(process.cwd(), '.cache/compiled')
 const began = new Date()
+const idleTime = watchIdleTime()
 const tree = treeOf()
 // New for each tree, and the same whenever this tree is judged.
 const seed = Number(process.env['FUZZ_SEED'] ?? Number.parseInt(tree.tree.slice(0, 7), 16))
@@ -55,6 +56,7 @@ const reports = await runSuites(suites, {
 const record = makeRecord(tree, reports, {
   began,
   seconds: (Date.now() - began.getTime()) / 1000,
+  idle: idleTime(),
   seed,
 })
 writeRecord(record)
@@ -63,7 +65,9 @@ const sum = (of: 'passed' | 'failed' | 'skipped') =>
   reports.reduce((total, report) => total + report[of], 0)
 const skipped = sum('skipped')
 if (names !== undefined) console.log(`only ${names.join(', ')}: this is no whole run`)
-console.log(`in all ${Math.round(record.seconds)} s`)
+console.log(
+  `in all ${Math.round(record.seconds)} s, cores idle for ${Math.round(record.idle * 100)} %`,
+)
 console.log(
   `${sum('passed')} passed, ${sum('failed')} failed${skipped === 0 ? '' : `, ${skipped} skipped`}`,
 )
