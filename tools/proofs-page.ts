@@ -77,7 +77,7 @@ ${rows.join('\n')}
 - CORS, redirects and direct responses, limits on the size of requests
 - rate limits with conditions or an external service; of other limits it is known that they deny requests once they are reached, and that adding one admits nothing
 - ports and protocols of a listener, and the listeners that share a TLS port, if one of them changes
-- the certificate authority for client certificates, and PROXY protocol on listeners that are not HTTP, if a rule reads the source
+- the certificate authority for client certificates, and PROXY protocol on TCP listeners, where a header that is not read is data, if a rule reads the source
 - client certificates that become optional, or are no longer optional: the gateway closes connections with an invalid one
 - which credentials are accepted: keys, users, audiences, the location of a credential, a service that is called
 - the section \`ui\`

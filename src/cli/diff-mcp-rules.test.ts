@@ -125,6 +125,17 @@ describe('portcullis diff of rules for MCP messages', () => {
     assert.deepEqual(found, { code: 0, calls: ['refused files_write'], untold: [] })
   })
 
+  it('arguments that are no object are not set, whichever of the files reads them', async () => {
+    const reads = file(['allow: "!has(mcp.tool.arguments)"'])
+    const denies = file([`deny: mcp.methodName == 'tools/call'`])
+    const { calls, untold } = await diffed(reads, denies)
+    assert.deepEqual(untold, [])
+    assert.deepEqual(calls.filter((call) => /^refused .*_/.test(call)).toSorted(), [
+      'refused files_any',
+      'refused search_any',
+    ])
+  })
+
   it('a rule that no call satisfies may still show tools', async () => {
     const never = "allow: mcp.tool.arguments.x == 'a' && mcp.tool.arguments.x == 'b'"
     const { code, calls, untold } = await diffed(file([READ]), file([READ, never]))

@@ -90,4 +90,49 @@ describe('PROXY protocol changes, in portcullis diff', () => {
     const back = await opened(OPTIONAL, V2, '', 'protocol: TCP')
     assert.deepEqual(back, { shown: ['refused None', 'refused V1'], untold: [] })
   })
+
+  /** Connections with a rule about their source. */
+  async function openedFrom(old: string, now: string, protocol: 'TCP' | 'TLS') {
+    const rule = `{ allow: "cidr('10.0.0.0/8').containsIP(source.address)" }`
+    const file = (name: string, own: string) => {
+      const path = join(FOLDER, `${name}.yaml`)
+      writeFileSync(
+        path,
+        `gateways: { default: { port: 8080, protocol: ${protocol} } }
+frontendPolicies:
+  networkAuthorization: { rules: [${rule}] }
+${own === '' ? '' : `  proxyProtocol: { ${own} }`}
+tcpRoutes: [{ name: api, backends: [{ host: 'a:80' }] }]
+`,
+      )
+      return path
+    }
+    const { out } = await runWith(['diff', file('old', old), file('now', now), '--json'])
+    const { differences, untold } = JSON.parse(out) as {
+      readonly differences: readonly Opened[]
+      readonly untold: readonly { readonly kind: string; readonly why: string }[]
+    }
+    const shown = differences.map(({ kind, example: { proxyHeader } }) => `${kind} ${proxyHeader}`)
+    return { shown, untold: untold.map(({ kind, why }) => `${kind}: ${why}`) }
+  }
+
+  for (const [old, now, shown] of [
+    [V2, ALL, ['admitted V1']],
+    [V2, OPTIONAL, ['admitted None']],
+    [V2, NONE, ['admitted None', 'refused V2']],
+    [NONE, OPTIONAL_ALL, ['admitted V2', 'admitted V1']],
+  ] as const) {
+    it(`compares rules about the source of TLS connections: ${old} and ${now}`, async () => {
+      assert.deepEqual(await openedFrom(old, now, 'TLS'), { shown, untold: [] })
+    })
+  }
+
+  it('does not compare the source in a header with one from a header that is data', async () => {
+    const read = await openedFrom(OPTIONAL, OPTIONAL_ALL, 'TCP')
+    assert.deepEqual(read.shown, [])
+    assert.equal(read.untold.length, 2)
+    for (const why of read.untold) assert.match(why, /another source from the same PROXY header/)
+    const strict = await openedFrom(V2, ALL, 'TCP')
+    assert.deepEqual(strict, { shown: ['admitted V1'], untold: [] })
+  })
 })

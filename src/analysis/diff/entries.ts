@@ -60,6 +60,8 @@ export interface CalledMessage {
   readonly name: string
   readonly method: string
   readonly isNotification?: true
+  /** Set if rules distinguish arguments that are no object, which are not set. */
+  readonly mayLackArguments?: true
 }
 
 /** One match of one route, as an expression, with its rank among the others. */

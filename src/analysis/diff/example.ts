@@ -96,7 +96,8 @@ function messageIn(world: World, { part, prefix, ...asked }: CalledMessage) {
   const { name, arguments: given } = (mcp[part] ?? {}) as JsonObject
   const about = `${prefix}${text(name, asked.name)}`
   const method = text(mcp['methodName'], asked.method)
-  const own = part === 'tool' ? { arguments: given ?? {} } : {}
+  const none = asked.mayLackArguments === true ? null : {}
+  const own = part === 'tool' ? { arguments: given ?? none } : {}
   const ref =
     part === 'prompt' ? { type: 'ref/prompt', name: about } : { type: 'ref/resource', uri: about }
   const params = method === 'completion/complete' ? { ref } : { [MEMBERS[part]]: about, ...own }

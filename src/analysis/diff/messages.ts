@@ -67,7 +67,9 @@ export function compareMessages(
   if (!hasMcp(before) || !hasMcp(after)) return NO_DIFFERENCES
   const changed = changedRoutes(before, after)
   const [old, now] = [waysThrough(before, changed), waysThrough(after, changed)]
-  const [was, is] = [messagesIn(before, old), messagesIn(after, now)]
+  // A fact that only one of the two assumes would hide what changes without it.
+  const read = new RulesRead([before, after].flatMap(messagePoints))
+  const [was, is] = [messagesIn(before, old, read), messagesIn(after, now, read)]
   const compare = (kind: keyof Messages, how: typeof decide) =>
     compareCalls({ ways: old, calls: was[kind] }, { ways: now, calls: is[kind] }, how, ABOUT[kind])
   const calls = compare('calls', decide)
@@ -106,11 +108,36 @@ interface Messages {
   readonly others: ReadonlyMap<string, Entry>
 }
 
-function messagesIn(model: Model, { entries }: Ways): Messages {
-  const points = new Map<string, Point>()
-  for (const point of pointsOf(model)) {
-    if (point.stage === 'mcp') points.set(placeOf(point.where), point)
+/** What rules for messages read, in both configurations. */
+class RulesRead {
+  readonly #fields = new Map<string, (readonly string[])[]>()
+
+  constructor(points: readonly Point[]) {
+    for (const { where, rules } of points) {
+      const name = where.backend?.name ?? ''
+      const fields = this.#fields.get(name) ?? []
+      this.#fields.set(name, fields)
+      for (const { variable, fields: steps } of rules.flatMap(({ reads }) => reads)) {
+        if (variable === 'mcp') fields.push(steps)
+      }
+    }
   }
+
+  /** Whether a rule for this backend reads the attribute as a whole, or what contains it. */
+  has(backend: string, ...steps: readonly string[]): boolean {
+    return (this.#fields.get(backend) ?? []).some(
+      (fields) =>
+        fields.length <= steps.length && fields.every((field, index) => field === steps[index]),
+    )
+  }
+}
+
+function messagePoints(model: Model): readonly Point[] {
+  return [...pointsOf(model)].filter(({ stage }) => stage === 'mcp')
+}
+
+function messagesIn(model: Model, { entries }: Ways, read: RulesRead): Messages {
+  const points = new Map(messagePoints(model).map((point) => [placeOf(point.where), point]))
   const [calls, lists, others] = [new Map(), new Map(), new Map()] as [
     ...[Map<string, Entry>, Map<string, Entry>, Map<string, Entry>],
   ]
@@ -130,7 +157,8 @@ function messagesIn(model: Model, { entries }: Ways): Messages {
       for (const part of PARTS) {
         for (const tool of part === 'tool' ? toolsToTry({ ...entry.where, server }) : [undefined]) {
           const key = [entry.key, shape, server.name, part, tool ?? ''].join(' ')
-          const call = messageEntry(entry, point, backend, server.name, part, tool)
+          const names = { server: server.name, part, tool }
+          const call = messageEntry(entry, point, backend, names, read)
           calls.set(key, call)
           lists.set(key, listEntry(call, part))
         }
@@ -220,44 +248,42 @@ function placeOf(where: Point['where']): string {
   ].join(' ')
 }
 
+interface Called {
+  readonly server: string
+  readonly part: Part
+  readonly tool: string | undefined
+}
+
 function messageEntry(
   entry: Entry,
   point: Point,
-  { targets, options }: McpBackend,
-  server: string,
-  part: Part,
-  tool: string | undefined,
+  { name: backend, targets, options }: McpBackend,
+  { server, part, tool }: Called,
+  read: RulesRead,
 ): Entry {
   const { prefixMode } = options
   const isPrefixed = prefixMode === 'Always' || (prefixMode !== 'Never' && targets.length > 1)
   const prefix = isPrefixed ? `${server}${part === 'resource' ? '+' : '_'}` : ''
   const methods: Fact = { kind: 'values', values: PART_METHODS[part], isSet: true }
   const others = PARTS.filter((one) => one !== part)
+  const mayLackArguments = part === 'tool' && read.has(backend, 'tool', 'arguments')
   const facts: readonly (readonly [string, Fact])[] = [
     ['request.method', isText('POST')],
     ["request.headers['content-type']", isText('application/json')],
     ['mcp.methodName', methods],
-    ...(reads(point, 'sessionId') ? [] : [['mcp.sessionId', { kind: 'unset' }] as const]),
+    ...(read.has(backend, 'sessionId') ? [] : [['mcp.sessionId', { kind: 'unset' }] as const]),
     ...others.map((one) => [`mcp.${one}`, { kind: 'unset' }] as const),
     [`mcp.${part}`, { kind: 'set' }],
     [`mcp.${part}.target`, isText(server)],
     [`mcp.${part}.name`, tool === undefined ? { kind: 'set' } : isText(tool)],
     // Arguments that are no object are not set.
-    ...(part === 'tool' && !reads(point, 'tool', 'arguments')
+    ...(part === 'tool' && !mayLackArguments
       ? [['mcp.tool.arguments', { kind: 'set' }] as const]
       : []),
   ]
   const [method = ''] = PART_METHODS[part]
-  const message = { server, part, prefix, name: tool ?? 'any', method }
+  const named = { server, part, prefix, name: tool ?? 'any', method }
+  const message: CalledMessage = mayLackArguments ? { ...named, mayLackArguments } : named
   const { unlooked } = withoutMessageRules(entry)
   return { ...entry, unlooked, points: [...entry.points, atBackend(point, facts)], message }
-}
-
-/** Whether a rule reads this as a whole, or what contains it. */
-function reads({ rules }: Point, ...fields: readonly string[]): boolean {
-  const isRead = rules.flatMap((rule) => rule.reads).filter(({ variable }) => variable === 'mcp')
-  return isRead.some(
-    ({ fields: own }) =>
-      own.length <= fields.length && own.every((field, index) => field === fields[index]),
-  )
 }

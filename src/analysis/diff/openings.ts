@@ -59,13 +59,27 @@ export function hasPlainOpenings(...entries: readonly Entry[]): boolean {
   return entries.every(({ where }) => ['TCP', 'TLS'].includes(where.listener.protocol))
 }
 
-export function shareOpening(one: Entry, other: Entry): boolean {
-  return openingsOf(one).some((opening) => openingsOf(other).includes(opening))
+function sharedOpenings(one: Entry, other: Entry): readonly Opening[] {
+  const others = openingsOf(other)
+  return openingsOf(one).filter((opening) => others.includes(opening))
 }
 
-/** Protocols other than HTTP treat everything that is not read as a header as data. */
+export function shareOpening(one: Entry, other: Entry): boolean {
+  return sharedOpenings(one, other).length > 0
+}
+
+/** The shared openings from which both sides take the same source, and the others. */
+export function openingsBySource(one: Entry, other: Entry) {
+  const [own, others] = [headersOf(one), headersOf(other)]
+  const isAlike = (opening: Opening) => own.includes(opening) === others.includes(opening)
+  const shared = sharedOpenings(one, other)
+  return { alike: shared.filter(isAlike), apart: shared.filter((opening) => !isAlike(opening)) }
+}
+
+/** Only protocols without TLS and HTTP treat what is not read as a header as data. */
 export const OTHER_STREAM_OPENINGS =
-  '`proxyProtocol` differs, which is not analyzed for connections other than HTTP'
+  '`proxyProtocol` differs, so that rules read another source from the same PROXY header'
+export const UNREAD_OPENINGS = '`proxyProtocol` differs, which is not analyzed for this protocol'
 
 export const UNSHOWN_OPENING =
   '`proxyProtocol` differs, and no example was found that only one configuration admits'

@@ -13,7 +13,9 @@ import {
   OTHER_STREAM_OPENINGS,
   openedBy,
   openingsBeyond,
+  openingsBySource,
   shareOpening,
+  UNREAD_OPENINGS,
   UNSHOWN_OPENING,
   withOpening,
 } from './openings.ts'
@@ -96,15 +98,24 @@ export function searchBeyond(general: Entry, written: readonly Entry[], sides: S
 
 /**
  * Connections that are no requests: whether the source is that of a header depends on how they
- * begin, so that conditions about it are not about the same address.
+ * begin. If only one side reads the header, conditions about it are not about the same address.
  */
 function searchStream(entry: Entry, other: Entry, sides: Sides): Searched {
-  const shared = shareOpening(entry, other) ? searchShared(entry, other, sides) : NOTHING_FOUND
-  const isUnknown = [entry, other].some(readsSource) || !hasPlainOpenings(entry, other)
-  if (isUnknown) return { ...shared, untold: OTHER_STREAM_OPENINGS }
+  const { alike, apart } = openingsBySource(entry, other)
+  const isApart = apart.length > 0 && [entry, other].some(readsSource)
+  const isShared = alike.length > 0 || (apart.length > 0 && !isApart)
+  const shared = isShared ? searchShared(entry, other, sides) : NOTHING_FOUND
+  if (!hasPlainOpenings(entry, other)) return { ...shared, untold: UNREAD_OPENINGS }
   return openingsBeyond(entry, other)
     .map((opening) => searchOpening(entry, opening, sides))
-    .reduce(joined, shared)
+    .reduce(joined, joined(shared, isApart ? searchApart(entry, sides) : NOTHING_FOUND))
+}
+
+/** Connections that come from different sources for the two sides, unless the entry admits none. */
+function searchApart(entry: Entry, sides: Sides): Searched {
+  const admitted = ask(entry, 'none', sides, 'proof')
+  const isNone = solve(admitted.given).kind === 'impossible'
+  return isNone ? NOTHING_FOUND : unknownBecause(OTHER_STREAM_OPENINGS)
 }
 
 function joined(one: Searched, other: Searched): Searched {

@@ -106,9 +106,31 @@ export function positionAt(place: Place, offset: number): FileOrigin {
 function positionIn({ file, text, lines }: Place, line: number, offset: number): FileOrigin {
   const start = lines[line - 1] as number
   // Columns count code points: a surrogate pair is one.
-  let column = 1
-  for (let at = start; at < offset; at++) if (!isLowSurrogate(text.charCodeAt(at))) column++
+  const pairs = pairsIn(text, lines)
+  const column = 1 + offset - start - (countBefore(pairs, offset) - countBefore(pairs, start))
   return { kind: 'file', file, line, column }
+}
+
+const pairsByLines = new WeakMap<readonly number[], readonly number[]>()
+
+/** The offsets of low surrogates: a whole file may be one line, so none is counted again. */
+function pairsIn(text: string, lines: readonly number[]): readonly number[] {
+  const counted = pairsByLines.get(lines)
+  if (counted !== undefined) return counted
+  const pairs = [...text.matchAll(/[\udc00-\udfff]/g)].map(({ index }) => index)
+  pairsByLines.set(lines, pairs)
+  return pairs
+}
+
+/** How many of the offsets, which are in order, are below this one. */
+function countBefore(offsets: readonly number[], offset: number): number {
+  let [low, high] = [0, offsets.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((offsets[middle] as number) < offset) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** The span of the value at the path, or of its nearest existing ancestor. */
@@ -278,8 +300,4 @@ function masked(text: string): string {
   const mask = (_: string, before: string, value: string) =>
     before + (/^["']?\$/.test(value) ? value : value.replaceAll(/[^"'\s]/g, '*'))
   return text.replaceAll(CREDENTIALS, mask).replaceAll(USER_INFO, mask)
-}
-
-function isLowSurrogate(unit: number): boolean {
-  return unit >= 0xdc00 && unit <= 0xdfff
 }
