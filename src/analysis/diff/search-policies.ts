@@ -19,17 +19,17 @@ interface Shown {
   readonly untold?: string
 }
 
-const NOTHING: Shown = { examples: [] }
+const NO_EXAMPLES: Shown = { examples: [] }
 
 /** Requests that only one side serves because of its model provider. */
 export function searchServed(entry: Entry, other: Entry, sides: Sides): Shown {
   const kinds = otherKinds(entry, other).filter((kind) => SERVED.has(kind))
-  if (kinds.length === 0) return NOTHING
+  if (kinds.length === 0) return NO_EXAMPLES
   const { form } = entry
   const shapes = form?.shapes ?? []
   const isCall = form?.name === 'call' || form?.name === 'stored'
   const unsure = isCall ? apisToTry(entry, other, sides) : undefined
-  if (unsure?.length === 0) return NOTHING
+  if (unsure?.length === 0) return NO_EXAMPLES
   const tried = unsure === undefined ? shapes : [...shapes, ...UNTRANSLATABLE].filter(isIn(unsure))
   const variants = tried.length === 0 ? [entry] : tried.map((shape) => shaped(entry, shape))
   const { found } = firstExample(
@@ -68,7 +68,7 @@ export function searchLimits(entry: Entry, other: Entry, sides: Sides): Shown {
   const kinds = otherKinds(entry, other).filter((kind) => LIMITS.has(kind))
   const shown = kinds.map((kind) => searchLimit(kind, entry, other, sides))
   const missing = shown.find(({ untold }) => untold !== undefined)
-  const [first = NOTHING] = shown.filter(({ examples }) => examples.length > 0)
+  const [first = NO_EXAMPLES] = shown.filter(({ examples }) => examples.length > 0)
   return missing?.untold === undefined ? first : { ...first, untold: missing.untold }
 }
 
@@ -79,7 +79,7 @@ function searchLimit(kind: string, entry: Entry, other: Entry, sides: Sides): Sh
   // Requests whose usage cannot be measured are denied.
   const isRead = own.length > counting.length || others.length === counted.length
   const isUnread = entry.form?.name === 'other' && !isRead
-  if (!isUnread && isAsHigh(counting, counted)) return NOTHING
+  if (!isUnread && isAsHigh(counting, counted)) return NO_EXAMPLES
   const reason = `429 once the limit of \`${kind}\` is reached`
   const isOver = isReached(counting, counted)
   const decideFrom: Sides['decideFrom'] = (request) => {
