@@ -1,9 +1,9 @@
 import type { Model } from '../model/model.ts'
 import { unaccountedParts } from './diff/parts.ts'
-import { readsBody } from './diff/unlooked.ts'
 import type { PlacedRule } from './placed-rule.ts'
-import { type Point, pointsOf, readsModel } from './points.ts'
+import { type Point, pointsOf } from './points.ts'
 import { Reasoning } from './reasoning.ts'
+import { readsBody, readsModel } from './request-reads.ts'
 import { isCovered } from './symbolic/covered.ts'
 import { termKey } from './symbolic/term-key.ts'
 

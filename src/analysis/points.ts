@@ -204,9 +204,3 @@ function factsOf(stage: RuleStage, where: Where, scoping: Scoping): Facts {
 export function conditionsAt({ rules, replies }: Point): readonly PlacedCondition[] {
   return replies === 'untold' ? rules : [...rules, ...replies.flatMap(({ when }) => when ?? [])]
 }
-
-/** Whether a rule reads more about calls to models than which provider serves them. */
-export function readsModel({ rules }: Pick<Point, 'rules'>): boolean {
-  const reads = rules.flatMap((rule) => rule.reads)
-  return reads.some(({ variable, fields }) => variable === 'llm' && fields[0] !== 'provider')
-}

@@ -9,19 +9,56 @@ import { startBackend, startDeciding } from './gateway.ts'
 export interface Rejecting {
   readonly own: Awaited<ReturnType<typeof startDeciding>>
   readonly ports: { readonly default: number; readonly models: number; readonly empty: number }
+  /** Its configuration without the routes that are invalid. */
+  readonly valid: ValidFile
   close(): Promise<void>
 }
 
+/** What records show, so that a test can repeat it. */
+const SHOWN = [
+  ...['x-a', 'x-b', 'x-all'].map((name) => `request.headers['${name}']`),
+  'mcp.tool.arguments',
+]
+
+interface Guarded {
+  readonly policies?: object
+  readonly [member: string]: unknown
+}
+
+export interface ValidFile {
+  readonly routes: readonly {
+    readonly name: string
+    readonly policies: object
+    readonly backends: readonly Guarded[]
+  }[]
+  readonly backends: readonly Guarded[]
+  readonly llm: {
+    readonly models: readonly {
+      readonly authorization?: object
+      readonly [member: string]: unknown
+    }[]
+    readonly [member: string]: unknown
+  }
+  readonly [section: string]: unknown
+}
+
+/** Routes with mistakes: a gateway starts with them only without `--strict`. */
+const INVALID: ReadonlySet<string> = new Set(['missing', 'broken', 'invalid', 'credential'])
+
 /** The conditions of Allow rules, none of which is true for a request without `x-all`. */
 export const NEAREST: readonly (readonly string[])[] = [
-  ["request.method == 'PUT'", "'x-all' in request.headers"],
-  ["request.headers['x-a'] == '1'", "'x-all' in request.headers"],
+  ["request.method == 'PUT'", "request.headers['x-all'] == '1'"],
+  ["request.headers['x-a'] == '1'", "request.headers['x-all'] == '1'"],
   [
     "request.path.startsWith('/nearest/deep')",
     "request.headers['x-a'] == '1'",
-    "'x-all' in request.headers",
+    "request.headers['x-all'] == '1'",
   ],
-  ["request.headers['x-b'] == '1'", "request.headers['x-a'] == '1'", "'x-all' in request.headers"],
+  [
+    "request.headers['x-b'] == '1'",
+    "request.headers['x-a'] == '1'",
+    "request.headers['x-all'] == '1'",
+  ],
 ]
 
 /** A backend that does the wrong thing with every connection. */
@@ -60,10 +97,12 @@ export async function startRejecting(): Promise<Rejecting> {
   ])
   const [port = 0, models = 0, empty = 0, dead = 0] = await freePorts(4)
   const ports = { default: port, models, empty }
-  const own = await startDeciding(fileOf({ ports, dead, backend, faulty, provider, tools }))
+  const file = fileOf({ ports, dead, backend, faulty, provider, tools })
+  const own = await startDeciding(JSON.stringify(file))
   return {
     own,
     ports,
+    valid: { ...file, routes: file.routes.filter(({ name }) => !INVALID.has(name)) },
     async close() {
       await own.stop()
       backend.close()
@@ -84,8 +123,8 @@ interface Parts {
   readonly tools: RawMcpServer
 }
 
-function fileOf({ ports, dead, backend, faulty, provider, tools }: Parts): string {
-  const route = (name: string, policies: object, to: object[] = [here], more: object = {}) => ({
+function fileOf({ ports, dead, backend, faulty, provider, tools }: Parts): ValidFile {
+  const route = (name: string, policies: object, to: Guarded[] = [here], more: object = {}) => ({
     name,
     gateways: ['default'],
     matches: [{ path: { pathPrefix: `/${name}` } }],
@@ -101,8 +140,8 @@ function fileOf({ ports, dead, backend, faulty, provider, tools }: Parts): strin
     provider: 'openAI',
     params: { apiKey: 'sk-provider', hostOverride: `127.0.0.1:${provider.port}` },
   })
-  return JSON.stringify({
-    config: { modelCatalog: [{ inline: CATALOG }] },
+  return {
+    config: { modelCatalog: [{ inline: CATALOG }], decisions: { show: SHOWN } },
     gateways: {
       default: { port: ports.default },
       models: { port: ports.models },
@@ -194,7 +233,7 @@ function fileOf({ ports, dead, backend, faulty, provider, tools }: Parts): strin
         ],
       },
     },
-  })
+  }
 }
 
 function isWhole(response: string, isHead: boolean): boolean {

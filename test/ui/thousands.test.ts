@@ -7,7 +7,7 @@ import { manyRoutes } from './many-routes.ts'
 import { openPage, PAGES, settled, takePicture } from './pages.ts'
 import { startUiGateway, type UiGateway } from './ui-gateway.ts'
 
-const ROUTES = 3_000
+const ROUTES = 5_000
 const MAX_NODES = 5_000
 
 // Strings that the browser evaluates: tests have no document.
@@ -44,14 +44,14 @@ describe('the Admin UI of a gateway with thousands of routes', { skip: WITHOUT_B
   it('pages through all of them, and finds each', async () => {
     const { page, context } = await openPage(browser, `${gateway.ui}map`)
     const pages = page.getByRole('navigation', { name: 'Pages of routes' })
-    await pages.getByText('1 to 50 of 3,000 routes').waitFor()
+    await pages.getByText('1 to 50 of 5,000 routes').waitFor()
     await pages.getByRole('button', { name: 'Next' }).click()
-    await pages.getByText('51 to 100 of 3,000 routes').waitFor()
-    await page.getByLabel('Search the map').fill('/service/2999')
-    await page.getByRole('heading', { name: 'route-2999' }).waitFor()
+    await pages.getByText('51 to 100 of 5,000 routes').waitFor()
+    await page.getByLabel('Search the map').fill('/service/4999')
+    await page.getByRole('heading', { name: 'route-4999' }).waitFor()
     await page.goto(`${gateway.ui}backends`)
-    await page.getByLabel('Search backends').fill('backend-2999')
-    await page.getByRole('region', { name: 'Backend backend-2999' }).waitFor()
+    await page.getByLabel('Search backends').fill('backend-4999')
+    await page.getByRole('region', { name: 'Backend backend-4999' }).waitFor()
     await context.close()
   })
 })

@@ -1,5 +1,3 @@
-import type { Read } from '../../cel/check/reads.ts'
-import { compile, STAGES } from '../../cel/index.ts'
 import type { AiProvider, Backend } from '../../model/backend.ts'
 import { hashOf } from '../../model/hash.ts'
 import { canonicalJson } from '../../model/json.ts'
@@ -7,7 +5,8 @@ import { isPlace } from '../../model/places.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { kindsThat } from '../../reach/kinds.ts'
 import { ruleKind } from '../../reach/points.ts'
-import { conditionsAt, type Point, readsModel } from '../points.ts'
+import type { Point } from '../points.ts'
+import { readsBody, readsModel } from '../request-reads.ts'
 import { ACCOUNTS } from './accounts.ts'
 import type { Entry } from './entries.ts'
 
@@ -47,44 +46,6 @@ export function withoutMessageRules(entry: Entry): Entry {
  * be decoded are rejected then, whatever the result of the expression.
  */
 export const READ_BODY = 'request.body'
-
-export function readsBody(point: Point): boolean {
-  const { stage, effective } = point
-  if (stage === 'connection') return false
-  if (conditionsAt(point).some(({ reads }) => reads.some(isOfBody))) return true
-  return [...effective.values()].some((policies) => policies.some(hasBodyExpression))
-}
-
-/** An expression that reads `request` as a whole may read anything in it, by another name. */
-function isOfBody({ variable, fields: [field] }: Read): boolean {
-  return variable === 'request' && (field === undefined || field === 'body')
-}
-
-const BODY_EXPRESSIONS = new WeakMap<ValidPolicy, boolean>()
-
-/** Whether any string in the policy is an expression that reads the body. */
-function hasBodyExpression(policy: ValidPolicy): boolean {
-  const known = BODY_EXPRESSIONS.get(policy)
-  if (known !== undefined) return known
-  const found = [...textsIn(policy.value)].some(readsBodyAs)
-  BODY_EXPRESSIONS.set(policy, found)
-  return found
-}
-
-function* textsIn(value: unknown): Generator<string> {
-  if (typeof value === 'string') yield value
-  else if (typeof value === 'object' && value !== null) {
-    for (const member of Object.values(value)) yield* textsIn(member)
-  }
-}
-
-/** Only the policies know which strings are expressions, and of which stage: any may be. */
-function readsBodyAs(text: string): boolean {
-  if (!/\brequest\b/.test(text)) return false
-  const read = Object.values(STAGES).flatMap((stage) => compile(text, stage).expression ?? [])
-  if (read.length === 0) return /\brequest\b\W{1,6}body\b/.test(text)
-  return read.some(({ reads }) => reads.some(isOfBody))
-}
 
 /**
  * What backends that inspect requests serve: calls that their provider supports or that can be

@@ -186,3 +186,5 @@ export const proxyParameters = object({
     })
     .optional(),
 })
+
+export type ProxyParametersObject = z.output<typeof proxyParameters>

@@ -19,10 +19,12 @@ const MAX_ANCESTORS = 16
 
 /**
  * The status of a ProxyPolicy: for each Gateway that it reaches or, without any, for its target.
+ * `areGatewaysHere`: whether there is any Gateway; manifests may be without.
  */
 export function policyStatus(
   record: PolicyRecord,
   gateways: readonly ReachedGateway[],
+  areGatewaysHere: boolean,
 ): StatusWithDiagnostics {
   const { read, missing } = record
   const identity = identityOf(read)
@@ -34,7 +36,13 @@ export function policyStatus(
     const pending = reject('Pending', 'its target is not attached to any Gateway')
     const conditions = [acceptance(record, undefined), conditionOf('Attached', absence ?? pending)]
     const ancestors = [{ ref: targetRef(record), conditions }]
-    return { status: { ...identity, ancestors, isClaim: true }, diagnostics: notFound }
+    const unattached: Diagnostic = {
+      ...complaint(read, 'spec', 'PC0707', pending.message),
+      severity: areGatewaysHere ? 'warning' : 'info',
+    }
+    const isPending = absence === undefined && record.diagnostics.size === 0
+    const diagnostics = isPending ? [unattached] : notFound
+    return { status: { ...identity, ancestors, isClaim: true }, diagnostics }
   }
   const left = gateways.length - MAX_ANCESTORS
   const ancestors = gateways.slice(0, MAX_ANCESTORS).map((at, index) => {

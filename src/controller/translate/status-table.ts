@@ -107,7 +107,7 @@ export class StatusTable {
         this.#policies.delete(key)
         continue
       }
-      const made = policyStatus(record, reached.of(key))
+      const made = policyStatus(record, reached.of(key), gateways.length > 0)
       this.#policies.set(key, made)
       this.#touched.push(made.status)
     }

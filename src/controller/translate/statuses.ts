@@ -4,7 +4,12 @@ import { xBackend } from '../resources/external.ts'
 import { type GatewayClassObject, gatewayClass } from '../resources/gateway.ts'
 import { inferencePool } from '../resources/inference.ts'
 import { PORTCULLIS } from '../resources/metadata.ts'
-import { proxyBackend, proxyModel, proxyParameters } from '../resources/proxy.ts'
+import {
+  type ProxyParametersObject,
+  proxyBackend,
+  proxyModel,
+  proxyParameters,
+} from '../resources/proxy.ts'
 import { BackendTlsPolicies } from './backend-tls.ts'
 import { makeBackend, problemsOf } from './backends.ts'
 import {
@@ -276,9 +281,24 @@ export function backendStatuses(view: ClusterView): readonly StatusWithDiagnosti
 
 export function parametersStatuses(view: ClusterView): readonly StatusWithDiagnostics[] {
   return view.all('ProxyParameters', proxyParameters).map((read) => {
-    const conditions = [conditionOf('Accepted', verdictOn(read.problems, 'Invalid'))]
-    return { status: { ...identityOf(read), conditions }, diagnostics: [] }
+    const diagnostics = isForMesh(read) ? [meshless(read)] : []
+    const verdict = verdictOn(read.problems, 'Invalid')
+    const conditions = [conditionOf('Accepted', verdict, 'Accepted', textOf(diagnostics))]
+    return { status: { ...identityOf(read), conditions }, diagnostics }
   })
+}
+
+function isForMesh({ value: { spec } }: Read<ProxyParametersObject>): boolean {
+  const { enabled } = (spec?.istio ?? {}) as { readonly enabled?: unknown }
+  return enabled === true
+}
+
+function meshless(read: Unvalued): Diagnostic {
+  const message = 'gateways cannot join a mesh: `istio` has no effect in this version'
+  return {
+    ...complaint(read, 'spec.istio', 'PC0220', message, 'remove it'),
+    severity: 'warning',
+  }
 }
 
 /** The statuses of backends that report their state for each Gateway that leads to them. */

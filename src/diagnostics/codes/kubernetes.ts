@@ -105,7 +105,8 @@ export const KUBERNETES_CODES = defineCodes('PC07', 'Kubernetes objects', [
       'of the policy does not support targets of that kind: `frontend` supports only Gateways, ' +
       '`traffic` supports Gateways, ListenerSets, HTTPRoutes and GRPCRoutes. If the target ' +
       'exists, all requests to it are denied, because what the policy should guard must not be ' +
-      'open.',
+      'open. If a target exists and no Gateway serves it, the policy guards nothing: this is a ' +
+      'warning, because a route to it may come later.',
     example: {
       language: 'text',
       wrong:

@@ -1,7 +1,7 @@
 import { IDENTIFYING } from '../../../reach/kinds.ts'
 import type { PlacedRule } from '../../placed-rule.ts'
-import { readsModel } from '../../points.ts'
 import { Reasoning } from '../../reasoning.ts'
+import { readsModel } from '../../request-reads.ts'
 import type { Check } from '../check.ts'
 import { aboutRule, type Finding, isClosedIfNever, type Said } from '../finding.ts'
 import { listed, placeName } from '../place.ts'

@@ -1,5 +1,5 @@
 import type { PlacedRule } from '../../placed-rule.ts'
-import { readsModel } from '../../points.ts'
+import { readsModel } from '../../request-reads.ts'
 import { any } from '../../symbolic/formula.ts'
 import type { Check } from '../check.ts'
 import { aboutRule, type Finding, originOfRule } from '../finding.ts'
