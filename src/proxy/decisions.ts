@@ -364,8 +364,12 @@ function cut(text: string, longest: number): string {
   return text.length <= longest ? text : `${text.slice(0, longest)}…`.toWellFormed()
 }
 
-/** Omits undefined values. */
+/** Omits undefined values. A loop: each denial has several. */
 function given<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  const own = Object.entries(values).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(own) as { [K in keyof T]?: NonNullable<T[K]> }
+  const present: { [K in keyof T]?: NonNullable<T[K]> } = {}
+  for (const key in values) {
+    const value = values[key]
+    if (value !== undefined) present[key] = value as NonNullable<T[typeof key]>
+  }
+  return present
 }

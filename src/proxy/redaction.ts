@@ -52,28 +52,35 @@ export function compileRedaction(
   sensitiveHeaders: readonly string[],
 ): IsShown {
   const secret = new Set([...CREDENTIALS, ...sensitiveHeaders])
+  const shown = new Set([...ALWAYS, ...show])
   return (name) => {
     if (NEVER.has(name)) return false
     const header = headerOf(name)
-    if (header !== undefined && secret.has(header)) return false
-    const known = header === undefined ? name : `request.headers${accessOf(header)}`
-    if (isBelow(known, ALWAYS)) return true
-    return show.some((shown) => known === shown || isUnder(known, shown))
+    if (header === undefined) return isWithin(name, shown)
+    return !secret.has(header) && isWithin(`request.headers${accessOf(header)}`, shown)
   }
 }
 
-function isBelow(name: string, roots: ReadonlySet<string>): boolean {
-  return roots.has(name) || [...roots].some((root) => isUnder(name, root))
+const DOT = 0x2e
+const BRACKET = 0x5b
+
+/** Whether it is one of the roots, or below one. */
+function isWithin(name: string, roots: ReadonlySet<string>): boolean {
+  if (roots.has(name)) return true
+  for (let end = 1; end < name.length; end++) {
+    const code = name.charCodeAt(end)
+    if ((code === DOT || code === BRACKET) && roots.has(name.slice(0, end))) return true
+  }
+  return false
 }
 
-function isUnder(name: string, root: string): boolean {
-  return name.startsWith(`${root}.`) || name.startsWith(`${root}[`)
-}
+const HEADERS = 'request.headers'
 
 /** The name of the header, in lower case. */
 function headerOf(name: string): string | undefined {
-  const found = /^request\.headers(?:\.(\w+)|\['(.*)'\])$/.exec(name)
-  return (found?.[1] ?? found?.[2])?.toLowerCase()
+  if (!name.startsWith(HEADERS)) return undefined
+  const match = /^(?:\.(\w+)|\['(.*)'\])$/.exec(name.slice(HEADERS.length))
+  return (match?.[1] ?? match?.[2])?.toLowerCase()
 }
 
 function accessOf(header: string): string {
