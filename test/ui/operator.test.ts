@@ -141,7 +141,7 @@ describe('an operator of a read-only gateway', { skip: WITHOUT_BROWSER }, () => 
     await page.getByRole('button', { name: 'Step through' }).click()
     // Later steps have no values yet; the steps are in the order of evaluation.
     for (const [index, words, tone] of [
-      [1, 'Deny is false', 'bad'],
+      [1, 'Deny is false', 'good'],
       [2, 'Require is true', 'good'],
       [3, 'Allow is true', 'good'],
       [4, 'Allow is false', 'bad'],
