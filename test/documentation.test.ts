@@ -4,7 +4,11 @@ import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 
 const ROOT = join(import.meta.dirname, '..')
-const pages = globSync(['*.md', '{docs,examples,charts,bench,src}/**/*.md'], { cwd: ROOT }).sort()
+const pages = globSync(['*.md', '{docs,examples,charts,bench,src,ui}/**/*.md'], {
+  cwd: ROOT,
+}).sort()
+
+const MAX_WORDS = 2500
 
 describe('the documentation', () => {
   for (const page of pages) {
@@ -23,6 +27,19 @@ describe('the documentation', () => {
       assert.ok(readFileSync(join(ROOT, 'README.md'), 'utf8').split('\n').includes(line))
     })
   }
+
+  it('ARCHITECTURE.md can be read in a quarter of an hour, and leads to every page about the code', () => {
+    const text = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8')
+    assert.ok(
+      text.split(/\s+/).length <= MAX_WORDS,
+      'move what is about one folder to its README.md',
+    )
+    const papers = globSync('{src,ui}/**/README.md', { cwd: ROOT })
+    assert.deepEqual(
+      papers.filter((page) => !text.includes(`(${page})`)),
+      [],
+    )
+  })
 
   it('DEVELOPMENT.md describes every npm script', () => {
     const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))

@@ -17,6 +17,7 @@ const SECTIONS = [
   ['Tasks', 'tasks'],
   ['Reference', 'reference'],
   ['Messages', 'errors'],
+  ['Decisions', 'adr'],
 ] as const
 
 /** Files bundled into the site, relative to the repository root. */
