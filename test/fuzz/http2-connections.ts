@@ -204,7 +204,7 @@ function readWhole(downstream: Downstream, seen: string[]): void {
   let body = ''
   const sink = {
     write: (bytes: Buffer) => {
-      body += bytes
+      body += bytes.toString('latin1')
       return true
     },
     end: (trailers: typeof fields | undefined) => {
@@ -257,7 +257,7 @@ export async function servedByNode(
       })
     })
     stream.on('data', (bytes: Buffer) => {
-      body += bytes
+      body += bytes.toString('latin1')
     })
     stream.on('end', () => {
       seen.push(shown(pseudo(':method'), pseudo(':path'), pseudo(':authority'), fields, body, late))
