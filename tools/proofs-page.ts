@@ -92,8 +92,9 @@ ${Object.values(DRAWN_FEATURES)
   .map((what) => `- ${what}`)
   .join('\n')}
 - backends of model providers, and models by name with virtual models: rules about calls, limits, calls in the API of the client that are translated (all commands except \`effective\`, \`replay\` and \`test\`)
+- messages to one MCP server or several, about tools, prompts, resources and none of these: rules of a gateway, a route, a backend and a server, arguments, lists, names with and without a prefix, pins (all commands except \`effective\`, \`replay\` and \`test\`)
 - listeners for connections alone: server names, PROXY protocol, client certificates
 
-This check does not cover what the oracle does not generate: messages to MCP servers and agents, several protocols on one port, rate limits that are reached, the responses of your own services, and other policies that are not listed here.
+This check does not cover what the oracle does not generate: messages to agents, several protocols on one port, rate limits that are reached, the responses of your own services, and other policies that are not listed here.
 `
 }

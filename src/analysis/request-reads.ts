@@ -50,3 +50,14 @@ export function readsModel({ rules }: Pick<Point, 'rules'>): boolean {
   const reads = rules.flatMap((rule) => rule.reads)
   return reads.some(({ variable, fields }) => variable === 'llm' && fields[0] !== 'provider')
 }
+
+/** What rules read about every message to an MCP server; the rest is about calls. */
+const OF_MESSAGES: ReadonlySet<string> = new Set(['methodName', 'sessionId'])
+
+/** Whether a rule reads what only calls of tools, prompts and resources have. */
+export function readsCall({ rules }: Pick<Point, 'rules'>): boolean {
+  const reads = rules.flatMap((rule) => rule.reads)
+  return reads.some(
+    ({ variable, fields: [field] }) => variable === 'mcp' && !OF_MESSAGES.has(field ?? ''),
+  )
+}

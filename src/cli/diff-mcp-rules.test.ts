@@ -102,6 +102,12 @@ const EDITS: Readonly<Record<string, readonly [old: string[], now: string[], cal
 }
 
 describe('portcullis diff of rules for MCP messages', () => {
+  it('shows no method that the gateway does not know: several servers serve none', async () => {
+    const { calls, untold } = await diffed(file([READ]), file([READ, "allow: '!has(mcp.tool)'"]))
+    assert.deepEqual(untold, [])
+    assert.ok(!calls.includes('admitted unknown'), String(calls))
+  })
+
   for (const [what, [old, now, calls]] of Object.entries(EDITS)) {
     it(`${what}: analyzed in both directions`, async () => {
       const found = await diffed(file(old), file(now))

@@ -72,6 +72,11 @@ mcp:
     })
   }
 
+  it('says that several servers serve no method that the gateway does not know', async () => {
+    const { outcome, status, code } = await explain('no/such', {}, ...ENG)
+    assert.deepEqual([outcome, status, code], ['not-served', 200, 1])
+  })
+
   it('lists the tools that a caller sees', async () => {
     const others = await explain('tools/list', {})
     assert.deepEqual(others.tools, [

@@ -16,6 +16,7 @@ import {
   readPosts,
   rejectedRequest,
   unacceptedStream,
+  unknownMethod,
   withoutSession,
 } from '../protocols/mcp/well-formed.ts'
 import { type HypotheticalBody, unknownGuard } from './explain-call.ts'
@@ -101,10 +102,13 @@ function* explainRules(
   const attributes: McpMessage = { methodName: message.method }
   if (message.kind !== 'request' || known?.kind !== 'part' || known.part === 'task') {
     const isKnown = message.kind !== 'request' || known !== undefined
+    // Only a single server is sent other methods.
+    const isServed = isKnown || servers.length === 1
     const stage = isKnown
       ? yield* mcp.explainGeneral(exchange, attributes)
       : yield* mcp.explainMessage(exchange, attributes)
     const isList = message.method === 'tools/list'
+    if (!isServed) return { stage, late: unknownMethod(message) }
     return { stage, ...(isList ? { tools: toolsFor({ mcp, servers, isPrefixed }, exchange) } : {}) }
   }
   const { ref, arguments: values = {}, ...params } = message.params

@@ -1,6 +1,8 @@
 import { type Tree, withValue } from './document.ts'
 import { HOSTS } from './expressions.ts'
 import { makeStreamDocument, type Place, proxyProtocol } from './generate.ts'
+import { toolDocument } from './mcp-documents.ts'
+import { changedTools } from './mcp-edits.ts'
 import { changedModels, modelDocument } from './model-documents.ts'
 import { changed } from './mutate.ts'
 import { Random } from './random.ts'
@@ -18,6 +20,7 @@ interface Documents {
 /** Areas with files and edits of their own. */
 export const DOCUMENTS: Readonly<Partial<Record<Area, Documents>>> = {
   LLM: { make: modelDocument, change: changedModels },
+  MCP: { make: toolDocument, change: changedTools },
   L4: {
     make: (random, place) => {
       const plain = makeStreamDocument(random, place)
@@ -48,7 +51,7 @@ function otherStreams(random: Random, tree: Tree): Tree | undefined {
   return withValue(tree, ['gateways', 'stream'], named)
 }
 
-const SHARES: Readonly<Partial<Record<Area, number>>> = { LLM: 0.12, L4: 0.04 }
+const SHARES: Readonly<Partial<Record<Area, number>>> = { LLM: 0.12, MCP: 0.12, L4: 0.04 }
 
 /** `TRUTH_AREA=LLM`: only files about models. */
 export function drawnArea(seed: number): Area {
@@ -70,9 +73,9 @@ export function areaOf(tree: Tree): Area {
   return names.every((name) => name === 'stream') ? 'L4' : 'HTTP'
 }
 
-/** Commands whose statements about calls to models are not compared with what happens. */
+/** Commands whose statements about calls and messages are not compared with what happens. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['test', 'effective', 'replay'])
 
 export function isLeftOut(check: string, tree: Tree): boolean {
-  return areaOf(tree) === 'LLM' && LEFT_OUT.has(check)
+  return ['LLM', 'MCP'].includes(areaOf(tree)) && LEFT_OUT.has(check)
 }

@@ -1,6 +1,7 @@
 import { areaOf } from './areas.ts'
 import { isTree, type Tree, walk, withValue } from './document.ts'
 import { API_KEY } from './generate.ts'
+import { namesIn } from './mcp-server.ts'
 import type { Check, FalseClaim, Pair, Side } from './pair.ts'
 import {
   gatewayAt,
@@ -66,25 +67,40 @@ export const checkDiff: Check = async (pair) => {
   for (const [index, probe] of pair.probes.entries()) {
     const before = old.outcomes[index] as Outcome
     const after = now.outcomes[index] as Outcome
-    if (isAdmitted(before) === isAdmitted(after)) continue
-    count('probes that changed')
-    const kind = isAdmitted(after) ? 'admitted' : 'refused'
-    const observed = `${before.status} -> ${after.status}`
-    if (kind === 'admitted' && said.code === 0) {
-      const claim = 'diff --fail-on-newly-admitted: exit code 0'
-      claims.push({ kind: 'diff exit code', claim, observed, probe: describeProbe(probe) })
+    for (const kind of changesBetween(before, after)) {
+      count('probes that changed')
+      const observed = `${outcomeText(before)} -> ${outcomeText(after)}`
+      if (kind === 'admitted' && said.code === 0) {
+        const claim = 'diff --fail-on-newly-admitted: exit code 0'
+        claims.push({ kind: 'diff exit code', claim, observed, probe: describeProbe(probe) })
+      }
+      const all = [...found.differences, ...found.untold].filter((one) => one.kind === kind)
+      const [side, outcome] = kind === 'admitted' ? [now, after] : [old, before]
+      if (all.some((place) => isAt(place, side.tree, probe, outcome))) continue
+      const claim =
+        found.differences.length + found.untold.length === 0
+          ? 'diff: nothing changes: proven for every request'
+          : `diff: nothing is newly ${kind} at route ${routesBy(side.tree, outcome).join()}`
+      claims.push({ kind: 'diff proof', claim, observed, probe: describeProbe(probe) })
     }
-    const all = [...found.differences, ...found.untold].filter((one) => one.kind === kind)
-    const [side, outcome] = kind === 'admitted' ? [now, after] : [old, before]
-    if (all.some((place) => isAt(place, side.tree, probe, outcome))) continue
-    const claim =
-      found.differences.length + found.untold.length === 0
-        ? 'diff: nothing changes: proven for every request'
-        : `diff: nothing is newly ${kind} at route ${routesBy(side.tree, outcome).join()}`
-    claims.push({ kind: 'diff proof', claim, observed, probe: describeProbe(probe) })
   }
   claims.push(...(await checkExamples(pair, found.differences)))
   return claims
+}
+
+/** What a client observes, including names in lists that it did not see before. */
+function changesBetween(before: Outcome, after: Outcome): readonly Place['kind'][] {
+  if (isAdmitted(before) !== isAdmitted(after)) return [isAdmitted(after) ? 'admitted' : 'refused']
+  const [was = [], is = []] = [before.listed, after.listed]
+  return [
+    ...(is.some((name) => !was.includes(name)) ? (['admitted'] as const) : []),
+    ...(was.some((name) => !is.includes(name)) ? (['refused'] as const) : []),
+  ]
+}
+
+function outcomeText({ status, by, listed = [] }: Outcome): string {
+  const names = listed.length === 0 ? '' : ` with ${listed.join(', ')}`
+  return `${status}${by === undefined ? ' rejected' : ''}${names}`
 }
 
 /** Integers that a double cannot represent stay as they were written. */
@@ -193,6 +209,10 @@ async function checkExamples(
       continue
     // The statement depends on a service, and the service denied the request.
     if (difference.services.length > 0 && !isAdmitted(yes) && !isAdmitted(no)) continue
+    if ((!isAdmitted(yes) || isAdmitted(no)) && isOfOtherServers([old.tree, now.tree], probe)) {
+      count('diff examples about other servers')
+      continue
+    }
     if (!isAdmitted(yes) || isAdmitted(no)) {
       // Reported to users unchanged: TLS rejects a client that sends it like this.
       const isBare =
@@ -216,6 +236,16 @@ async function checkExamples(
   return claims
 }
 
+/**
+ * The example is about a server that alone offers the name, or that offers the tool as pinned; here
+ * every server offers it, and `write` differs from one of the pins.
+ */
+function isOfOtherServers(trees: readonly Tree[], { request: { body = '' } }: Probe): boolean {
+  const text = JSON.stringify(trees)
+  const isOutOfDate = text.includes('"old-pins.json"') && namesIn(body).includes('write')
+  return isOutOfDate || text.includes('"prefixMode":"Never"')
+}
+
 /** The example as bytes; undefined if no client here can send it. */
 export function probeFor(
   { example, listener }: Pick<Difference, 'example' | 'listener'>,
@@ -223,13 +253,17 @@ export function probeFor(
   isReading: boolean,
 ): Probe | undefined {
   const { tree } = side
+  const text = JSON.stringify(tree)
   const [gateway = ''] = listener.split('/')
   const port = portOfGateway(tree, gateway)
   const own = portsOf(tree).find((one) => one.port === port)
   if (port === undefined || own === undefined) return undefined
   const proxied = example.proxyHeader === 'None' ? undefined : proxyProtocolOf(tree)
   const hops = example.isConnection ? 0 : hopsOf(tree)
-  const readsPeer = JSON.stringify(tree).includes('networkAuthorization')
+  // Clients here are on this machine, whose hosts must be of it.
+  const isForeign = areaOf(tree) === 'MCP' && !/"dnsRebindingProtection":false/.test(text)
+  if (isForeign && example.host !== 'localhost') return undefined
+  const readsPeer = text.includes('networkAuthorization')
   const isBound = proxied === undefined && (hops === 0 || readsPeer)
   if (isBound && isReading && !isOurs(example.source)) return undefined
   // The outermost proxy names the client; each of the others adds one address.
@@ -263,8 +297,7 @@ export function probeFor(
   }
   const password: [string, string][] =
     user === undefined ? [] : [['authorization', `Basic ${btoa(`${user}:s3cret`)}`]]
-  if (apiKey !== undefined && !JSON.stringify(tree).includes(JSON.stringify(apiKey)))
-    return undefined
+  if (apiKey !== undefined && !text.includes(JSON.stringify(apiKey))) return undefined
   const target =
     encodeURI(example.path).replaceAll('%25', '%') +
     (example.query === '' ? '' : `?${example.query}`)

@@ -26,6 +26,8 @@ export const checkExplain: Check = async (pair) => {
         continue
       }
       pair.count('explain')
+      const listed = await listClaim(pair, args, outcome)
+      if (listed !== undefined) claims.push({ ...listed, probe: describeProbe(probe) })
       if ((code === 0) === (isAdmitted(outcome) || isPreflight(outcome))) continue
       const [first] = `${out}${err}`.split('\n')
       const claim = `explain: exit code ${code} (${first}) for ${args.slice(3).join(' ')}`
@@ -36,12 +38,39 @@ export const checkExplain: Check = async (pair) => {
   return claims
 }
 
+/** The tools of servers with pins are known: their states match what a client sees. */
+async function listClaim(
+  { tools, count }: Pair,
+  args: readonly string[],
+  { listed = [] }: Outcome,
+): Promise<FalseClaim | undefined> {
+  if (!args.some((text) => text.includes('"method":"tools/list"'))) return undefined
+  const { out } = await tools([...args, '--json'])
+  const { tools: shown = [] } = JSON.parse(out) as { readonly tools?: readonly ShownTool[] }
+  const wrong = shown.find(({ tool, state }) => {
+    // `write` may differ from its pin, and such a tool is hidden whatever the rules are.
+    const isListed = listed.includes(`tools ${tool}`)
+    return tool.endsWith('write')
+      ? isListed && state === 'hidden'
+      : isListed !== (state === 'shown')
+  })
+  count('explain of lists')
+  if (wrong === undefined) return undefined
+  const claim = `explain: tool ${wrong.tool} is ${wrong.state}`
+  return { kind: 'explain list', claim, observed: listed.join(', ') }
+}
+
+interface ShownTool {
+  readonly tool: string
+  readonly state: 'shown' | 'hidden'
+}
+
 /** Whether the options of the command can express the whole request. */
 function isExplainable(pair: Pair, { tree, outcomes }: Side, index: number): boolean {
   const { transport, request } = pair.probes[index] as Probe
   // Without a body, it is unknown what is called.
-  if (areaOf(tree) === 'LLM' && request.body === undefined && request.method === 'POST')
-    return false
+  const isCalled = ['LLM', 'MCP'].includes(areaOf(tree)) && request.method === 'POST'
+  if (isCalled && request.body === undefined) return false
   const { status } = outcomes[index] as Outcome
   const { port, proxy, tls } = transport
   const own = portsOf(tree).find((one) => one.port === port)

@@ -15,6 +15,8 @@ import { freePorts } from '../free-port.ts'
 import { Credentials } from './credentials.ts'
 import { isTree, type Json, type Tree, writeYaml } from './document.ts'
 import type { Place } from './generate.ts'
+import { mcpResponse, namesIn, OFFERED } from './mcp-server.ts'
+import { writePins } from './pin-files.ts'
 import { diceFor, type Share, sharesIn } from './shares.ts'
 import { bytesOf, CLOSED, Link, type Outcome, type Probe } from './wire.ts'
 
@@ -57,6 +59,8 @@ export class World {
   /** Gateways by the attributes in their records, which a gateway reads only at the start. */
   readonly #gateways = new Map<string, Gateway>()
   readonly records: DecisionRecord[] = []
+  /** What servers of tools offer: more than the first ones if messages are about others. */
+  readonly #offered = new Set(OFFERED)
   #serving: Gateway | undefined
   /** By file: the backends that are chosen by chance. */
   readonly #shared = new Map<string, readonly Share[]>()
@@ -76,7 +80,9 @@ export class World {
 
   static async open(): Promise<World> {
     const backends = await Promise.all(Array.from({ length: BACKENDS }, listening))
-    return new World(backends, await freePorts(PORTS))
+    const world = new World(backends, await freePorts(PORTS))
+    await writePins(world)
+    return world
   }
 
   async close(): Promise<void> {
@@ -115,9 +121,16 @@ export class World {
       seen += bytes.toString('latin1')
       for (let end = seen.indexOf('\r\n\r\n'); end >= 0; end = seen.indexOf('\r\n\r\n')) {
         const isCall = /POST \/v1\/chat\/completions /.test(seen.slice(0, end))
-        seen = seen.slice(end + 4)
+        const isMessage = /^POST \/mcp /.test(seen)
+        const isStream = /^GET \/mcp [\s\S]*\r\naccept: text\/event-stream/i.test(seen)
+        const length = Number(/\r\ncontent-length: (\d+)/i.exec(seen.slice(0, end))?.[1] ?? 0)
+        if (isMessage && seen.length < end + 4 + length) return
+        const message = seen.slice(end + 4, end + 4 + length)
+        seen = seen.slice(end + 4 + (isMessage ? length : 0))
         this.#reached = port
-        socket.write(isCall ? model : plain)
+        if (isMessage) socket.write(messageFrom(message, port, [...this.#offered]))
+        else if (isStream) socket.write(NO_EVENTS)
+        else socket.write(isCall ? model : plain)
       }
     })
   }
@@ -171,10 +184,19 @@ export class World {
     return applied.isApplied ? undefined : JSON.stringify(applied.diagnostics)
   }
 
+  /** Before another pair of files. */
+  forgetNames(): void {
+    this.#offered.clear()
+    for (const name of OFFERED) this.#offered.add(name)
+  }
+
   /** Sends the probes sequentially to the served file. */
   async send(probes: readonly Probe[], each?: (index: number) => void): Promise<Outcome[]> {
     const outcomes: Outcome[] = []
     const links = new Map<string, Link>()
+    for (const { request } of probes) {
+      for (const name of namesIn(request.body ?? '')) this.#offered.add(name)
+    }
     for (const [index, { transport, request, share }] of probes.entries()) {
       this.#dice = diceFor(this.#shares, share)
       const key = JSON.stringify(transport)
@@ -216,6 +238,15 @@ export function onPorts(tree: Tree, ports: ReadonlyMap<number, number>): Tree {
     return Object.fromEntries(entries)
   }
   return moved(tree) as Tree
+}
+
+const NO_EVENTS = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 0\r\n\r\n'
+
+function messageFrom(message: string, port: number, names: readonly string[]): string {
+  const body = mcpResponse(message, port, names)
+  if (body === undefined) return 'HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n'
+  const type = 'content-type: application/json'
+  return `HTTP/1.1 200 OK\r\n${type}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 }
 
 async function listening(): Promise<Server> {

@@ -68,9 +68,9 @@ export interface JudgeOptions {
   readonly running?: RunningGateway
 }
 
-export function treesOf(seed: number, world: World): Trees {
+export function treesOf(seed: number, world: World, area = drawnArea(seed)): Trees {
   const random = new Random(seed)
-  const documents = DOCUMENTS[drawnArea(seed)]
+  const documents = DOCUMENTS[area]
   if (documents !== undefined) {
     const old = documents.make(random, world.place)
     return { old, now: documents.change(random, old) }
@@ -95,6 +95,7 @@ export async function judgeTrees(
 ): Promise<Judged> {
   const { world, tools, count, only } = options
   const random = new Random(seed + 1_000_000_007)
+  world.forgetNames()
   const probes = [...extra, ...probesFor(random, [trees.old, trees.now], PROBES)]
   const due = (Object.keys(CHECKS) as CheckName[]).filter((name) => {
     const shouldAudit = random.chance(SHARES[name] ?? 1)

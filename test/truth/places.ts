@@ -17,7 +17,7 @@ export function portOfGateway(tree: Tree, gateway: string): number | undefined {
 export function routesBy(tree: Tree, { by }: Outcome): readonly string[] {
   if (by === undefined || by === 0) return []
   const named = new Map(
-    ((tree['backends'] ?? []) as readonly Tree[]).map((one) => [one['name'], one['host']]),
+    ((tree['backends'] ?? []) as readonly Tree[]).map((one) => [one['name'], hostsOf(one)]),
   )
   const all = [
     ...((tree['routes'] ?? []) as readonly Tree[]),
@@ -26,12 +26,15 @@ export function routesBy(tree: Tree, { by }: Outcome): readonly string[] {
   return all
     .filter((route) =>
       ((route['backends'] ?? []) as readonly Tree[]).some((ref) =>
-        isTree(ref['ai'])
-          ? JSON.stringify(ref['ai']).includes(`:${by}"`)
-          : String(ref['host'] ?? named.get(ref['backend'] as string)).endsWith(`:${by}`),
+        (named.get(ref['backend']) ?? hostsOf(ref)).includes(`:${by}"`),
       ),
     )
     .map((route) => route['name'] as string)
+}
+
+/** The host of a backend; all providers or servers of one, of which any may respond. */
+function hostsOf({ host, ai, mcp }: Tree): string {
+  return JSON.stringify([host, ai, mcp])
 }
 
 export function proxyProtocolOf(tree: Tree): Tree | undefined {

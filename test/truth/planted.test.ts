@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { DRAWN_FEATURES } from '../../tools/proofs-page.ts'
 import { FEATURES } from './features.ts'
 import { World } from './gateways.ts'
-import { type CheckName, judgeSeed } from './judge.ts'
+import { type CheckName, judgeTrees, treesOf } from './judge.ts'
 import { runTools, type Said, type Tools } from './tools.ts'
 
 /** A command that makes a false statement is caught; otherwise the oracle is worthless. */
@@ -146,6 +146,29 @@ const LIES: readonly (readonly [string, CheckName, string, Tools])[] = [
   ['test fails everything', 'test', 'test fails', async () => said({}, 1)],
 ]
 
+/** Of messages to servers of tools. */
+const LIES_ABOUT_TOOLS: readonly (readonly [string, CheckName, string, Tools])[] = [
+  ...LIES.filter(([, check, kind]) => check === 'explain' || kind.startsWith('diff proof')),
+  [
+    'diff shows calls of other tools',
+    'diff',
+    'diff example',
+    async (args) => {
+      const { code, out } = await runTools(args)
+      return { code, out: out.replaceAll(/(\\"name\\":\\")[^"\\]*/g, '$1none'), err: '' }
+    },
+  ],
+  [
+    'explain says that every tool is shown',
+    'explain',
+    'explain list',
+    async (args) => {
+      const { code, out } = await runTools(args)
+      return { code, out: out.replaceAll('"state": "hidden"', '"state": "shown"'), err: '' }
+    },
+  ],
+]
+
 describe('a command that makes a false statement', () => {
   let world: World
   before(async () => {
@@ -153,15 +176,20 @@ describe('a command that makes a false statement', () => {
   })
   after(() => world.close())
 
-  for (const [name, check, kind, tools] of LIES) {
-    it(`${name}: it is caught`, async () => {
-      for (let seed = 1; seed <= MAX_PAIRS; seed++) {
-        const options = { world, tools, count: () => {}, only: [check] }
-        const { claims } = await judgeSeed(seed, options)
-        if (claims.some((one) => one.kind === kind)) return
-      }
-      assert.fail(`nothing was noticed in ${MAX_PAIRS} pairs`)
-    })
+  for (const [area, lies] of [
+    [undefined, LIES],
+    ['MCP', LIES_ABOUT_TOOLS],
+  ] as const) {
+    for (const [name, check, kind, tools] of lies) {
+      it(`${name}: it is caught${area === undefined ? '' : ` in files of ${area}`}`, async () => {
+        for (let seed = 1; seed <= MAX_PAIRS; seed++) {
+          const options = { world, tools, count: () => {}, only: [check] }
+          const { claims } = await judgeTrees(seed, treesOf(seed, world, area), options)
+          if (claims.some((one) => one.kind === kind)) return
+        }
+        assert.fail(`nothing was noticed in ${MAX_PAIRS} pairs`)
+      })
+    }
   }
 })
 

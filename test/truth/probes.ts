@@ -2,6 +2,7 @@ import { type Constants, constantsOf } from './constants.ts'
 import type { CertificateName } from './credentials.ts'
 import { isTree, type Json, type Tree } from './document.ts'
 import { API_KEY } from './generate.ts'
+import { toolRequest } from './mcp-documents.ts'
 import { modelRequest } from './model-documents.ts'
 import { nearAddress, nearHost, nearPath, nearText, objectText } from './neighbours.ts'
 import { gatewayAt } from './places.ts'
@@ -21,9 +22,10 @@ export function probesFor(random: Random, trees: readonly Tree[], count: number)
     const transport = i < ways.length ? (ways[i] as Transport) : random.pick(ways)
     const request = requestFor(random, trees, constants, text, i)
     const share = shares[i % Math.max(1, shares.length)]
+    const sent = decorated(random, request, constants, text)
     const probe = {
       transport,
-      request: decorated(random, request, constants, text),
+      request: text.includes('"mcp":{') ? messageFor(random, sent, trees) : sent,
       ...(share === undefined ? {} : { share }),
     }
     probes.push(spoken(other, mistakable(other, probe), trees))
@@ -161,6 +163,7 @@ export function isMistakable({ request }: Probe): boolean {
 function spoken(random: Random, probe: Probe, trees: readonly Tree[]): Probe {
   const { transport, request, ...rest } = probe
   if (trees.some((tree) => gatewayAt(tree, transport.port) === 'stream')) return probe
+  if (JSON.stringify(trees).includes('"mcp":{')) return probe
   if (random.chance(0.02) && request.host !== undefined) {
     const target = 'a.test:443'
     return { ...rest, transport, request: { ...request, method: 'CONNECT', target, host: target } }
@@ -206,6 +209,14 @@ function decorated(
     return random.chance(0.85) ? { ...own, ...calling(random, own) } : own
   }
   return text.includes('"ai":') && random.chance(0.35) ? modelCall(random, own) : own
+}
+
+/** The same client sends a message to a server of tools. */
+function messageFor(random: Random, request: Request, trees: readonly Tree[]): Request {
+  const host = request.host === 'plain.test' ? request.host : 'localhost'
+  // Streams of events do not end.
+  if (random.chance(0.04)) return { ...request, method: random.pick(['PUT', 'DELETE']), host }
+  return { ...request, ...toolRequest(random, trees), version: '1.1', host }
 }
 
 /** The same client calls a model, in one of the APIs. */

@@ -2,6 +2,7 @@ import { connect, isIP, isIPv4, type Socket } from 'node:net'
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls'
 import type { CertificateName, Credentials, CustomCertificate } from './credentials.ts'
 import { askHttp2 } from './http2-link.ts'
+import { readMessage } from './mcp-server.ts'
 
 /** The connection of a client: port, load balancer and TLS. */
 export interface Transport {
@@ -47,6 +48,8 @@ export interface Probe {
 export interface Outcome {
   readonly status: number
   readonly by: number | undefined
+  /** The names in a list of tools, prompts or resources that it returned. */
+  readonly listed?: readonly string[]
 }
 
 export const CLOSED: Outcome = { status: 0, by: undefined }
@@ -241,9 +244,12 @@ function readResponse(text: string, isHead: boolean, isOver: boolean): ParsedRes
   const reached = /\r\nx-backend: (\d+)/.exec(head)?.[1]
   // The gateway itself uses these statuses for nothing but errors of calls, which clients read in
   // the body; a response to HEAD has no body to identify it by.
-  const isDirect = OWN_STATUSES.has(status) && !CALL_ERROR.test(body)
-  const by = reached === undefined ? (isDirect ? 0 : undefined) : Number(reached)
-  return { outcome: { status, by }, closes: /\r\nconnection: close/.test(head) }
+  const message = reached === undefined ? readMessage(body) : undefined
+  const isDirect = OWN_STATUSES.has(status) && !CALL_ERROR.test(body) && message?.isError !== true
+  const own = message?.by ?? 0
+  const by = reached === undefined ? (isDirect ? own : undefined) : Number(reached)
+  const listed = message === undefined || by === undefined ? {} : { listed: message.listed }
+  return { outcome: { status, by, ...listed }, closes: /\r\nconnection: close/.test(head) }
 }
 
 /** A PROXY protocol header of either version, written from its specification. */

@@ -168,7 +168,8 @@ function messagesIn(model: Model, { entries }: Ways, read: RulesRead): Messages 
     const key = `${entry.key} ${shape}`
     others.set(`${key} known`, generalEntry(entry, general, own, 'known'))
     others.set(`${key} notified`, generalEntry(entry, general, own, 'notified'))
-    others.set(`${key} unknown`, unknownEntry(entry, general))
+    // Only a single server is sent methods that the gateway does not know.
+    if (backend.targets.length === 1) others.set(`${key} unknown`, unknownEntry(entry, general))
   }
   return { calls, lists, others }
 }

@@ -39,6 +39,32 @@ function found(text: string): readonly string[] {
     .map(({ diagnostic: { code, severity, message } }) => `${severity} ${code} ${message}`)
 }
 
+/** Messages that name no tool are denied only if no tool at all could be allowed. */
+const ABOUT_CALLS: Readonly<Record<string, readonly string[]>> = {
+  'require: has(mcp.tool) && !has(mcp.tool)': [
+    'no call can satisfy this rule, so all calls are denied',
+  ],
+  "allow: mcp.tool.target == 'files' && !has(mcp.tool)": [
+    'no call can satisfy this rule, so it admits no calls',
+  ],
+  'deny: has(mcp.tool) || !has(mcp.tool)': ['every call satisfies this rule'],
+}
+
+describe('lint about rules that only calls can decide', () => {
+  for (const [rule, expected] of Object.entries(ABOUT_CALLS)) {
+    it(`says of ${rule} what it does to calls`, () => {
+      const text = `gateways: { default: { port: 8080 } }
+mcp: { targets: [${FILES}], policies: { mcpAuthorization: { rules: [{ ${rule} }] } } }`
+      const { value } = loadText(text, 'a.yaml', { environment: {} }).result
+      const messages = lint(value ?? assert.fail()).map(({ diagnostic }) => diagnostic)
+      assert.deepEqual(
+        messages.filter(({ code }) => code === 'AZ010').map(({ message }) => message),
+        expected,
+      )
+    })
+  }
+})
+
 describe('lint about tools of MCP servers', () => {
   for (const [what, targets, rules, expected] of [
     [

@@ -1,15 +1,14 @@
 import { serveCall } from './calls.ts'
 import { CODES, errorReply, jsonReply } from './errors.ts'
 import { broadcast, gatherHandshake, gatherList } from './gather.ts'
-import { claimedVersion } from './header-check.ts'
 import { listenForChanges } from './listen.ts'
 import type { ClientMessage } from './message.ts'
 import { methodOf } from './methods.ts'
 import { ACCEPTED, Relay } from './relay.ts'
-import { isModern } from './revisions.ts'
 import { idFromClient, replaceIn, responseForServer } from './rewrite.ts'
 import { attributesOf, sentTo } from './sent.ts'
 import type { Serving } from './serving.ts'
+import { unknownMethod } from './well-formed.ts'
 
 /** Serves one message of a client. */
 export function serveMessage<P>(serving: Serving<P>, message: ClientMessage): void {
@@ -72,13 +71,6 @@ function forwardTo<P>(
 
 function resultReply(id: string, result: string) {
   return jsonReply(200, `{"jsonrpc":"2.0","id":${id},"result":${result}}`, 'upstream')
-}
-
-function unknownMethod(message: ClientMessage) {
-  // 2026-07-28 has a status for it.
-  const status = isModern(claimedVersion(message)) ? 404 : 200
-  const error = { code: CODES.unknownMethod, message: 'Method not found' }
-  return errorReply(status, message.id, error, 'upstream')
 }
 
 function deniedReply({ id }: ClientMessage) {

@@ -6,6 +6,7 @@ import { CODES, errorReply } from './errors.ts'
 import { type AcceptedHosts, type Arrival, foreignness } from './foreign-pages.ts'
 import { claimedVersion, headerProblem, isRemoved } from './header-check.ts'
 import { type ClientMessage, idKey, readBatch, readMessage } from './message.ts'
+import { isModern } from './revisions.ts'
 
 /* Malformed MCP requests are rejected before any rule about messages is evaluated. */
 
@@ -52,6 +53,14 @@ export function unacceptedStream({ headers }: McpRequest): Reply | undefined {
 export function withoutSession(): Reply {
   const error = { code: -32000, message: 'Bad Request: Mcp-Session-Id header is required' }
   return errorReply(400, 'null', error)
+}
+
+/** For a method that neither the gateway nor a server knows. */
+export function unknownMethod(message: ClientMessage): Reply {
+  // 2026-07-28 has a status for it.
+  const status = isModern(claimedVersion(message)) ? 404 : 200
+  const error = { code: CODES.unknownMethod, message: 'Method not found' }
+  return errorReply(status, message.id, error, 'upstream')
 }
 
 /** Returns the message of a POST, or the problem. `isOld`: responses go to another stream. */

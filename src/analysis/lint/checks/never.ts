@@ -1,7 +1,7 @@
 import { IDENTIFYING } from '../../../reach/kinds.ts'
 import type { PlacedRule } from '../../placed-rule.ts'
 import { Reasoning } from '../../reasoning.ts'
-import { readsModel } from '../../request-reads.ts'
+import { readsCall, readsModel } from '../../request-reads.ts'
 import type { Check } from '../check.ts'
 import { aboutRule, type Finding, isClosedIfNever, type Said } from '../finding.ts'
 import { listed, placeName } from '../place.ts'
@@ -113,7 +113,7 @@ function contradiction(use: RuleUse): Finding | undefined {
       {
         code: 'AZ010',
         severity: 'warning',
-        message: `no request can satisfy this rule${effectOf(use, true)}`,
+        message: `no ${subjectOf(use)} can satisfy this rule${effectOf(use, true)}`,
         hint: 'its parts contradict each other, or require something that no request has',
       },
       use,
@@ -127,7 +127,7 @@ function contradiction(use: RuleUse): Finding | undefined {
     {
       code: 'AZ010',
       severity: 'warning',
-      message: 'every request satisfies this rule',
+      message: `every ${subjectOf(use)} satisfies this rule`,
       hint: 'the rule does not distinguish requests: compare an attribute of the request',
     },
     use,
@@ -138,14 +138,20 @@ function effectOf({ placed }: RuleUse, isEverywhere: boolean): string {
   if (!isEverywhere || !placed.isEnforced) return ''
   // By reading the model, a rule of a provider denies requests that name none, whatever its result.
   if (placed.rule.action !== 'Require' && readsModel({ rules: [placed] })) return ''
+  const subjects = `${subjectOf({ placed })}s`
   switch (placed.rule.action) {
     case 'Require':
-      return ', so all requests are denied'
+      return `, so all ${subjects} are denied`
     case 'Deny':
-      return ', so it denies no requests'
+      return `, so it denies no ${subjects}`
     case 'Allow':
-      return ', so it admits no requests'
+      return `, so it admits no ${subjects}`
   }
+}
+
+/** Rules about tools, prompts and resources say nothing about messages that name none. */
+function subjectOf({ placed }: Pick<RuleUse, 'placed'>): string {
+  return readsCall({ rules: [placed] }) ? 'call' : 'request'
 }
 
 function finding(said: Said, { placed }: RuleUse, part?: string): Finding {
