@@ -165,11 +165,12 @@ async function checkExamples(
     const admitting = difference.kind === 'admitted' ? now : old
     const rejecting = difference.kind === 'admitted' ? old : now
     const isReading = readsAddresses(old.tree) || readsAddresses(now.tree)
+    const readsPeer = readsPeers(old.tree) || readsPeers(now.tree)
     // The trusted proxies differ: no request means the same on both sides.
     if (isReading && hopsOf(old.tree) !== hopsOf(now.tree)) return []
     // Limits here are too high to be reached.
     if (difference.isOverLimit === true) return []
-    const probe = probeFor(difference, admitting, isReading)
+    const probe = probeFor(difference, admitting, isReading, readsPeer)
     if (probe === undefined) count('diff examples that cannot be sent')
     if (probe === undefined) return []
     const own = sharesIn(admitting.tree).find(({ name }) => name === difference.backend)
@@ -246,11 +247,17 @@ function isOfOtherServers(trees: readonly Tree[], { request: { body = '' } }: Pr
   return isOutOfDate || text.includes('"prefixMode":"Never"')
 }
 
+/** Rules on connections see the peer, whatever proxies say of the client. */
+function readsPeers(tree: Tree): boolean {
+  return JSON.stringify(tree).includes('networkAuthorization')
+}
+
 /** The example as bytes; undefined if no client here can send it. */
 export function probeFor(
   { example, listener }: Pick<Difference, 'example' | 'listener'>,
   side: Side,
   isReading: boolean,
+  readsPeer = readsPeers(side.tree),
 ): Probe | undefined {
   const { tree } = side
   const text = JSON.stringify(tree)
@@ -263,7 +270,6 @@ export function probeFor(
   // Clients here are on this machine, whose hosts must be of it.
   const isForeign = areaOf(tree) === 'MCP' && !/"dnsRebindingProtection":false/.test(text)
   if (isForeign && example.host !== 'localhost') return undefined
-  const readsPeer = text.includes('networkAuthorization')
   const isBound = proxied === undefined && (hops === 0 || readsPeer)
   if (isBound && isReading && !isOurs(example.source)) return undefined
   // The outermost proxy names the client; each of the others adds one address.
