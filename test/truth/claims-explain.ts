@@ -42,8 +42,10 @@ export const checkExplain: Check = async (pair) => {
 async function listClaim(
   { tools, count }: Pair,
   args: readonly string[],
-  { listed = [] }: Outcome,
+  { listed }: Outcome,
 ): Promise<FalseClaim | undefined> {
+  // Without a list, rules of another stage denied the request.
+  if (listed === undefined) return undefined
   if (!args.some((text) => text.includes('"method":"tools/list"'))) return undefined
   const { out } = await tools([...args, '--json'])
   const { tools: shown = [] } = JSON.parse(out) as { readonly tools?: readonly ShownTool[] }

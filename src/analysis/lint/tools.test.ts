@@ -40,26 +40,37 @@ function found(text: string): readonly string[] {
 }
 
 /** Messages that name no tool are denied only if no tool at all could be allowed. */
-const ABOUT_CALLS: Readonly<Record<string, readonly string[]>> = {
-  'require: has(mcp.tool) && !has(mcp.tool)': [
+const ABOUT_CALLS: readonly (readonly [rules: readonly string[], said: string])[] = [
+  [
+    ['require: has(mcp.tool) && !has(mcp.tool)'],
     'no call can satisfy this rule, so all calls are denied',
   ],
-  "allow: mcp.tool.target == 'files' && !has(mcp.tool)": [
+  [
+    ["allow: mcp.tool.target == 'files' && !has(mcp.tool)"],
     'no call can satisfy this rule, so it admits no calls',
   ],
-  'deny: has(mcp.tool) || !has(mcp.tool)': ['every call satisfies this rule'],
-}
+  [['deny: has(mcp.tool) || !has(mcp.tool)'], 'every call satisfies this rule'],
+  [
+    ["allow: mcp.tool.arguments.path == '/srv'", 'deny: has(mcp.tool)', 'allow: has(mcp.prompt)'],
+    'this rule admits no calls: Deny or Require rules deny every call that it matches',
+  ],
+  [
+    ["require: mcp.tool.name == 'a'", "deny: mcp.tool.name == 'a'"],
+    'no call is admitted at backend mcp: its rules together deny every call',
+  ],
+]
 
 describe('lint about rules that only calls can decide', () => {
-  for (const [rule, expected] of Object.entries(ABOUT_CALLS)) {
-    it(`says of ${rule} what it does to calls`, () => {
+  for (const [rules, expected] of ABOUT_CALLS) {
+    it(`says of ${rules.join(', ')} what they do to calls`, () => {
+      const listed = rules.map((rule) => `{ ${rule} }`).join(', ')
       const text = `gateways: { default: { port: 8080 } }
-mcp: { targets: [${FILES}], policies: { mcpAuthorization: { rules: [{ ${rule} }] } } }`
+mcp: { targets: [${FILES}], policies: { mcpAuthorization: { rules: [${listed}] } } }`
       const { value } = loadText(text, 'a.yaml', { environment: {} }).result
       const messages = lint(value ?? assert.fail()).map(({ diagnostic }) => diagnostic)
       assert.deepEqual(
         messages.filter(({ code }) => code === 'AZ010').map(({ message }) => message),
-        expected,
+        [expected],
       )
     })
   }

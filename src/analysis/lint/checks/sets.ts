@@ -1,5 +1,6 @@
 import type { PlacedRule } from '../../placed-rule.ts'
-import { readsModel } from '../../request-reads.ts'
+import type { Point } from '../../points.ts'
+import { readsCall, readsModel } from '../../request-reads.ts'
 import { any } from '../../symbolic/formula.ts'
 import type { Check } from '../check.ts'
 import { aboutRule, type Finding, originOfRule } from '../finding.ts'
@@ -180,10 +181,11 @@ export const unreachable: Check = function* ({ points, rules }) {
     const allows = own.filter(({ rule }) => rule.action === 'Allow')
     const isNone = allows.length > 0 && allows.every((placed) => isNever(placed, reasoning))
     if (isAlone || isNone) continue
+    const subject = subjectAt(point)
     const said = {
       code: 'AZ010',
       severity: 'error',
-      message: `no request is admitted at ${placeName(point)}: its rules together deny every request`,
+      message: `no ${subject} is admitted at ${placeName(point)}: its rules together deny every ${subject}`,
       hint: 'the rules contradict each other; `portcullis explain` shows the result of each for a request',
     } as const
     yield { diagnostic: aboutRule(said, first) }
@@ -198,13 +200,18 @@ export const unreachable: Check = function* ({ points, rules }) {
         seen.reasoning.isImpossible(seen.reasoning.matches(seen.placed), seen.reasoning.admitted()),
     )
     if (!isDead) continue
+    const subject = at.some(({ point }) => subjectAt(point) === 'call') ? 'call' : 'request'
     const said = {
       code: 'AZ010',
       severity: 'warning',
-      message:
-        'this rule admits no requests: Deny or Require rules deny every request that it matches',
+      message: `this rule admits no ${subject}s: Deny or Require rules deny every ${subject} that it matches`,
       hint: 'they are evaluated before Allow rules, at whatever level they are set',
     } as const
     yield { diagnostic: aboutRule(said, placed) }
   }
+}
+
+/** Messages that name no tool, prompt or resource are denied only if no call could be admitted. */
+function subjectAt(point: Pick<Point, 'rules'>): string {
+  return readsCall(point) ? 'call' : 'request'
 }
