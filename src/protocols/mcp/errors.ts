@@ -15,6 +15,7 @@ export const CODES = {
   sessionNotFound: -32001,
   resourceNotFound: -32002,
   headerMismatch: -32020,
+  missingCapability: -32021,
   unsupportedVersion: -32022,
   urlElicitationRequired: -32042,
 } as const

@@ -4,12 +4,14 @@ import { type Collected, collect } from './collect.ts'
 import { consentReply, opensUrls } from './consent.ts'
 import { CODES, errorReply, jsonReply } from './errors.ts'
 import { mergeDiscover, mergeInitialize } from './handshake.ts'
+import { claimedVersion } from './header-check.ts'
 import { filterList, itemSteps, mergeSteps, readCursor, type ShowsItem } from './lists.ts'
 import { type ClientMessage, readServerMessage } from './message.ts'
 import { type ListMethod, methodOf, type NameKind } from './methods.ts'
 import { pinnedBy, reportPins } from './pin-check.ts'
 import type { ChangedTool } from './pins.ts'
 import { ACCEPTED, type Changed, failureReply, Relay } from './relay.ts'
+import { isModern } from './revisions.ts'
 import { replaceIn } from './rewrite.ts'
 import { attributesOf, sentTo } from './sent.ts'
 import type { ServerFailure } from './server.ts'
@@ -68,9 +70,9 @@ function successes<P>(
       responder.broke(failure.error)
       return undefined
     }
-    const other = otherRevision(id, failure)
-    if (other !== undefined) {
-      responder.reply(other)
+    const rejected = rejectionOf(id, failure)
+    if (rejected !== undefined) {
+      responder.reply(rejected)
       return undefined
     }
     const said = `Server \`${name}\` failed.`
@@ -81,12 +83,24 @@ function successes<P>(
   return undefined
 }
 
-/** The server reports which revisions it speaks: the client may continue with one of those. */
-function otherRevision(id: string, { status, body = '' }: ServerFailure): Reply | undefined {
+/** What a server finds wrong with a request, and not with itself. */
+const REJECTIONS: ReadonlySet<unknown> = new Set([
+  CODES.unsupportedVersion,
+  CODES.invalidParams,
+  CODES.headerMismatch,
+  CODES.missingCapability,
+])
+
+/** The client may send a better request: with a revision that the server speaks, for example. */
+function rejectionOf(id: string, failure: ServerFailure): Reply | undefined {
+  const error = errorIn(failure)
+  if (error === undefined || !REJECTIONS.has(codeOf(error))) return undefined
+  return jsonReply(failure.status, `{"jsonrpc":"2.0","id":${id},"error":${error}}`, 'upstream')
+}
+
+function errorIn({ body = '' }: ServerFailure): string | undefined {
   const { kind, members } = readServerMessage(body)
-  const error = kind === 'response' ? members.get('error') : undefined
-  if (error === undefined || codeOf(error) !== CODES.unsupportedVersion) return undefined
-  return jsonReply(status, `{"jsonrpc":"2.0","id":${id},"error":${error}}`, 'upstream')
+  return kind === 'response' ? members.get('error') : undefined
 }
 
 function codeOf(error: string): unknown {
@@ -262,6 +276,11 @@ export function gatherList<P>(
     const supported = gathered.filter(({ collected }) => !isUnsupported(collected))
     const good = successes(serving, message, supported)
     if (good === undefined) return
+    if (supported.length === 0 && isModern(claimedVersion(message))) {
+      const error = { code: CODES.unknownMethod, message: 'Method not found' }
+      responder.reply(errorReply(404, message.id, error, 'upstream'))
+      return
+    }
     onDone(serving, inTurns(serving, mergeSteps(message.id, good, context)), (merged) => {
       report()
       responder.reply(jsonReply(200, merged, 'upstream'))
@@ -279,7 +298,8 @@ function offering<P>(serving: Serving<P>): readonly number[] {
 
 /** A server without prompts does not break the list of those that have some. */
 function isUnsupported(collected: Collected): boolean {
-  const error = collected.ok ? collected.message.members.get('error') : undefined
+  // 2026-07-28 has a status for it.
+  const error = collected.ok ? collected.message.members.get('error') : errorIn(collected.failure)
   if (error === undefined) return false
   return codeOf(error) === CODES.unknownMethod
 }

@@ -20,6 +20,8 @@ const REMOVED: ReadonlySet<string> = new Set([
   'logging/setLevel',
   'resources/subscribe',
   'resources/unsubscribe',
+  'tasks/list',
+  'tasks/result',
 ])
 
 /** True if the message requests something that its own revision does not have. */

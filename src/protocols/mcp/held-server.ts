@@ -3,7 +3,6 @@ import type { EndedSessions } from '../../exchange/ended-sessions.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import type { Reply } from '../../exchange/reply.ts'
 import { ownerOf } from '../caller.ts'
-import { CODES, errorText } from './errors.ts'
 import { type Channel, HeldSession } from './held-session.ts'
 import { LaterChannel } from './later-channel.ts'
 import type { Places } from './places.ts'
@@ -14,11 +13,11 @@ import {
   type Sending,
   type SentMessage,
   type ServerEvents,
-  type ServerFailure,
   type ServerSession,
   type StreamResume,
 } from './server.ts'
 import { newSessionKey } from './session.ts'
+import { StatelessSessions } from './stateless/sessions.ts'
 
 /** Events of a channel. */
 export interface ChannelEvents {
@@ -40,6 +39,8 @@ export interface HeldServerOptions {
   readonly places?: Places
   readonly ended: EndedSessions
   readonly openChannel: OpenChannel
+  /** Requests without a session, of clients with the same scope, may use the same channel. */
+  readonly scopeOf?: (exchange: Exchange) => string
 }
 
 /** A channel that ends right away is not reopened earlier than this, in milliseconds. */
@@ -63,6 +64,7 @@ export class HeldMcpServer<P> implements McpServer<P> {
   readonly #options: HeldServerOptions
   readonly #sessions = new Map<string, HeldSession>()
   readonly #timer: NodeJS.Timeout
+  readonly #stateless: StatelessSessions
   #openChannel: OpenChannel
   #delayed = 0
   #failedAt = Number.NEGATIVE_INFINITY
@@ -71,6 +73,10 @@ export class HeldMcpServer<P> implements McpServer<P> {
     this.name = options.name
     this.#options = options
     this.#openChannel = options.openChannel
+    this.#stateless = new StatelessSessions({
+      open: (exchange) => this.#open(newSessionKey(), exchange),
+      scopeOf: options.scopeOf ?? ownerOf,
+    })
     const interval = Math.max(1_000, Math.min(options.sessionTtl / 2, SWEEP))
     this.#timer = setInterval(() => this.#closeIdle(), interval)
     this.#timer.unref()
@@ -87,10 +93,7 @@ export class HeldMcpServer<P> implements McpServer<P> {
   }
 
   send(_: P, exchange: Exchange, message: SentMessage, events: ServerEvents): Sending {
-    if (isModern(message.version)) {
-      events.failed(unsupportedVersion(message))
-      return NOT_SENDING
-    }
+    if (isStateless(message)) return this.#stateless.send(exchange, message, events)
     const isHandshake = message.method === 'initialize'
     const key = isHandshake ? newSessionKey() : (message.session.id ?? '')
     const session = isHandshake
@@ -278,14 +281,10 @@ export class HeldMcpServer<P> implements McpServer<P> {
   }
 }
 
-const IGNORE_EVENTS: ServerEvents = { began() {}, received: () => true, ended() {}, failed() {} }
-
-/** A channel belongs to a session: clients of a revision without sessions must use another one. */
-function unsupportedVersion({ id, version = '' }: SentMessage): ServerFailure {
-  const body = errorText(id, {
-    code: CODES.unsupportedVersion,
-    message: 'Unsupported protocol version',
-    data: { supported: HANDSHAKE_REVISIONS, requested: version },
-  })
-  return { status: 400, reason: 'unsupported-version', body, contentType: 'application/json' }
+/** True without a session, in a revision that has none or is unknown. */
+function isStateless({ version, session, method }: SentMessage): boolean {
+  if (version === undefined || method === 'initialize') return false
+  return isModern(version) || (session.id === undefined && !HANDSHAKE_REVISIONS.includes(version))
 }
+
+const IGNORE_EVENTS: ServerEvents = { began() {}, received: () => true, ended() {}, failed() {} }

@@ -35,6 +35,10 @@ export class HeldSession {
   lastUsed = Date.now()
   /** Who began it. */
   readonly owner: string
+  /** Handles every message of the server that is not a response, instead of its receiver. */
+  intercept: ((message: ServerMessage) => void) | undefined
+  /** Called once, when the channel is gone. */
+  onEnd: (() => void) | undefined
   readonly #channel: Channel
   /** By the ID of the request (`idKey`). */
   readonly #pending = new Map<string, Pending>()
@@ -128,7 +132,9 @@ export class HeldSession {
     const message = readServerMessage(text)
     try {
       if (message.kind === 'response') this.#respond(message)
-      else if (message.kind !== 'unknown') this.#dispatch(message)
+      else if (message.kind === 'unknown') return
+      else if (this.intercept !== undefined) this.intercept(message)
+      else this.#dispatch(message)
     } catch {
       // A message that cannot be forwarded ends the session: later ones could depend on it.
       this.close()
@@ -182,6 +188,7 @@ export class HeldSession {
     for (const events of this.#listeners) events.ended()
     this.#pending.clear()
     this.#listeners.clear()
+    this.onEnd?.()
   }
 
   close(): void {

@@ -18,6 +18,7 @@ import { Seal } from './seal.ts'
 import type { McpServer, Sending } from './server.ts'
 import type { EndpointPlan, McpResponder, McpRules } from './serving.ts'
 import { MAX_STREAMS, sseChannels } from './sse-server.ts'
+import { connectionScope } from './stateless/scope.ts'
 import { type StdioServerOptions, stdioServer } from './stdio-server.ts'
 
 export interface McpEndpointOptions<P> {
@@ -121,6 +122,12 @@ function openServer<P>(options: ServerOptions, ended: EndedSessions): McpServer<
 
 function sseServer<P>(options: SseServer, ended: EndedSessions): HeldMcpServer<P> {
   const { name, sessionTtl } = options
-  const openChannel = sseChannels(options)
-  return new HeldMcpServer({ name, sessionTtl, maxSessions: MAX_STREAMS, ended, openChannel })
+  return new HeldMcpServer({
+    name,
+    sessionTtl,
+    maxSessions: MAX_STREAMS,
+    ended,
+    openChannel: sseChannels(options),
+    scopeOf: connectionScope,
+  })
 }
