@@ -37,12 +37,17 @@ function* textsIn(value: unknown): Generator<string> {
 
 /** Only the policies know which strings are expressions, and of which stage: any may be. */
 function readsBodyAs(text: string): boolean {
-  if (!/\brequest\b/.test(text)) return false
+  if (!/\brequest\b/.test(text) || isOfOtherFields(text)) return false
   const expressions = Object.values(STAGES).flatMap(
     (stage) => compile(text, stage).expression ?? [],
   )
   if (expressions.length === 0) return /\brequest\b\W{1,6}body\b/.test(text)
   return expressions.some(({ reads }) => reads.some(isOfBody))
+}
+
+/** Whether the text shows, without being compiled, that fields other than the body are selected. */
+function isOfOtherFields(text: string): boolean {
+  return !/body|\\/.test(text) && !/\brequest\b(?!\s*\.)/.test(text)
 }
 
 /** Whether a rule reads more about calls to models than which provider serves them. */

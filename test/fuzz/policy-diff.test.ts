@@ -67,6 +67,7 @@ const route = fc.record({
     { nil: undefined, freq: 3 },
   ),
   token: fc.constantFrom('Strict', 'Optional', undefined),
+  host: fc.constantFrom(undefined, undefined, 'example.com', '*.com', 'a.example.com'),
 })
 const written = fc.array(route, { minLength: 1, maxLength: 3 })
 
@@ -74,7 +75,9 @@ const TOKEN = { issuer: 'https://issuer.example', jwks: { inline: '{"keys":[]}' 
 
 function modelFrom(routes: Routes): Model {
   return modelOf({
-    routes: routes.map(({ rules, path, isExact, method, header, token }) => ({
+    routes: routes.map(({ rules, path, isExact, method, header, token, host, name }) => ({
+      ...(name !== undefined && { name }),
+      ...(host !== undefined && { hostnames: [host] }),
       matches: [
         {
           path: { kind: isExact ? 'exact' : 'prefix', value: path },
@@ -110,19 +113,24 @@ const request: fc.Arbitrary<HypotheticalRequest> = fc
       fc.constantFrom<[string, string][]>([], [['x', '1']], [['x', '2']]),
       nearTested.map((text): [string, string][] => [['x', text]]),
     ),
+    host: fc.constantFrom('example.com', 'example.com', 'a.example.com', 'b.com'),
     source: fc.constantFrom('10.0.0.7', '10.1.0.7', '192.0.2.1'),
     jwt: fc.option(claims, { nil: undefined }),
   })
   .map(({ jwt, ...rest }) => ({
     ...rest,
     search: '',
-    host: 'example.com',
     sourcePort: 1,
     listener: 'default/listener-0',
     identity: jwt === undefined ? {} : { jwt: { iss: TOKEN.issuer, ...jwt } },
   }))
 
-type Routes = typeof written extends fc.Arbitrary<infer T> ? T : never
+type Routes = readonly (typeof route extends fc.Arbitrary<infer T> ? T & Named : never)[]
+
+interface Named {
+  /** Numbered if not set. */
+  readonly name?: string
+}
 
 /** Returns how many of the requests are decided differently, which the diff must report. */
 function compare(before: Routes, after: Routes, requests: readonly HypotheticalRequest[]): number {
@@ -178,6 +186,20 @@ describe('the semantic diff is true', () => {
     assert.ok(differing > 0)
   })
 
+  it('for a route that is added among others, or removed', () => {
+    let differing = 0
+    const requests = fc.array(request, { minLength: 12, maxLength: 12 })
+    const changes = fc.record({ at: fc.nat(3), other: route, isRemoved: fc.boolean() })
+    const property = fc.property(written, changes, requests, (some, change, all) => {
+      const { at, other, isRemoved } = change
+      const kept = some.map((one, index) => ({ ...one, name: `kept-${index}` }))
+      const more = kept.toSpliced(at % (kept.length + 1), 0, { ...other, name: 'other' })
+      differing += isRemoved ? compare(more, kept, all) : compare(kept, more, all)
+    })
+    assertProperty('policy-diff-added-route', property, fuzz(0.2))
+    assert.ok(differing > 0)
+  })
+
   it('for rules about parts of one string', () => {
     let differing = 0
     const anywhere = {
@@ -186,6 +208,7 @@ describe('the semantic diff is true', () => {
       method: undefined,
       header: undefined,
       token: 'Strict',
+      host: undefined,
     } as const
     const requests = fc.array(request, { minLength: 40, maxLength: 40 })
     const property = fc.property(narrowedTests, fc.boolean(), requests, (texts, isWider, all) => {

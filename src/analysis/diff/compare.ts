@@ -4,11 +4,12 @@ import { withForms } from './call-forms.ts'
 import { followUp, withoutShown } from './calls.ts'
 import { partName } from './causes.ts'
 import { changedRoutes } from './changed-routes.ts'
-import type { Decide, Difference, SemanticDiff, Untold, Verdict } from './difference.ts'
+import type { Decide, Difference, SemanticDiff, Untold } from './difference.ts'
 import { doorsBefore, type Entry, isSameEntry, type Ways, waysThrough } from './entries.ts'
 import { ask, example, type Found, type Sides } from './find-example.ts'
 import { AMBIGUOUS_NAME, type NamesRead, nameChanges, rejectedByOne } from './header-names.ts'
 import { type UnaccountedPart, unaccountedParts } from './parts.ts'
+import { mayMeet } from './precedence.ts'
 import { routeText } from './route-conditions.ts'
 import { type Searched, search, searchBeyond } from './search.ts'
 import { servicesCalled } from './services.ts'
@@ -34,20 +35,24 @@ export function compareModels(
   /** Whether calls by the name of a model are compared elsewhere, as `compareModelCalls` does. */
   isByName = false,
 ): SemanticDiff {
-  const changed = isReadAlike(read) ? changedRoutes(before, after) : undefined
-  const [old, now] = [before, after].map((model) => withForms(waysThrough(model, changed))) as [
-    Ways,
-    Ways,
-  ]
-  const parts = unaccountedParts(before, after)
-  const sides = {
-    admitted: { from: old, to: now, decideFrom: decide.old, decideTo: decide.now },
-    refused: { from: now, to: old, decideFrom: decide.now, decideTo: decide.old },
+  const changed = changedRoutes(before, after)
+  const sidesOf = (routes?: ReadonlySet<string>) => {
+    const [old, now] = [before, after].map((model) => withForms(waysThrough(model, routes))) as [
+      Ways,
+      Ways,
+    ]
+    return {
+      admitted: { from: old, to: now, decideFrom: decide.old, decideTo: decide.now },
+      refused: { from: now, to: old, decideFrom: decide.now, decideTo: decide.old },
+    }
   }
+  const sides = sidesOf(changed?.compared)
+  const all = changed === undefined || isReadAlike(read) ? sides : sidesOf()
+  const parts = unaccountedParts(before, after)
   const found = (['admitted', 'refused'] as const).map((kind): SemanticDiff => {
-    const { differences, untold } = oneWay(kind, sides[kind], isByName)
+    const { differences, untold } = oneWay(kind, sides[kind], isByName, changed?.moved)
     const [from, to] = kind === 'admitted' ? [read?.old, read?.now] : [read?.now, read?.old]
-    const named = byNames(kind, sides[kind], from, to)
+    const named = byNames(kind, all[kind], from, to)
     return {
       differences: [...differences, ...named.differences],
       untold: [...unaccounted(parts, kind), ...untold, ...named.untold],
@@ -138,11 +143,18 @@ function unaccounted(
 }
 
 /** What `to` admits and `from` does not. */
-function oneWay(kind: Difference['kind'], sides: Sides, isByName: boolean): SemanticDiff {
+function oneWay(
+  kind: Difference['kind'],
+  sides: Sides,
+  isByName: boolean,
+  moved: ReadonlySet<string> | undefined,
+): SemanticDiff {
   const { from, to } = sides
   const differences: Difference[] = []
   const untold: Untold[] = []
-  const counterparts = counterpartsIn(from, to)
+  /** The reasons of examples, by place. */
+  const shown = new Map<string, readonly string[]>()
+  const counterparts = counterpartsIn(from, to, moved)
   let pairs = 0
   for (const entry of to.entries) {
     const { listener, route, backend, provider } = entry
@@ -155,21 +167,14 @@ function oneWay(kind: Difference['kind'], sides: Sides, isByName: boolean): Sema
       for (const one of found.examples) {
         const { example, denying, admitting, isOverLimit } = one
         const [old, now] = kind === 'admitted' ? [denying, admitting] : [admitting, denying]
-        if (isReported(differences, entry, denying)) continue
+        if (shown.get(placeOf(entry))?.includes(denying.reason)) continue
         const limited = isOverLimit === undefined ? {} : { isOverLimit }
         // Requests that must be calls are denied before a provider is chosen.
         const isForAll = entry.form?.name === 'other' && denying.isUnserved === true
         const by = isForAll ? undefined : provider
-        differences.push({
-          ...place,
-          backend,
-          provider: by,
-          example,
-          old,
-          now,
-          ...asked,
-          ...limited,
-        })
+        const reached = { ...place, backend, provider: by }
+        differences.push({ ...reached, example, old, now, ...asked, ...limited })
+        shown.set(placeOf(entry), [...(shown.get(placeOf(entry)) ?? []), old.reason, now.reason])
       }
     }
     const beside = providersBeside(entry, from)
@@ -181,7 +186,7 @@ function oneWay(kind: Difference['kind'], sides: Sides, isByName: boolean): Sema
     }
     for (const other of others) {
       if (isByName && isSameCalls(entry, other)) continue
-      if (++pairs > MAX_PAIRS) {
+      if (other !== 'none' && other.key !== entry.key && ++pairs > MAX_PAIRS) {
         isUntold = 'there are too many routes to compare every pair'
         break
       }
@@ -232,21 +237,20 @@ function isSameWay(entry: Entry, other: Entry | 'none'): other is Entry {
   )
 }
 
-/** One example for each way and each reason is enough. */
-function isReported(differences: readonly Difference[], { way }: Entry, denying: Verdict): boolean {
-  return differences.some(
-    ({ listener, route, backend, old, now }) =>
-      way.startsWith(`${listener} ${route}`) &&
-      way.endsWith(` ${backend ?? ''}`) &&
-      [old.reason, now.reason].includes(denying.reason),
-  )
+/** One example for each of these and each reason is enough. */
+function placeOf({ listener, route, backend = '' }: Entry): string {
+  return `${listener} ${route} ${backend}`
 }
 
 /**
  * The ways that matched the same requests: the same way, or any way if routes changed; `none` if
- * nothing did.
+ * nothing did. If it is given which routes moved, no other route got requests of another one.
  */
-function counterpartsIn(from: Ways, to: Ways): (entry: Entry) => readonly (Entry | 'none')[] {
+function counterpartsIn(
+  from: Ways,
+  to: Ways,
+  moved: ReadonlySet<string> | undefined,
+): (entry: Entry) => readonly (Entry | 'none')[] {
   const byKey = new Map(from.entries.toReversed().map((entry) => [entry.key, entry]))
   const byMatch = Map.groupBy(from.entries, ({ match }) => match?.id)
   const byListener = Map.groupBy(from.entries, ({ listener }) => listener)
@@ -264,8 +268,13 @@ function counterpartsIn(from: Ways, to: Ways): (entry: Entry) => readonly (Entry
       )
       return [...(isSameEntry(same, entry) ? [] : [same]), ...beside]
     }
-    const here = doors.flatMap((door) => byListener.get(door) ?? [])
-    return othersThan(entry, same, here)
+    const isNear = (other: Entry) => {
+      const isMoved = moved === undefined || [entry, other].some(({ route }) => moved.has(route))
+      return (isMoved || other.route === entry.route) && mayBeShared(entry, other)
+    }
+    const here = doors.flatMap((door) => byListener.get(door) ?? []).filter(isNear)
+    const others = othersThan(entry, same, here)
+    return moved === undefined || moved.has(entry.route) ? [...others, 'none'] : others
   }
 }
 
@@ -274,7 +283,7 @@ function othersThan(
   entry: Entry,
   same: Entry | undefined,
   here: readonly Entry[],
-): readonly (Entry | 'none')[] {
+): readonly Entry[] {
   // Each provider of a backend is compared with itself, if it exists on both sides.
   const isBeside = ({ way, match, provider }: Entry) =>
     provider !== entry.provider &&
@@ -284,7 +293,12 @@ function othersThan(
       other !== same && isSameForm(other, entry) && !isSameEntry(other, entry) && !isBeside(other),
   )
   const first = same === undefined || isSameEntry(same, entry) ? [] : [same]
-  return [...first, ...rest, 'none']
+  return [...first, ...rest]
+}
+
+/** Whether the same request may match both; `one` may be the other's counterpart under its key. */
+function mayBeShared({ match: one }: Entry, { match: other }: Entry): boolean {
+  return one === undefined || other === undefined || mayMeet(one, other)
 }
 
 /** No request is of two forms, which a backend of model providers distinguishes. */

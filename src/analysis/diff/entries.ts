@@ -113,6 +113,7 @@ export function waysThrough(model: Model, routes?: ReadonlySet<string>): Ways {
   const reach = new Reach(model)
   const entries: Entry[] = []
   const matches = new Map<string, RouteMatch[]>()
+  const byId = new Map<string, RouteMatch>()
   const listeners: Door[] = []
   let connection: Point | undefined
   let traffic: Point | undefined
@@ -123,7 +124,7 @@ export function waysThrough(model: Model, routes?: ReadonlySet<string>): Ways {
     const door = `${gateway.name}/${listener.name}`
     if (route !== undefined && routes?.has(route.name) === false) {
       if (reached.stage !== 'traffic') continue
-      learnMatches(matches.get(door) as RouteMatch[], reach, reached.where)
+      learnMatches(matches.get(door) as RouteMatch[], byId, reach, reached.where)
       continue
     }
     const point = pointAt(reached, read)
@@ -147,7 +148,7 @@ export function waysThrough(model: Model, routes?: ReadonlySet<string>): Ways {
     const before = point.stage === 'traffic' ? [connection] : [connection, traffic as Point]
     const points = [...before, point]
     const known = matches.get(door) as RouteMatch[]
-    for (const own of learnMatches(known, reach, point.where)) {
+    for (const own of learnMatches(known, byId, reach, point.where)) {
       const way = [door, route.name, index, own.index, backend?.name ?? '']
       entries.push({
         key: [...way, provider?.name ?? '', own.hostname].join(' '),
@@ -182,20 +183,39 @@ function nearerNames(reach: Reach, listener: Where['listener']): readonly string
 }
 
 /** The matches of a rule, which are added to those that are known. */
-function learnMatches(known: RouteMatch[], reach: Reach, where: Where): readonly RouteMatch[] {
+function learnMatches(
+  known: RouteMatch[],
+  byId: Map<string, RouteMatch>,
+  reach: Reach,
+  where: Where,
+): readonly RouteMatch[] {
   const own: RouteMatch[] = []
-  for (const match of matchesOf(reach, where, known, nearerNames(reach, where.listener))) {
-    if (!known.includes(match)) known.push(match)
+  for (const match of matchesOf(
+    reach,
+    where,
+    { known, byId },
+    nearerNames(reach, where.listener),
+  )) {
+    if (!byId.has(match.id)) {
+      byId.set(match.id, match)
+      known.push(match)
+    }
     own.push(match)
   }
   return own
+}
+
+interface LearnedMatches {
+  /** In order. */
+  readonly known: readonly RouteMatch[]
+  readonly byId: ReadonlyMap<string, RouteMatch>
 }
 
 /** One for each match of a rule and each hostname of its route. Known matches are reused. */
 function* matchesOf(
   reach: Reach,
   { gateway, listener, route, rule, index: place }: Where,
-  known: readonly RouteMatch[],
+  { known, byId }: LearnedMatches,
   nearer: readonly string[],
 ): Generator<RouteMatch> {
   if (route === undefined || rule === undefined) return
@@ -205,7 +225,7 @@ function* matchesOf(
     for (const hostname of seen.length === 0 ? [''] : new Set(seen)) {
       // Includes the owner because routes without matches of their own share one object.
       const id = [door, route.name, place, index, hostname].join(' ')
-      yield known.find((one) => one.id === id) ?? {
+      yield byId.get(id) ?? {
         id,
         index,
         hostname,
@@ -290,7 +310,15 @@ export function isSameEntry(a: Entry, b: Entry): boolean {
   return identityOf(a) === identityOf(b)
 }
 
+const IDENTITIES = new WeakMap<Entry, string>()
+
 function identityOf(entry: Entry): string {
+  let identity = IDENTITIES.get(entry)
+  if (identity === undefined) IDENTITIES.set(entry, (identity = identityText(entry)))
+  return identity
+}
+
+function identityText(entry: Entry): string {
   const { match, names, points, isServed, unlooked } = entry
   return JSON.stringify([
     match && routeText(match.condition),

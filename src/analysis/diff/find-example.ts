@@ -14,7 +14,7 @@ import type { Decide, Verdict } from './difference.ts'
 import { doorFor, doorsBefore, type Entry, type RouteMatch, type Ways } from './entries.ts'
 import { type ExampleRequest, exampleOf } from './example.ts'
 import { onSharedOpening } from './openings.ts'
-import { rivalsOf } from './precedence.ts'
+import { mayMeet, rivalsOf } from './precedence.ts'
 import { insteadText } from './reasons.ts'
 
 export interface Found {
@@ -126,16 +126,19 @@ function judge(
 export function ask(
   entry: Entry,
   other: Entry | 'none',
-  { from, to }: Sides,
+  sides: Sides,
   mode: Mode,
   others: readonly Entry[] = [],
 ) {
+  const { from, to } = sides
   const entries = other === 'none' ? [entry] : [entry, other, ...others]
   const facts = withCertificateOf(factsOf(entries), entry)
   const space = new Space(STAGES[entry.message === undefined ? 'backend' : 'mcp'], facts, mode)
   const doors = other === 'none' ? doorsBefore(entry, from, to) : []
-  const none = doors.flatMap((door) => from.matches.get(door) ?? [])
-  const rivals = [rivalsOf(entry, to), other === 'none' ? [] : rivalsOf(other, from)] as const
+  const none = doors
+    .flatMap((door) => from.matches.get(door) ?? [])
+    .filter((one) => entry.match === undefined || mayMeet(one, entry.match))
+  const rivals = other === 'none' ? [rivalsOf(entry, to), []] : sharedRivals(entry, other, sides)
   for (const one of entries) learnEntry(space, one)
   for (const { condition } of [...none, ...rivals.flat()]) space.learn(condition)
   for (const one of entries) learnCertificate(space, one)
@@ -156,6 +159,13 @@ export function ask(
     isExact: space.isExact,
     conditions: conditions.map(({ condition }) => condition),
   }
+}
+
+/** The rivals of each of the two, without those that no request of the other one matches. */
+function sharedRivals(entry: Entry, other: Entry, { from, to }: Sides) {
+  const near = (rivals: readonly RouteMatch[], { match }: Entry) =>
+    rivals.filter((one) => match === undefined || mayMeet(one, match))
+  return [near(rivalsOf(entry, to), other), near(rivalsOf(other, from), entry)] as const
 }
 
 function deniedBy(space: Space, other: Entry): readonly Formula[] {

@@ -65,7 +65,7 @@ export function compareMessages(
 ): SemanticDiff {
   const hasMcp = ({ backends }: Model) => backends.some(({ kind }) => kind === 'mcp')
   if (!hasMcp(before) || !hasMcp(after)) return NO_DIFFERENCES
-  const changed = changedRoutes(before, after)
+  const changed = changedRoutes(before, after)?.compared
   const [old, now] = [waysThrough(before, changed), waysThrough(after, changed)]
   // A fact that only one of the two assumes would hide what changes without it.
   const read = new RulesRead([before, after].flatMap(messagePoints))

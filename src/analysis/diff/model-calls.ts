@@ -27,7 +27,7 @@ export function compareModelCalls(
 ): SemanticDiff {
   const hasModels = ({ backends }: Model) => backends.some(({ kind }) => kind === 'ai')
   if (!hasModels(before) || !hasModels(after)) return { differences: [], untold: [] }
-  const changed = changedRoutes(before, after)
+  const changed = changedRoutes(before, after)?.compared
   const [old, now] = [waysThrough(before, changed), waysThrough(after, changed)]
   const [was, is] = [callsIn(old), callsIn(now)]
   const about = ({ model }: Entry) => `calls to \`${model}\``

@@ -1,5 +1,5 @@
 import { rankOf, reachable } from '../../model/hostnames.ts'
-import type { Match } from '../../model/route.ts'
+import type { Match, PathMatch } from '../../model/route.ts'
 import type { Entry, RouteMatch, Ways } from './entries.ts'
 import { withoutSlashes } from './route-conditions.ts'
 
@@ -19,8 +19,18 @@ export function rivalsOf(
 ): readonly RouteMatch[] {
   if (match === undefined) return []
   const others = matches.get(listener) ?? []
-  return others.filter((one) => one !== match && isBefore(one, match) && mayMeet(one, match))
+  let known = RIVALS.get(others)
+  if (known === undefined) RIVALS.set(others, (known = new Map()))
+  let rivals = known.get(match)
+  if (rivals === undefined) {
+    rivals = others.filter((one) => one !== match && mayMeet(one, match) && isBefore(one, match))
+    known.set(match, rivals)
+  }
+  return rivals
 }
+
+/** For all matches of a listener, which many comparisons need again. */
+const RIVALS = new WeakMap<readonly RouteMatch[], Map<RouteMatch, readonly RouteMatch[]>>()
 
 /**
  * Whether `a` takes precedence for every request that both match. As defined by Gateway API: the
@@ -56,14 +66,27 @@ function keyOf({ match, order }: Ranked): readonly number[] {
 }
 
 /** Whether their hosts and paths allow a request to match both. */
-function mayMeet(one: Ranked, other: Ranked): boolean {
-  const [{ path: a }, { path: b }] = [one.match, other.match]
+export function mayMeet(one: Ranked, other: Ranked): boolean {
   const isApart = one.hostname !== '' && other.hostname !== ''
   if (isApart && reachable([one.hostname], other.hostname) === undefined) return false
-  if (a.kind === 'regex' || b.kind === 'regex') return true
-  const [short, long] = a.value.length <= b.value.length ? [a, b] : [b, a]
-  if (short.kind === 'exact') return long.value === short.value || long.value === `${short.value}/`
-  const prefix = withoutSlashes(short.value)
-  const rest = withoutSlashes(long.value)
-  return rest === prefix || rest.startsWith(`${prefix}/`)
+  return canShare(one.match, other.match)
+}
+
+/** Whether paths and methods allow a request to match both. */
+export function canShare(one: Match, other: Match): boolean {
+  if (one.method !== undefined && other.method !== undefined && one.method !== other.method) {
+    return false
+  }
+  return isWithin(one.path, other.path) || isWithin(other.path, one.path)
+}
+
+/** Whether a path that matches `one` may match `other`: for two prefixes, the longer one. */
+function isWithin({ kind, value }: PathMatch, other: PathMatch): boolean {
+  if (kind === 'regex' || other.kind === 'regex') return true
+  if (other.kind === 'exact') return kind === 'exact' && value === other.value
+  const [path, prefix] = [
+    kind === 'exact' ? value : withoutSlashes(value),
+    withoutSlashes(other.value),
+  ]
+  return path === prefix || path.startsWith(`${prefix}/`)
 }
