@@ -1,6 +1,7 @@
 import type { Connection } from '../exchange/connection.ts'
 import type { RulePlace } from '../exchange/decision.ts'
 import { PolicyError } from '../exchange/policy-error.ts'
+import { showPart } from '../program/policy-record.ts'
 import { internalErrors } from '../telemetry/definitions/process.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -47,7 +48,7 @@ function recordOf(callOut: CallOutName, error: unknown, place: ErrorPlace) {
     policy: rule?.policy ?? policy?.policy,
     kind: rule === undefined ? policy?.kind : undefined,
     rule: rule && `${rule.kind}[${rule.index}]`,
-    origin: rule?.origin,
+    origin: rule && showPart(rule.origin),
     'src.addr': connection && sourceOf(connection),
     'request.id': state?.exchange.request.id ?? place.requestId,
     error: messageOf(thrown),
