@@ -84,10 +84,13 @@ describe('the hash', () => {
     assert.notEqual(versionOf(part(1)), versionOf(part(1, 'b')))
   })
 
+  const originOf = (part: string) => ({ kind: 'part', file: 'x', part, field: '' })
+
   it('of a part covers all of its behavior, whatever names users choose', () => {
     for (const key of ['origin', 'diagnostics']) {
-      const versions = ['eu', 'us', ['eu'], [{ severity: 'error' }], { kind: 'file' }].map((own) =>
-        versionOf({ name: 'a', metadata: { [key]: own } }),
+      const values = ['eu', 'us', ['eu'], [{ severity: 'error' }], originOf('a'), originOf('b')]
+      const versions = values.map((own) =>
+        versionOf({ name: 'a', value: { metadata: { [key]: own } } }),
       )
       assert.equal(new Set(versions).size, versions.length, key)
     }

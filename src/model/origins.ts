@@ -1,5 +1,5 @@
 import type { Origin, Position } from '../diagnostics/diagnostic.ts'
-import { isDiagnostics, isOrigin } from './places.ts'
+import { isDiagnostics, isOrigin, isUserData } from './places.ts'
 
 /** A key for the object, or the part of a file, that an origin is in. */
 export function ownerOf(origin: Origin | Position): string {
@@ -19,6 +19,7 @@ export function isWithin(inner: Origin | Position, outer: Origin): boolean {
 export function* originsIn(value: unknown): Generator<Origin, void> {
   if (typeof value !== 'object' || value === null) return
   for (const key in value) {
+    if (isUserData(key)) continue
     const member = (value as Readonly<Record<string, unknown>>)[key]
     if (key === 'origin' && isOrigin(member)) yield member
     else if (key !== 'diagnostics' || !isDiagnostics(member)) yield* originsIn(member)

@@ -1,13 +1,19 @@
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 
 /**
- * Whether a member of something in a Model is its origin or its diagnostics, rather than behavior.
- * This depends on the value and not only on the key: users choose the names of headers and of an
- * API key's metadata, and may call one `origin`.
+ * Whether a member of something in a Model is its origin or its diagnostics, rather than behavior;
+ * `whole` for what users write, which has no places: they may call a header or a field of an API
+ * key's metadata `origin`.
  */
-export function isPlace(key: string, member: unknown): boolean {
+export function isPlace(key: string, member: unknown): boolean | 'whole' {
+  if (isUserData(key)) return 'whole'
   if (key === 'origin') return isOrigin(member)
   return key === 'diagnostics' && isDiagnostics(member)
+}
+
+/** The values of policies and the options of backends. */
+export function isUserData(key: string): boolean {
+  return key === 'value' || key === 'options'
 }
 
 export function isOrigin(value: unknown): value is Origin {

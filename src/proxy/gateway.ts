@@ -348,7 +348,7 @@ export class Gateway {
 }
 
 function brokenSwap({ gateways }: Model, error: unknown): Diagnostic {
-  const origin = gateways[0]?.origin ?? { kind: 'part', file: '', part: '', field: '' }
+  const origin = gateways[0]?.origin ?? { kind: 'object', object: 'gateway', field: '' }
   const problem = error instanceof Error ? error.message : String(error)
   return {
     code: 'PC0404',
