@@ -141,7 +141,9 @@ export class Gateway {
 
   constructor(options: GatewayOptions) {
     const { settings, log, metrics, reusePort, ticketSecret, version = '' } = options
-    const broke = errorReporter(log, metrics)
+    // A worker writes origins for its parent, which locates them in records, but not in the log.
+    const showInLog = options.worker === undefined ? options.showOrigin : undefined
+    const broke = errorReporter(log, metrics, showInLog)
     const deadlines = new Deadlines(undefined, (error) => broke('timer', error))
     const lookups = metrics.counter(dnsLookups).of({})
     const resolver = new Resolver(settings.dns, {

@@ -160,10 +160,6 @@ function sourceOffsets(
   return expanded.sources.map((source) => offsets[source] as number)
 }
 
-export function hasPath(document: Document, path: Path): boolean {
-  return locate(document, path).isThere
-}
-
 export function pieceAt(list: PieceList, index: PropertyKey | undefined): Piece | undefined {
   const isThere = typeof index === 'number' && index >= 0 && index < list.length
   return isThere ? list.at(index) : undefined

@@ -98,7 +98,7 @@ export class PiecePlace implements Place {
 }
 
 /** The origin if it is not in the file. */
-export function originOfLocated(text: InText, located: Located, part: 'key' | 'value') {
+function originOfLocated(text: InText, located: Located, part: 'key' | 'value') {
   return originBeyond(located.piece.place ?? text, spanOfLocated(located, part).start)
 }
 
