@@ -124,8 +124,8 @@ function fromObject(traffic: JsonObject): readonly Diagnostic[] {
   return errorsOf(file, loadManifests(file))
 }
 
-function errorsOf(file: string, { result }: Loaded): readonly Diagnostic[] {
-  const { diagnostics } = runToCompletion(servable(file, result, { isStrict: true }))
+function errorsOf(file: string, { result, places }: Loaded): readonly Diagnostic[] {
+  const { diagnostics } = runToCompletion(servable(file, result, { isStrict: true, places }))
   return diagnostics.filter(({ severity }) => severity === 'error')
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { checkModel } from '../src/cli/check-model.ts'
 import { loadInThread } from '../src/cli/load.ts'
+import { NO_PLACES } from '../src/diagnostics/places.ts'
 import type { Model } from '../src/model/model.ts'
 import { reconcile } from '../src/model/reconcile.ts'
 import { redact } from '../src/model/redact.ts'
@@ -117,7 +118,7 @@ describe('secrets of a Model', () => {
   })
 
   it('are required: a Model without them cannot be served', () => {
-    const found = checkModel(join(folder, 'x.yaml'), copyOf(model))
+    const found = checkModel(NO_PLACES, copyOf(model))
     const messages = found.filter(({ code }) => code === 'PC0402').map(({ message }) => message)
     for (const name of ['listener.key', 'other.key', 'backend.key', 'inline']) {
       const missing = new RegExp(`the key \`${name}\` is missing`)

@@ -1,9 +1,13 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { renderTerminal } from '../src/diagnostics/render.ts'
+import type { Origin } from '../src/diagnostics/diagnostic.ts'
+import { locate, type Places } from '../src/diagnostics/places.ts'
+import { renderOrigin, renderTerminal } from '../src/diagnostics/render.ts'
+import type { Model } from '../src/model/model.ts'
 import { loadText } from '../src/sources/file/load.ts'
 import { defaultSettings } from '../src/sources/file/sections/config.ts'
 import type { Generator } from './generated.ts'
+import { withRuleOrigins } from './rule-origins.ts'
 
 const DEFAULTS = JSON.stringify(defaultSettings())
 
@@ -27,7 +31,7 @@ export const configCases: Generator = {
 function outputsOf(root: string, path: string): readonly (readonly [string, string])[] {
   const text = readFileSync(join(root, path), 'utf8')
   const shownAs = basename(path)
-  const { result, settings } = loadText(text, join(root, path), {
+  const { result, settings, places } = loadText(text, join(root, path), {
     shownAs,
     environment: ENVIRONMENT,
   })
@@ -42,19 +46,20 @@ function outputsOf(root: string, path: string): readonly (readonly [string, stri
     outputs.push([`${stem}.diagnostics.txt`, `${plain(renderTerminal(result.diagnostics))}\n`])
   }
   if (result.value !== undefined) {
-    const model = JSON.stringify({ settings, ...result.value }, leaveOut, 2)
+    const whole = { settings, ...(withRuleOrigins(result.value) as Model) }
+    const model = JSON.stringify(whole, (key, value) => leaveOut(places, key, value), 2)
     outputs.push([`${stem}.model.json`, `${plain(model)}\n`])
   }
   return outputs
 }
 
 /** Omits messages, which are in the other file, and settings that equal the defaults. */
-function leaveOut(key: string, value: unknown): unknown {
+function leaveOut(places: Places, key: string, value: unknown): unknown {
   if (key === 'settings' && JSON.stringify(value) === DEFAULTS) return '(defaults)'
   if (key === 'diagnostics') return (value as readonly { code: string }[]).map(({ code }) => code)
   if (key === 'origin') {
-    const { line, column } = value as { readonly line: number; readonly column: number }
-    return `${line}:${column}`
+    const place = locate(places, value as Origin)
+    return place.kind === 'file' ? `${place.line}:${place.column}` : renderOrigin(place)
   }
   return value
 }

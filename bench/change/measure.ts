@@ -1,4 +1,5 @@
 import { unservable } from '../../src/cli/check-model.ts'
+import { NO_PLACES } from '../../src/diagnostics/places.ts'
 import { success } from '../../src/diagnostics/result.ts'
 import { freezeModel } from '../../src/model/freeze.ts'
 import type { Model } from '../../src/model/model.ts'
@@ -45,21 +46,19 @@ async function measure({ open, hostnames }: Form, edit: Edit): Promise<readonly 
   })
   let served = first
   const times: Times[] = []
-  runToCompletion(unservable(FILE, success(first, [])))
+  runToCompletion(unservable(FILE, success(first, []), NO_PLACES))
   await gateway.apply(first)
   runToCompletion(versionOfModel(first))
   for (let round = 0; round < ROUNDS; round++) {
     edit(written, round)
     source.write(written)
     const own: Partial<Times> = {}
-    const { model: next, moves } = await timed(own, 'reading', () => read(source))
+    const { model: next } = await timed(own, 'reading', () => read(source))
     // Garbage from reading is not charged to the phases that follow.
     await collect()
-    const model = await timed(own, 'comparing', () =>
-      runToCompletion(reconcile(served, next, moves)),
-    )
+    const model = await timed(own, 'comparing', () => runToCompletion(reconcile(served, next)))
     await timed(own, 'checking', () =>
-      runToCompletion(unservable(FILE, success(model, []), served)),
+      runToCompletion(unservable(FILE, success(model, []), NO_PLACES, served)),
     )
     const { isApplied } = await timed(own, 'applying', () => gateway.apply(model))
     if (!isApplied) throw new Error('the change was not applied')
@@ -85,10 +84,10 @@ async function timed<T>(times: Partial<Times>, phase: Phase, work: () => T | Pro
 }
 
 function read(source: EditedSource) {
-  const { loaded, moves } = source.read()
-  const { value: model } = loaded.result
+  const { result, settings } = source.read()
+  const { value: model } = result
   if (model === undefined) throw new Error('it was rejected')
-  return { model, settings: loaded.settings, moves }
+  return { model, settings }
 }
 
 const [, , formName, editName = ''] = process.argv

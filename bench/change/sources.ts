@@ -1,5 +1,4 @@
 import type { Model } from '../../src/model/model.ts'
-import { Moves } from '../../src/model/moves.ts'
 import { runToCompletion } from '../../src/model/steps.ts'
 import { KnownResources } from '../../src/sources/database/known-resources.ts'
 import { type Baseline, loadOver } from '../../src/sources/database/load.ts'
@@ -21,7 +20,7 @@ export interface EditedSource {
   /** Replaces the stored configuration; the time is not measured. */
   write(configuration: Configuration): void
   /** The Model, and which origins moved. */
-  read(): { readonly loaded: Pick<Loaded, 'result' | 'settings'>; readonly moves: Moves }
+  read(): Pick<Loaded, 'result' | 'settings'>
 }
 
 const HEAD = `config:
@@ -41,10 +40,7 @@ export function fileSource(): EditedSource {
       const lists = `backends:\n${backends.map(backendText).join('')}routes:\n`
       text = `${HEAD}${lists}${routes.map(routeText).join('')}`
     },
-    read: () => ({
-      loaded: loadText(text, FILE, { environment: {}, known }),
-      moves: known.takeMoves(),
-    }),
+    read: () => loadText(text, FILE, { environment: {}, known }),
   }
 }
 
@@ -106,7 +102,7 @@ export function databaseSource(): EditedSource {
     },
     read: () => {
       const merged = mergeResources(baseline.resources, stored)
-      return { loaded: runToCompletion(loadOver(baseline, merged, known)), moves: new Moves() }
+      return runToCompletion(loadOver(baseline, merged, known))
     },
   }
 }
@@ -134,7 +130,7 @@ export function deliveredSource(): EditedSource {
   return {
     write: (configuration) => {
       controller.write(configuration)
-      translated = controller.read().loaded
+      translated = controller.read()
     },
     read: () => {
       if (translated?.result.value === undefined) throw new Error('it was rejected')
@@ -154,7 +150,7 @@ export function deliveredSource(): EditedSource {
       }
       if (model === undefined) throw new Error('nothing was delivered')
       const result = { value: model, diagnostics: [] }
-      return { loaded: { ...translated, result }, moves: new Moves() }
+      return { ...translated, result }
     },
   }
 }

@@ -75,7 +75,7 @@ function readPolicy(text: string): Authorization | string {
 
 /** A gateway with optional JWT and API key authentication and one route with the rules. */
 function modelWith(authorization: Authorization): Model {
-  const origin = { kind: 'file', file: 'policy.yaml', line: 1, column: 1 } as const
+  const origin = { kind: 'object', object: 'policy', field: '' } as const
   const route = { name: 'sandbox', origin }
   const at = { section: 'traffic', level: 'route', policy: 'route:sandbox', origin } as const
   const attached = (kind: string, value: unknown): Attached => {
@@ -84,8 +84,7 @@ function modelWith(authorization: Authorization): Model {
   const identities = Object.entries(IDENTITIES).map(([kind, value]) =>
     attached(kind, policySchema(kind).parse(value)),
   )
-  const rules = authorization.rules.map((rule) => ({ ...rule, origin }))
-  const policies = [...identities, attached('authorization', { ...authorization, rules })]
+  const policies = [...identities, attached('authorization', authorization)]
   const forward = { backend: 'backend', weight: 1, policies: [] }
   const match = { path: { kind: 'prefix', value: '/' }, headers: [], query: [] } as const
   return {

@@ -234,19 +234,14 @@ function diagnose(text: string, finding: Finding, { origin }: CompileOptions): D
     code,
     severity,
     message,
-    origin: place(text, start, origin),
+    origin: place(start, origin),
     excerpt: { text, start, end },
   }
   return hint === undefined ? diagnostic : { ...diagnostic, hint }
 }
 
-function place(text: string, start: number, origin: CompileOptions['origin']): Origin {
+function place(start: number, origin: CompileOptions['origin']): Origin {
   if (origin === undefined) return { kind: 'object', object: 'expression', field: '' }
   if (typeof origin === 'function') return origin(start)
-  if (origin.kind !== 'file') return origin
-  const before = text.slice(0, start)
-  const line = before.lastIndexOf('\n')
-  const column = [...before.slice(line + 1)].length
-  if (line < 0) return { ...origin, column: origin.column + column }
-  return { ...origin, line: origin.line + before.split('\n').length - 1, column: column + 1 }
+  return origin.kind === 'part' ? { ...origin, at: start } : origin
 }

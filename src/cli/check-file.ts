@@ -1,6 +1,8 @@
+import { locateFindings } from '../analysis/lint/finding.ts'
 import { asFinding, type Finding, lint } from '../analysis/lint/lint.ts'
 import { suppress } from '../analysis/lint/suppress.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { positioned } from '../diagnostics/places.ts'
 import { collector } from '../diagnostics/report.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { withoutRepeated } from '../diagnostics/without-repeated.ts'
@@ -22,7 +24,7 @@ export function checkFile(
 ): readonly Diagnostic[] {
   const name = nameOf(file)
   const input = file === '-' ? text : undefined
-  const { result, settings } =
+  const { result, settings, places } =
     input === undefined
       ? loadConfiguration(file, { environment })
       : loadText(input, name, { environment })
@@ -31,12 +33,16 @@ export function checkFile(
   // Unreadable files have been reported; their contents are unknown.
   if (model === undefined) return read
   // Notes of `lint` are worth reading, and nothing is wrong.
-  const linted = lint(model).filter(({ diagnostic }) => diagnostic.severity !== 'info')
+  const linted = locateFindings(places, lint(model)).filter(
+    ({ diagnostic }) => diagnostic.severity !== 'info',
+  )
   const isObjects = file !== '-' && isManifests(file)
   if (isObjects) return inOrder([...read, ...linted.map(({ diagnostic }) => diagnostic)])
   if (hasErrors(read) || text === undefined) return read
-  const further = withoutRepeated(read, checkModel(file, model))
-  const around = surroundingProblems({ name, model, settings, text, environment })
+  const further = withoutRepeated(read, checkModel(places, model))
+  const around = surroundingProblems({ name, model, settings, text, environment }).map((one) =>
+    positioned(places, one),
+  )
   return inOrder(unsuppressed([...read, ...further, ...around], linted, text, name))
 }
 

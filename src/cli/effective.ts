@@ -75,9 +75,9 @@ is unprotected; 2 for a usage error.`,
     await prepareFor(file)
     const judged = loadJudged(file, terminal)
     if (judged === undefined) return 1
-    const { model } = judged
+    const { model, places } = judged
     const guards = ruleGuards(model)
-    const found = effectivePolicies(model, guards)
+    const found = effectivePolicies(model, guards, places)
     guards.close()
     return show(found)
   },

@@ -1,3 +1,4 @@
+import type { Places } from '../diagnostics/places.ts'
 import {
   type ExplainedRequest,
   explainSteps,
@@ -35,6 +36,8 @@ export interface ExplainWith {
   readonly dice: { value: number }
   /** At once, or between requests. */
   readonly run: <T>(steps: Generator<void, T>) => Promise<T>
+  /** Where the policies are written. */
+  readonly places: Places
   /** How many rules of a stage are shown, in addition to the one that decides. */
   readonly maxRules?: number
 }
@@ -43,7 +46,7 @@ export interface ExplainWith {
 export async function explainWith(
   program: Program,
   { hypothetical: written, hasPassed, isRecorded, body, url }: RequestToExplain,
-  { dice, run, maxRules = Infinity }: ExplainWith,
+  { dice, run, places, maxRules = Infinity }: ExplainWith,
 ): Promise<Explained | string> {
   const reader = new RequestReader(program)
   const listener = chooseListener(program, reader, written, url)
@@ -69,14 +72,14 @@ export async function explainWith(
         ]
       : []),
   ]
-  if (hasPassed) return run(reportExplained(explained, { notes, maxRules }))
+  if (hasPassed) return run(reportExplained(explained, { notes, maxRules, places }))
   const { authentications, unverified = [] } = explained
   const certain = authentications.filter((one) => !unverified.includes(one))
   const rejected = certain
     .map((policy) => rejectionBy(policy, hypothetical))
     .find((one) => one !== undefined)
   const [first] = unverified
-  return run(reportExplained(explained, { notes, rejected, unverified: first, maxRules }))
+  return run(reportExplained(explained, { notes, rejected, unverified: first, maxRules, places }))
 }
 
 function certificatesAt({ listeners }: Program, at: ExplainedRequest) {

@@ -1,11 +1,17 @@
 import { resolve } from 'node:path'
+import { locateAll } from '../diagnostics/places.ts'
 import { runToCompletion } from '../model/steps.ts'
 import { compileProgram } from '../program/compile.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import { DEFAULT_ADMIN } from './admin-client.ts'
 import { codeJson, codePage, isCode } from './code-page.ts'
 import { defineCommand, NOT_KNOWN, type Terminal } from './define.ts'
-import { explainWith, type RequestToExplain, requestIn } from './explain-request.ts'
+import {
+  type ExplainWith,
+  explainWith,
+  type RequestToExplain,
+  requestIn,
+} from './explain-request.ts'
 import { explainServed } from './explain-served.ts'
 import type { Explained } from './explanation.ts'
 import { findDecision } from './find-decision.ts'
@@ -128,14 +134,15 @@ async function explainFile(
   await prepareFor(file)
   const loaded = loadJudged(file, terminal)
   if (loaded === undefined) return undefined
-  const { model, settings } = loaded
+  const { model, settings, places } = loaded
   const given = await hypotheticalBy(options, terminal)
   if (given === undefined) return undefined
   const dice = { value: 0 }
   const program = compileProgram(model, undefined, idleServices(dice, settings.modelCatalog))
-  if (!reportJudged(file, program.diagnostics, terminal)) return undefined
+  if (!reportJudged(file, locateAll(places, program.diagnostics), terminal)) return undefined
   try {
-    return await explainWith(program, given, { dice, run: async (steps) => runToCompletion(steps) })
+    const run: ExplainWith['run'] = async (steps) => runToCompletion(steps)
+    return await explainWith(program, given, { dice, run, places })
   } finally {
     closeKept(retiredKept(program, undefined))
   }

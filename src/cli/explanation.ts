@@ -1,4 +1,6 @@
 import { type Condition, conditionsOf } from '../cel/index.ts'
+import { locate, NO_PLACES, type Places } from '../diagnostics/places.ts'
+import { renderOrigin } from '../diagnostics/render.ts'
 import type { Decision, ExplainedRule, RulePlace } from '../exchange/decision.ts'
 import type { Reply } from '../exchange/reply.ts'
 import type { Attached } from '../model/policy.ts'
@@ -75,7 +77,8 @@ export interface StageReport {
   readonly rules: readonly RuleReport[]
 }
 
-export interface RuleReport extends RulePlace {
+export interface RuleReport extends Omit<RulePlace, 'origin'> {
+  readonly origin: string
   /** null if the evaluation has no result. */
   readonly value: boolean | null
   readonly why?: string
@@ -97,12 +100,13 @@ export interface ReportOptions {
   readonly unverified?: Attached | undefined
   /** How many rules of a stage are shown, in addition to the one that decides. */
   readonly maxRules?: number
+  readonly places?: Places
 }
 
 /** One rule at a time: there may be thousands. */
 export function* reportExplained(
   explained: ExplainedRequest,
-  { notes = [], rejected, unverified, maxRules = Infinity }: ReportOptions = {},
+  { notes = [], rejected, unverified, maxRules = Infinity, places = NO_PLACES }: ReportOptions = {},
 ): Generator<void, Explained> {
   const { gateway, listener, route, authentications, stages: all, limits = [] } = explained
   const isAllowed = denialOf(all) === undefined
@@ -112,7 +116,7 @@ export function* reportExplained(
     const shown = shownRules(one, maxRules)
     const left = one.rules.length - shown.length
     if (left > 0) omitted.push(`${one.stage}: ${left} more rules are not shown`)
-    stages.push(yield* stageReport({ ...one, rules: shown }, isAllowed))
+    stages.push(yield* stageReport({ ...one, rules: shown }, isAllowed, places))
   }
   return {
     ...outcomeOf(explained, rejected, unverified),
@@ -255,11 +259,15 @@ function decidingIn({ decision, admitting, rules }: ExplainedStage): number {
   return rules.findIndex(({ rule }) => isSame(rule, deciding))
 }
 
-function* stageReport(explained: ExplainedStage, isAllowed: boolean): Generator<void, StageReport> {
+function* stageReport(
+  explained: ExplainedStage,
+  isAllowed: boolean,
+  places: Places,
+): Generator<void, StageReport> {
   const { stage, name, provider, decision, admitting, rules } = explained
   const reports: RuleReport[] = []
   for (const rule of rules) {
-    reports.push(ruleReport(rule))
+    reports.push(ruleReport(rule, places))
     yield
   }
   return {
@@ -284,14 +292,15 @@ function isSame(rule: RulePlace, other: RulePlace | undefined): boolean {
     rule.policy === other.policy &&
     rule.level === other.level &&
     rule.index === other.index &&
-    rule.origin === other.origin
+    renderOrigin(rule.origin) === renderOrigin(other.origin)
   )
 }
 
-function ruleReport({ rule, explanation }: ExplainedRule): RuleReport {
+function ruleReport({ rule, explanation }: ExplainedRule, places: Places): RuleReport {
   const { value, cause } = explanation
   return {
     ...rule,
+    origin: renderOrigin(locate(places, rule.origin)),
     value: typeof value === 'boolean' ? value : null,
     ...(typeof value === 'boolean' ? {} : { why: reasonOf(cause) }),
     conditions: conditionsOf(explanation, rule.expression).map(conditionReport),

@@ -1,4 +1,6 @@
 import own from '../../package.json' with { type: 'json' }
+import { locate, NO_PLACES, type Places } from '../diagnostics/places.ts'
+import { renderOrigin } from '../diagnostics/render.ts'
 import type { Model } from '../model/model.ts'
 import type { Settings } from '../model/settings.ts'
 import { type Applied, Gateway } from '../proxy/gateway.ts'
@@ -20,6 +22,7 @@ import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { watchProcess } from '../telemetry/process-metrics.ts'
 import { merge } from '../telemetry/snapshot.ts'
 import type { DecisionSinks } from './decision-sinks.ts'
+import { locatedRecord } from './located-record.ts'
 import { routeSignIn } from './route-sign-in.ts'
 import type { Stores } from './stores.ts'
 import { openUserTokens } from './user-tokens.ts'
@@ -54,6 +57,8 @@ export function openMetrics({ metrics }: Settings): Metrics {
 export interface FleetPlaces {
   /** Where this process serves the Admin UI. */
   readonly adminSocket?: string | undefined
+  /** Those of the configuration that is served. */
+  readonly places?: (() => Places) | undefined
 }
 
 /** `file`: the destination of decision records, also of those that workers made. */
@@ -63,7 +68,12 @@ export function openFleet(
   metrics: Metrics,
   file: Pick<DecisionSinks, 'write' | 'dropped'> | undefined,
   environment: Environment,
-  { budgets, userTokens, adminSocket }: Partial<Stores> & FleetPlaces = {},
+  {
+    budgets,
+    userTokens,
+    adminSocket,
+    places = () => NO_PLACES,
+  }: Partial<Stores> & FleetPlaces = {},
 ): Fleet {
   const size = workerCount(settings.workers)
   const stop = watchProcess(metrics, { worker: 'main' })
@@ -80,6 +90,7 @@ export function openFleet(
       reusePort: false,
       version,
       writeDecision,
+      showOrigin: (origin) => renderOrigin(locate(places(), origin)),
       signIn: routeSignIn(shared, environment),
       endedSessions: endedSessions(shared),
       budgets,
@@ -109,7 +120,7 @@ export function openFleet(
   }
   const entry = [process.argv[1] as string, 'worker'] as const
   const decided = ({ records, dropped }: Decided) => {
-    for (const record of records) file?.write(record)
+    for (const record of records) file?.write(locatedRecord(record, places()))
     if (dropped > 0) file?.dropped(dropped)
   }
   const exits = metrics.counter(workerExits)
@@ -136,6 +147,9 @@ export function openFleet(
       stop()
     },
     readMetrics: async () => merge([metrics.snapshot(), ...(await workers.snapshots())]),
-    decisions: (query) => workers.decisions(query),
+    decisions: async (query) => {
+      const found = await workers.decisions(query)
+      return { ...found, records: found.records.map((one) => locatedRecord(one, places())) }
+    },
   }
 }

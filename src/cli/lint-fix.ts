@@ -1,8 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type NamesRead, rejectedByOne } from '../analysis/diff/header-names.ts'
 import { isEquivalent } from '../analysis/equivalence.ts'
+import { locateFindings } from '../analysis/lint/finding.ts'
 import { type LintOptions, lint } from '../analysis/lint/lint.ts'
 import { suppress } from '../analysis/lint/suppress.ts'
+import type { Places } from '../diagnostics/places.ts'
 import { whyUnwritable } from '../diagnostics/system-error.ts'
 import type { Model } from '../model/model.ts'
 import { applyEdits, type Edit } from '../sources/file/edit.ts'
@@ -22,23 +24,28 @@ export function fixFile(
   options: LintOptions,
   environment: Terminal['environment'],
 ): string {
-  const load = (text: string) => loadText(text, file, { environment }).result.value
+  const load = (text: string) => loadText(text, file, { environment })
   const original = readFileSync(file, 'utf8')
   let text = original
-  let model = load(text)
+  let loaded = load(text)
   let fixed = 0
   const rejected = new Set<string>()
-  for (let round = 0; model !== undefined && round < MAX_ROUNDS; round++) {
-    const next = fixesFor(model, options, text, file).find((edit) => !rejected.has(keyOf(edit)))
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const { value: model } = loaded.result
+    if (model === undefined) break
+    const next = fixesFor(model, loaded.places, options, text, file).find(
+      (edit) => !rejected.has(keyOf(edit)),
+    )
     if (next === undefined) break
     const edited = applyEdits(text, [next])
-    const after = edited.applied.length === 0 ? undefined : load(edited.text)
+    const following = load(edited.text)
+    const after = edited.applied.length === 0 ? undefined : following.result.value
     if (after === undefined || !isEquivalent(model, after) || !readsSameHeaders(model, after)) {
       rejected.add(keyOf(next))
       continue
     }
     text = edited.text
-    model = after
+    loaded = following
     fixed++
   }
   try {
@@ -60,10 +67,18 @@ function readsSameHeaders(before: Model, after: Model): boolean {
   return rejectedByOne(old, now).length + rejectedByOne(now, old).length === 0
 }
 
-function fixesFor(model: Model, options: LintOptions, text: string, file: string): readonly Edit[] {
-  return suppress(lint(model, options), text, file).flatMap(({ fix }): Edit[] => {
-    return fix?.at.kind === 'file' ? [{ ...fix, at: fix.at }] : []
-  })
+function fixesFor(
+  model: Model,
+  places: Places,
+  options: LintOptions,
+  text: string,
+  file: string,
+): readonly Edit[] {
+  return suppress(locateFindings(places, lint(model, options)), text, file).flatMap(
+    ({ fix }): Edit[] => {
+      return fix?.at.kind === 'file' ? [{ ...fix, at: fix.at }] : []
+    },
+  )
 }
 
 function keyOf(edit: Edit): string {

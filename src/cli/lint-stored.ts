@@ -16,8 +16,8 @@ export function lintStored([file = '']: readonly string[], terminal: Terminal): 
   const { environment, readInput, out } = terminal
   const stored = readStoredText(readInput())
   const text = readText(file)
-  const { result } = runToCompletion(loadMerged(file, environment, stored))
-  const found = lintLoaded(result, text, file, {}).map(({ diagnostic }) => diagnostic)
+  const loaded = runToCompletion(loadMerged(file, environment, stored))
+  const found = lintLoaded(loaded, text, file, {}).map(({ diagnostic }) => diagnostic)
   out(`${renderJson(found)}\n`)
   return hasErrors(found) ? 1 : 0
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import own from '../../package.json' with { type: 'json' }
 import { readDecisions } from '../analysis/decisions/read.ts'
 import { type DecisionSummary, summarise } from '../analysis/decisions/summary.ts'
+import { locateFindings } from '../analysis/lint/finding.ts'
 import {
   asFindings,
   type Exposure,
@@ -14,10 +15,9 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderJson, renderTerminal } from '../diagnostics/render.ts'
 import { renderSarif } from '../diagnostics/render-sarif.ts'
 import { collector } from '../diagnostics/report.ts'
-import { hasErrors, type Result } from '../diagnostics/result.ts'
+import { hasErrors } from '../diagnostics/result.ts'
 import { withoutRepeated } from '../diagnostics/without-repeated.ts'
-import type { Model } from '../model/model.ts'
-import { loadFile, loadText } from '../sources/file/load.ts'
+import { type Loaded, loadFile, loadText } from '../sources/file/load.ts'
 import { fetchAnalysis } from './admin-client.ts'
 import { checkModel } from './check-model.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
@@ -117,21 +117,21 @@ function lintFile(file: string, options: LintOptions, terminal: Terminal): reado
   const name = isInput ? 'standard-input' : file
   const text = isInput ? terminal.readInput() : textOf(file)
   if (text === undefined) return asFindings(loadFile(file, { environment }).result.diagnostics)
-  return lintLoaded(loadText(text, name, { environment }).result, text, name, options)
+  return lintLoaded(loadText(text, name, { environment }), text, name, options)
 }
 
 /** All findings of a loaded configuration; `text` contains the comments that suppress some. */
 export function lintLoaded(
-  { value: model, diagnostics }: Result<Model>,
+  { result: { value: model, diagnostics }, places }: Pick<Loaded, 'result' | 'places'>,
   text: string,
   name: string,
   options: LintOptions,
 ): readonly Finding[] {
-  const findings = model === undefined ? [] : lint(model, options)
+  const findings = model === undefined ? [] : locateFindings(places, lint(model, options))
   const all = collector()
   for (const diagnostic of diagnostics) all.report(diagnostic)
   if (model !== undefined && !hasErrors(diagnostics)) {
-    const further = withoutRepeated(diagnostics, checkModel(name, model))
+    const further = withoutRepeated(diagnostics, checkModel(places, model))
     for (const diagnostic of further) all.report(diagnostic)
   }
   return suppress([...asFindings(all.diagnostics()), ...findings], text, name).toSorted(byPlace)

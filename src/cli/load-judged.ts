@@ -1,4 +1,5 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Places } from '../diagnostics/places.ts'
 import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
@@ -9,6 +10,7 @@ import { isManifests, loadConfiguration } from './load-configuration.ts'
 export interface Judged {
   readonly model: Model
   readonly settings: Settings
+  readonly places: Places
 }
 
 /**
@@ -17,11 +19,13 @@ export interface Judged {
  * wrong with them is printed as a warning.
  */
 export function loadJudged(file: string, terminal: Terminal): Judged | undefined {
-  const { result, settings } = loadConfiguration(file, { environment: terminal.environment })
+  const { result, settings, places } = loadConfiguration(file, {
+    environment: terminal.environment,
+  })
   const { value: model, diagnostics } = result
   const isServed = reportJudged(file, diagnostics, terminal)
   if (model === undefined || settings === undefined || !isServed) return undefined
-  return { model, settings }
+  return { model, settings, places }
 }
 
 /** Returns whether the configuration would be served. */

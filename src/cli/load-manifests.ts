@@ -8,6 +8,7 @@ import { combineModels } from '../controller/combine.ts'
 import { type Manifest, readManifests, withClasses } from '../controller/manifests.ts'
 import { translate } from '../controller/translate/translate.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { NO_PLACES } from '../diagnostics/places.ts'
 import { collector } from '../diagnostics/report.ts'
 import { sentenceOf } from '../diagnostics/system-error.ts'
 import { freeze } from '../model/freeze.ts'
@@ -58,7 +59,7 @@ export function loadManifests(path: string): Loaded {
     })
   }
   const model = freeze(combineModels(translation.models.values()))
-  return { result: result(model), settings, files: [] }
+  return { result: result(model), settings, files: [], places: NO_PLACES }
 }
 
 interface Objects {

@@ -1,4 +1,5 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads'
+import { NO_PLACES } from '../diagnostics/places.ts'
 import { rejection, success } from '../diagnostics/result.ts'
 import type { Route } from '../model/route.ts'
 import { resolveSecrets } from '../model/secret.ts'
@@ -7,6 +8,7 @@ import type { Environment } from '../sources/file/expand.ts'
 import type { KnownItems } from '../sources/file/known-items.ts'
 import { type Loaded, loadFileSteps } from '../sources/file/load.ts'
 import { NotQuick } from '../sources/file/read.ts'
+import { TablePlaces } from '../sources/file/table-places.ts'
 import { type Begun, THREAD, type ThreadData } from './thread.ts'
 
 /**
@@ -71,7 +73,9 @@ function startThread(entry: string, options: WorkerOptions): Worker {
 /** Transfers routes in batches: messages of a thread are deserialized here, between requests. */
 async function take(thread: Worker): Promise<Loaded> {
   const next = <T>() => new Promise<T>((resolve) => thread.once('message', resolve))
-  const { model, diagnostics, routes, secrets, ...rest } = await next<Begun>()
+  const { model, diagnostics, routes, secrets, table, ...said } = await next<Begun>()
+  const places = table === undefined ? NO_PLACES : new TablePlaces(table)
+  const rest = { ...said, places }
   if (model === undefined) return { result: rejection(diagnostics), ...rest }
   const taken: Route[] = []
   while (taken.length < routes) {

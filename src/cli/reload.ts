@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { locateAll, NO_PLACES, type Places } from '../diagnostics/places.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { withoutRepeated } from '../diagnostics/without-repeated.ts'
 import type { Model } from '../model/model.ts'
@@ -7,12 +8,25 @@ import { rejectedParts } from '../model/rejected-parts.ts'
 import type { Source, Update } from '../sources/source.ts'
 import type { Fleet } from './fleet.ts'
 
+/** Applies a Model; `places`: where its parts are. Diagnostics are not located yet. */
+export type Apply = (
+  model: Model,
+  isStrict: boolean,
+  settings: Update['settings'],
+  places: Places,
+) => ReturnType<Fleet['apply']>
+
+export interface AppliedUpdate extends Pick<Update, 'digest' | 'settings'> {
+  /** How many parts fail closed. */
+  readonly rejected: number
+}
+
 export interface ReloadOptions {
-  readonly apply: Fleet['apply']
+  readonly apply: Apply
   readonly applied: (
     model: Model,
     diagnostics: readonly Diagnostic[],
-    update: Pick<Update, 'digest' | 'settings'>,
+    update: AppliedUpdate,
   ) => Promise<void> | void
   readonly rejected: (diagnostics: readonly Diagnostic[], digest: Update['digest']) => void
   /** An exception while an update is applied affects only that update. */
@@ -67,33 +81,29 @@ async function followOnce(
 }
 
 async function take(
-  { result, settings, digest, settled }: Update,
+  { result, settings, digest, settled, places = NO_PLACES }: Update,
   isStrict: boolean,
   { apply, applied, rejected, unreported }: ReloadOptions,
 ): Promise<void> {
   const { value: model, diagnostics } = result
   const isEmpty = diagnostics.some(({ code }) => code === SAYS_NOTHING)
   if (model === undefined || isEmpty || (isStrict && hasErrors(diagnostics))) {
-    rejected(diagnostics.map(asWritten), digest)
+    rejected(diagnostics, digest)
     settled?.({ isApplied: false, diagnostics, rejected: [] })
     return
   }
-  const { isApplied, diagnostics: further } = await apply(model, isStrict, settings)
-  const all = [...diagnostics, ...withoutRepeated(diagnostics, further)]
+  const { isApplied, diagnostics: further } = await apply(model, isStrict, settings, places)
+  const all = [...diagnostics, ...withoutRepeated(diagnostics, locateAll(places, further))]
+  const found = [...diagnostics, ...further]
+  // Invalid parts of a file have been reported: without errors, there are none to look for.
+  const isDelivered = settled !== undefined
+  const parts = isDelivered || hasErrors(found) ? rejectedParts(model, found) : []
   if (isApplied) {
     try {
-      await applied(model, all, { digest, settings })
+      await applied(model, all, { digest, settings, rejected: parts.length })
     } catch (error) {
       unreported(error)
     }
-  } else rejected(all.map(asWritten), digest)
-  settled?.({ isApplied, diagnostics: all, rejected: rejectedParts(model, all) })
-}
-
-/**
- * Copies the origin, so that it keeps its line in the rejected file: the served Model returns to
- * its previous lines.
- */
-function asWritten(diagnostic: Diagnostic): Diagnostic {
-  return { ...diagnostic, origin: { ...diagnostic.origin } }
+  } else rejected(all, digest)
+  settled?.({ isApplied, diagnostics: all, rejected: parts })
 }

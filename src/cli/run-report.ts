@@ -1,10 +1,11 @@
 import type { Status } from '../admin/responses.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
-import { renderOrigin } from '../diagnostics/render.ts'
+import { renderCount, renderOrigin, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
 import { rejectedParts } from '../model/rejected-parts.ts'
 import type { Logger } from '../telemetry/log.ts'
+import type { Terminal } from './define.ts'
 import type { Fleet } from './fleet.ts'
 
 /** The gateway is ready if at least one worker serves; the detail reports if fewer than all do. */
@@ -51,14 +52,22 @@ export function logFindings(findings: readonly Diagnostic[], log: Logger): void 
 
 /**
  * Counts the rejected parts of a Model. Invalid parts of a file or a row have been reported, so
- * without errors, thousands of parts need not be scanned; a controller knows its own
- * (`isDelivered`).
+ * without errors, thousands of parts need not be scanned.
  */
-export function countRejected(
-  model: Model,
+export function countRejected(model: Model, diagnostics: readonly Diagnostic[]): number {
+  return hasErrors(diagnostics) ? rejectedParts(model, diagnostics).length : 0
+}
+
+/** Prints why nothing is served; returns the exit code. */
+export function reject(diagnostics: readonly Diagnostic[], terminal: Terminal): number {
+  print(diagnostics, terminal)
+  return 1
+}
+
+export function print(
   diagnostics: readonly Diagnostic[],
-  isDelivered: boolean,
-): number {
-  if (!isDelivered && !hasErrors(diagnostics)) return 0
-  return rejectedParts(model, diagnostics).length
+  { err, colour, width = 100 }: Terminal,
+): void {
+  if (diagnostics.length === 0) return
+  err(`${renderTerminal(diagnostics, { colour, width })}\n\n${renderCount(diagnostics)}\n`)
 }

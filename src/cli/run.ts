@@ -8,18 +8,16 @@ import {
 } from '../admin/responses.ts'
 import { isListening, serve } from '../admin/servers.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
-import { renderCount, renderTerminal } from '../diagnostics/render.ts'
+import { locateAll } from '../diagnostics/places.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { withoutRepeated } from '../diagnostics/without-repeated.ts'
 import { freezeModel } from '../model/freeze.ts'
 import type { Model } from '../model/model.ts'
 import { secretsOf } from '../model/redact.ts'
-import type { Settings } from '../model/settings.ts'
 import { runCooperatively, runToCompletion } from '../model/steps.ts'
 import { versionOfModel } from '../model/version.ts'
 import { errorReporter } from '../proxy/internal-errors.ts'
 import { Reach } from '../reach/reach.ts'
-import { withExcerpts } from '../sources/file/excerpts.ts'
 import { brokenOff, FileSource } from '../sources/file/file-source.ts'
 import { stampOf } from '../sources/file/file-version.ts'
 import { KnownItems } from '../sources/file/known-items.ts'
@@ -40,24 +38,33 @@ import { openAdmin } from './admin-token.ts'
 import { banner, startRecord } from './banner.ts'
 import { useOfBudgets } from './budgets.ts'
 import { loadServable, servable } from './check-model.ts'
-import { type ControllerOptions, onlySettings, openController } from './controller-source.ts'
+import { onlySettings, openController } from './controller-source.ts'
 import { cookieSecretProblems } from './cookie-secret.ts'
 import { openDecisionFile } from './decision-file.ts'
 import { openDecisionSinks } from './decision-sinks.ts'
 import { defineCommand, type Terminal } from './define.ts'
 import { openEmbedded } from './embedded-storage.ts'
 import { startExampleBackend } from './example-backend.ts'
+import type { First } from './first-configuration.ts'
 import { openFleet, openMetrics } from './fleet.ts'
 import { LintApart } from './lint-apart.ts'
 import { loadApi, openApi } from './open-api.ts'
 import { openExplanations } from './open-explanations.ts'
 import { outliveErrors } from './outlive-errors.ts'
 import { painter } from './paint.ts'
-import { followSource, type ReloadOptions } from './reload.ts'
+import { type Apply, followSource, type ReloadOptions } from './reload.ts'
 import { restartNeeded } from './restart-needed.ts'
 import { shareRevoked } from './route-sign-in.ts'
 import { isDemo, RUN_HELP, type RunOptions, runOptionsOf } from './run-options.ts'
-import { countRejected, logErrors, logFindings, logRejection, withWorkers } from './run-report.ts'
+import {
+  countRejected,
+  logErrors,
+  logFindings,
+  logRejection,
+  print,
+  reject,
+  withWorkers,
+} from './run-report.ts'
 import { sessionKeyProblems, withSessionKey } from './session-key.ts'
 import { stopRequested } from './stop-requested.ts'
 import { loadStored, openStorage, storedForLint, withStorage } from './storage.ts'
@@ -94,7 +101,7 @@ export async function serveFile(
     file === undefined
       ? loadText('gateways: {}', path, { environment })
       : runToCompletion(loadFileSteps(path, { environment, known }))
-  const read = runToCompletion(servable(path, loaded.result, { isStrict }))
+  const read = runToCompletion(servable(path, loaded.result, { isStrict, places: loaded.places }))
   const missing = [
     ...cookieSecretProblems(loaded.settings, environment),
     ...sessionKeyProblems(environment),
@@ -134,37 +141,10 @@ export async function serveFile(
 
 const NO_MODEL: Model = { gateways: [], routes: [], tcpRoutes: [], backends: [], frontend: [] }
 
-function reject(diagnostics: readonly Diagnostic[], terminal: Terminal): number {
-  print(diagnostics, terminal)
-  return 1
-}
-
-function print(diagnostics: readonly Diagnostic[], { err, colour, width = 100 }: Terminal): void {
-  if (diagnostics.length === 0) return
-  err(`${renderTerminal(diagnostics, { colour, width })}\n\n${renderCount(diagnostics)}\n`)
-}
-
-/** The first configuration to serve. */
-interface First {
-  readonly model: Model
-  /** The Model in the startup output: that of the file, even if its edits are not known yet. */
-  readonly announced: Model
-  readonly settings: Settings
-  /** Those settings that are not from the file. */
-  readonly forced: Partial<Settings>
-  /** Includes errors if it is not strict. */
-  readonly diagnostics: readonly Diagnostic[]
-  readonly isStrict: boolean
-  /** If set, the controller delivers the configuration, and the file contains only settings. */
-  readonly controller: ControllerOptions | undefined
-  /** The items of the file, as read. */
-  readonly known: KnownItems
-}
-
 async function serveUntilStopped(
   main: FollowedFile,
   served: First,
-  { files: named, digest: firstDigest }: Loaded,
+  { files: named, digest: firstDigest, places: firstPlaces }: Loaded,
   terminal: Terminal,
 ): Promise<number> {
   const { path: file } = main
@@ -190,7 +170,8 @@ async function serveUntilStopped(
   outliveErrors(log, metrics)
   const broke = (error: unknown) => errorReporter(log, metrics)('admin', error)
   const ui = new UiSocket()
-  const shared = { ...stores, adminSocket: ui.path }
+  let places = firstPlaces
+  const shared = { ...stores, adminSocket: ui.path, places: () => places }
   const fleet = openFleet(settings, log, metrics, records, environment, shared)
   metrics.gauge(workers).at({}).set(fleet.size)
   let status: Status = {
@@ -202,13 +183,14 @@ async function serveUntilStopped(
     findings: undefined,
   }
   const usage = await openUsage(settings, fleet, () => status.model, log)
-  const apply = async (model: Model, isStrict?: boolean, written?: Settings) => {
-    const open = withExcerpts(file, ui.problems(model))
+  const apply: Apply = async (model, isStrict, written, next) => {
+    const open = ui.problems(model)
     if (open.length > 0 && isStrict !== false) return { isApplied: false, diagnostics: open }
     await ui.prepare(model)
     const { isApplied, diagnostics } = await fleet.apply(model, isStrict, written)
+    if (isApplied) places = next
     if (isApplied && !('code' in storage)) storage.validator.served(model, diagnostics)
-    return { isApplied, diagnostics: [...open, ...withExcerpts(file, diagnostics)] }
+    return { isApplied, diagnostics: [...open, ...diagnostics] }
   }
   const storage = await openStorage({
     file,
@@ -249,7 +231,12 @@ async function serveUntilStopped(
       budgetUse: (policy) => useOfBudgets(stores, policy, Date.now()).catch(() => undefined),
       configuration,
       runTool: openTools(terminal),
-      explain: openExplanations({ status: () => status, configuration, now }),
+      explain: openExplanations({
+        status: () => status,
+        places: () => places,
+        configuration,
+        now,
+      }),
       log: { ...log, setLevel: fleet.setLogLevel },
       secrets,
     },
@@ -283,13 +270,14 @@ async function serveUntilStopped(
     sink.close()
     return reject(listenErrors, terminal)
   }
-  const applied = await apply(first, isStrict)
+  const applied = await apply(first, isStrict, undefined, firstPlaces)
+  const firstFound = locateAll(firstPlaces, applied.diagnostics)
   if (!applied.isApplied) {
     for (const server of servers) server.close()
     await fleet.drain()
     await records?.close()
     sink.close()
-    return reject([...warnings, ...applied.diagnostics], terminal)
+    return reject([...warnings, ...firstFound], terminal)
   }
   const linting = new LintApart({
     file,
@@ -301,13 +289,12 @@ async function serveUntilStopped(
     },
     failed: (error) => log.warn('lint', { error }),
   })
-  const report = (model: Model, diagnostics: readonly Diagnostic[]) => {
+  const report = (model: Model, diagnostics: readonly Diagnostic[], parts: number) => {
     const earlierFindings = status.findings ?? status.earlierFindings
     const unknown = { findings: undefined, earlierFindings }
     status = { ...status, isReady: true, detail: 'ready', model, diagnostics, ...unknown }
-    const rejected = countRejected(model, diagnostics, controller !== undefined)
-    metrics.gauge(configRejectedParts).at({}).set(rejected)
-    const synchronized = rejected === 0 ? 1 : 0
+    metrics.gauge(configRejectedParts).at({}).set(parts)
+    const synchronized = parts === 0 ? 1 : 0
     metrics.gauge(configSynchronized).at({}).set(synchronized)
     logErrors(diagnostics, log)
     const seconds = Date.now() / 1000
@@ -327,7 +314,10 @@ async function serveUntilStopped(
   if (controller !== undefined) {
     status = { ...status, detail: `waiting for the controller at ${controller.address}` }
   } else if (store !== undefined) status = { ...status, detail: 'waiting for the database' }
-  else report(first, [...warnings, ...withoutRepeated(warnings, applied.diagnostics)])
+  else {
+    const parts = countRejected(first, [...warnings, ...applied.diagnostics])
+    report(first, [...warnings, ...withoutRepeated(warnings, firstFound)], parts)
+  }
   const reloads = metrics.counter(configReloads)
   const followed = () =>
     new FileSource({
@@ -343,13 +333,13 @@ async function serveUntilStopped(
     controller === undefined ? followed() : await openController(controller, log)
   const following: ReloadOptions = {
     apply,
-    applied: async (model, diagnostics, { digest, settings: written = settings }) => {
+    applied: async (model, diagnostics, { digest, settings: written = settings, rejected }) => {
       reloads.at({ outcome: 'applied' }).inc()
       Object.assign(digests, { served: digest, rejected: undefined })
       const late = restartNeeded(file, settings, { ...written, ...forced })
       // All other settings take effect after a restart.
       status = { ...status, settings: { ...settings, modelCatalog: written.modelCatalog } }
-      report(model, [...diagnostics, ...late])
+      report(model, [...diagnostics, ...late], rejected)
       log.info('config', { file, outcome: 'applied' })
       for (const { message } of late) log.warn('config', { file, message })
       await logHash(model)

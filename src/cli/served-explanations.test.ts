@@ -48,10 +48,11 @@ interface Opened {
 }
 
 function open(maxWork?: number): Opened {
-  const { result, settings } = loadFile(file, { environment: {} })
+  const { result, settings, places } = loadFile(file, { environment: {} })
   let model = result.value
   const explanations = new Explanations({
     status: () => ({ model, settings: settings as NonNullable<typeof settings> }),
+    places: () => places,
     configuration: new Configuration({
       file,
       environment: {},

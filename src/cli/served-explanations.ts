@@ -1,6 +1,7 @@
 import type { ExplainQuery, ExplainReply } from '../admin/api/deps.ts'
 import type { Status } from '../admin/responses.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { locateAll, type Places } from '../diagnostics/places.ts'
 import { renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
@@ -26,6 +27,8 @@ const KEPT = 30_000
 
 export interface ExplanationsOptions {
   readonly status: () => Pick<Status, 'model' | 'settings'>
+  /** Those of the configuration that is served. */
+  readonly places: () => Places
   readonly configuration: Pick<Configuration, 'preview'>
   readonly now: () => number
   readonly maxWork?: number
@@ -71,9 +74,9 @@ export class Explanations {
       const note = 'note' in read ? read.note : undefined
       const compiled = await this.#program('changes' in query ? query.changes : [], run)
       if (compiled === 'busy' || !('program' in compiled)) return compiled
-      const { program, close } = compiled
+      const { program, places, close } = compiled
       try {
-        const options = { dice: this.#dice, run, maxRules: MAX_RULES }
+        const options = { dice: this.#dice, run, places, maxRules: MAX_RULES }
         const report = await explainWith(program, request, options)
         if (typeof report === 'string') return { status: 422, problem: report }
         return {
@@ -126,7 +129,7 @@ export class Explanations {
     const close = () => {
       this.#timer = setTimeout(() => this.#forget(), KEPT).unref()
     }
-    return { program: this.#served.program, close }
+    return { program: this.#served.program, places: this.#options.places(), close }
   }
 
   /** Errors are reported as by a command, because such a configuration would not be served. */
@@ -135,15 +138,15 @@ export class Explanations {
     catalog: readonly CatalogSource[],
     run: Run,
   ): Promise<Compiled | ExplainReply> {
-    const { result, settings } = await run(loadOver(baseline, merged))
+    const { result, settings, places } = await run(loadOver(baseline, merged))
     if (result.value === undefined || hasErrors(result.diagnostics)) {
       return { status: 422, problem: textOf(result.diagnostics) }
     }
     const program = await this.#compile(result.value, settings?.modelCatalog ?? catalog, run)
     const close = () => closeKept(retiredKept(program, undefined))
-    if (!hasErrors(program.diagnostics)) return { program, close }
+    if (!hasErrors(program.diagnostics)) return { program, places, close }
     close()
-    return { status: 422, problem: textOf(program.diagnostics) }
+    return { status: 422, problem: textOf(locateAll(places, program.diagnostics)) }
   }
 
   #compile(model: Model, catalog: readonly CatalogSource[], run: Run): Promise<Program> {
@@ -161,6 +164,7 @@ type ExplainQueryChanges = Extract<ExplainQuery, { readonly changes: unknown }>[
 
 interface Compiled {
   readonly program: Program
+  readonly places: Places
   readonly close: () => void
 }
 

@@ -256,11 +256,12 @@ describe('successive edits of stored resources', () => {
             const { value, diagnostics } = loaded.result
             if (value === undefined) continue
             const model = runToCompletion(reconcile(served, value))
-            const options = { before: served, isStrict: false }
+            const { places } = loaded
+            const options = { before: served, isStrict: false, places }
             const applied = runToCompletion(servable(file, success(model, diagnostics), options))
             if (applied.value === undefined) continue
             served = applied.value
-            validator.served(served, checkModel(file, served))
+            validator.served(served, checkModel(places, served))
           }
         }),
         fuzz(0.1, 20),

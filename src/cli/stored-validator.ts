@@ -35,16 +35,16 @@ export class StoredValidator {
 
   async validate(baseline: Baseline, merged: Merged): Promise<readonly Diagnostic[]> {
     const { file } = baseline
-    const { result } = await runCooperatively(loadOver(baseline, merged, this.#known), now)
+    const { result, places } = await runCooperatively(loadOver(baseline, merged, this.#known), now)
     if (result.value === undefined) return result.diagnostics
     const before = this.#looked
     const model = await runCooperatively(reconcile(before, result.value), now)
-    const options = { before, isStrict: true }
+    const options = { before, isStrict: true, places }
     const steps = servable(file, success(model, result.diagnostics), options)
     const { diagnostics } = await runCooperatively(steps, now)
     this.#looked = model
     if (hasErrors(diagnostics)) return diagnostics
-    const further = checkModel(file, model, await this.#unknownPartOf(model))
+    const further = checkModel(places, model, await this.#unknownPartOf(model))
     return [...diagnostics, ...withoutRepeated(diagnostics, further)]
   }
 

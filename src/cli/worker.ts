@@ -1,9 +1,9 @@
 import own from '../../package.json' with { type: 'json' }
+import { writeOrigin } from '../diagnostics/places.ts'
 import { MessageStreams } from '../exchange/message-streams.ts'
 import { ProviderPauses } from '../exchange/provider-pauses.ts'
 import type { Model } from '../model/model.ts'
 import { addedIn, patched } from '../model/model-patch.ts'
-import { Moves } from '../model/moves.ts'
 import { resolveSecrets } from '../model/secret.ts'
 import type { Settings } from '../model/settings.ts'
 import { runCooperatively } from '../model/steps.ts'
@@ -112,8 +112,7 @@ export function runWorker(number: string): Promise<number> {
         if (order.logLevel !== undefined) serving.log.setLevel(order.logLevel)
         const { gateway } = serving
         const { patch, secrets, isStrict } = order
-        const moves = new Moves()
-        const model = patched(delivered, patch, moves)
+        const model = patched(delivered, patch)
         delivered = model
         // In order of arrival, even if one takes longer to prepare.
         const apply = async () => {
@@ -121,11 +120,9 @@ export function runWorker(number: string): Promise<number> {
           if (secrets.size > 0) await runCooperatively(resolveSecrets(added, secrets), now)
           const applied = await gateway.apply(model, isStrict)
           if (applied.isApplied) gateway.updateCatalog(order.settings)
-          else moves.undo()
           report({ kind: 'applied', id: order.id, applied, quotas: gateway.quotas })
         }
         const broke = (error: unknown) => {
-          moves.undo()
           serving?.log.error('config', { error: String(error) })
           const applied = { isApplied: false, diagnostics: [] }
           report({ kind: 'applied', id: order.id, applied, quotas: gateway.quotas })
@@ -196,6 +193,8 @@ function begin(
     ticketSecret,
     version,
     ...shared,
+    // Only the parent knows the text of the configuration.
+    showOrigin: writeOrigin,
     writeDecision: batch && ((record) => batch.add(record)),
   })
   const close = async () => {

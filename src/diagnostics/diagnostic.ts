@@ -4,7 +4,8 @@ export interface Diagnostic {
   readonly code: string
   readonly severity: Severity
   readonly message: string
-  readonly origin: Origin
+  /** A position once it is located: see ./places.ts. */
+  readonly origin: Origin | Position
   readonly hint?: string
   /** The text that the message refers to, so that a caret can be drawn under `start`..`end`. */
   readonly excerpt?: Excerpt
@@ -12,16 +13,29 @@ export interface Diagnostic {
 
 export type Severity = 'error' | 'warning' | 'info'
 
-/** The place where something was written. */
-export type Origin = FileOrigin | ObjectOrigin
+/**
+ * The place where something was written, as the Model records it. It has no line, so that nothing
+ * changes when lines are inserted above; the source that has the text finds it (./places.ts).
+ */
+export type Origin = PartOrigin | ObjectOrigin
 
-export interface FileOrigin {
+/** A field of a named part of a file. */
+export interface PartOrigin {
+  readonly kind: 'part'
+  readonly file: string
+  /** `routes/orders`, `gateways/default`, `llm`; `routes[3]` if it has no name. */
+  readonly part: string
+  /** The path below it, such as `policies.authorization.rules[1]`; empty for the part itself. */
+  readonly field: string
+  /** In diagnostics: the value instead of its key, or an offset within the text of the value. */
+  readonly at?: 'value' | number
+}
+
+/** A place in the text of a file. */
+export interface Position {
   readonly kind: 'file'
   readonly file: string
-  /**
-   * Line and column count from 1; columns count code points. The line of something in the Model
-   * follows its file (model/moves.ts), so it must be read when it is shown, not before.
-   */
+  /** Line and column count from 1; columns count code points. */
   readonly line: number
   readonly column: number
 }

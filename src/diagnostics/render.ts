@@ -1,4 +1,4 @@
-import type { Diagnostic, Origin, Severity } from './diagnostic.ts'
+import type { Diagnostic, Origin, Position, Severity } from './diagnostic.ts'
 import { drawExcerpt } from './excerpt.ts'
 import { visible } from './text-cells.ts'
 
@@ -35,8 +35,12 @@ function renderOne(diagnostic: Diagnostic, { colour = false, width = 100 }: Term
 }
 
 /** `gateway.yaml:12:24`, or `ProxyPolicy default/allow-alice: spec.traffic.…`. */
-export function renderOrigin(origin: Origin): string {
+export function renderOrigin(origin: Origin | Position): string {
   if (origin.kind === 'file') return `${origin.file}:${origin.line}:${origin.column}`
+  if (origin.kind === 'part') {
+    const { file, part, field } = origin
+    return [file, part, field].filter((name) => name !== '').join(': ')
+  }
   return origin.field === '' ? origin.object : `${origin.object}: ${origin.field}`
 }
 

@@ -1,5 +1,5 @@
 import type { Explanation, Stage, Value, Variables } from '../cel/index.ts'
-import type { Level, Section } from '../model/policy.ts'
+import type { Level, PolicyPlace, Section } from '../model/policy.ts'
 
 /** A rule and where it is defined, for users. */
 export interface RulePlace {
@@ -14,7 +14,7 @@ export interface RulePlace {
   readonly field: string
   readonly expression: string
   readonly mode: 'Enforce' | 'Audit'
-  readonly origin: string
+  readonly origin: PolicyPlace['origin']
   /** For a Require rule: the OAuth scopes with which a request would pass it. */
   readonly scopes?: readonly string[]
 }

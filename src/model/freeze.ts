@@ -1,14 +1,9 @@
 import { comparedWith } from './changed-range.ts'
 import type { Model } from './model.ts'
-import { isFileOrigin } from './places.ts'
 
-/**
- * Freezes the value and everything in it, and returns the same value. Origins in files stay
- * mutable, since they follow the things that they belong to: see ./moves.ts.
- */
+/** Freezes the value and everything in it, and returns the same value. */
 export function freeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  if (isFileOrigin(value)) return value
   Object.freeze(value)
   if (Array.isArray(value)) for (let i = 0; i < value.length; i++) freeze(value[i])
   else for (const key in value) freeze(value[key])

@@ -1,11 +1,11 @@
-import { canonicalJson } from './json.ts'
+import { canonicalJson, type LeaveOut } from './json.ts'
 
 /**
  * Hashes the canonical JSON to 128 bits, in hexadecimal: the version of a Model or of a part of it.
  * It shows whether two values are the same, but does not resist deliberate collisions: anyone who
  * can write one configuration can also write the other.
  */
-export function hashOf(value: unknown, leaveOut?: Parameters<typeof canonicalJson>[1]): string {
+export function hashOf(value: unknown, leaveOut?: LeaveOut): string {
   return hashText(canonicalJson(value, leaveOut))
 }
 

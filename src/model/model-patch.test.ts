@@ -4,7 +4,6 @@ import { deserialize, serialize } from 'node:v8'
 import fc from 'fast-check'
 import type { Model } from './model.ts'
 import { addedIn, patchBetween, patched } from './model-patch.ts'
-import { Moves } from './moves.ts'
 
 const EMPTY: Model = { gateways: [], routes: [], tcpRoutes: [], backends: [], frontend: [] }
 const thing = (name: string) => ({ name, text: 'x'.repeat(100) }) as never
@@ -35,35 +34,6 @@ describe('patchBetween', () => {
         }
       }),
     )
-  })
-
-  it('includes parts that moved within their file since, and no others', () => {
-    const origin = (line: number) => ({ kind: 'file', file: 'x', line, column: 1 }) as const
-    const route = (name: string, line: number) => {
-      const own = origin(line)
-      // The same origin twice, as for a route and its only rule.
-      return { name, origin: own, rules: [{ origin: own }, { origin: origin(line + 1) }] } as never
-    }
-    const before = modelOf([route('a', 1), route('b', 5), route('c', 9)], {
-      llm: { origin: origin(20) } as never,
-    })
-    const copy = sent(before)
-    const [, b] = copy.routes
-    const next = { ...before, routes: [route('new', 1), ...before.routes.slice(1)] }
-    const moves = new Moves()
-    moves.moveBy(before.routes[1] as object, 7)
-    moves.moveBy(before.routes[2] as object, -2)
-    moves.moveBy(before.llm as object, 1)
-    const there = new Moves()
-    const made = patched(copy, sent(patchBetween(before, next, true)), there)
-    assert.deepEqual(made, next)
-    assert.equal(made.routes[1], b)
-    assert.equal((b as { origin?: { line: number } })?.origin?.line, 12)
-    // Both sides reject the Model.
-    there.undo()
-    moves.undo()
-    assert.deepEqual(copy, before)
-    assert.ok(!JSON.stringify(patchBetween(before, next)).includes('lines'))
   })
 
   it('has one entry for one edit, however many other parts there are', () => {

@@ -1,12 +1,9 @@
 import type { Model } from './model.ts'
-import { Moves, placesIn } from './moves.ts'
 
 /** `count` things of the previous list, from index `from` on. */
 interface Run {
   readonly from: number
   readonly count: number
-  /** The lines of their origins in files, thing by thing, if any of them moved. */
-  readonly lines?: Int32Array
 }
 
 /** Things that the previous list does not have. */
@@ -28,20 +25,16 @@ export interface ModelPatch {
 
 const NO_MODEL: Partial<Model> = {}
 
-/**
- * Compares by identity: consecutive Models share what did not change. `isMoved`: shared things may
- * be on other lines of their file than when the first Model was sent.
- */
-export function patchBetween(before: Model | undefined, next: Model, isMoved = false): ModelPatch {
+/** Compares by identity: consecutive Models share what did not change. */
+export function patchBetween(before: Model | undefined, next: Model): ModelPatch {
   const known = before ?? NO_MODEL
   const lists: [keyof Model, ListPatch][] = []
   const wholes: [keyof Model, object | undefined][] = []
   for (const section of Object.keys({ ...known, ...next }) as (keyof Model)[]) {
     const [old, young] = [known[section], next[section]]
-    if (!isMoved && old === young && section in known === section in next) continue
+    if (old === young && section in known === section in next) continue
     if (Array.isArray(young)) {
-      const patch = patchOf(Array.isArray(old) ? old : [], young)
-      lists.push([section, isMoved ? patch.map((one) => withLines(one, old as Things)) : patch])
+      lists.push([section, patchOf(Array.isArray(old) ? old : [], young)])
     } else wholes.push([section, young as object | undefined])
   }
   return { lists, wholes }
@@ -49,29 +42,15 @@ export function patchBetween(before: Model | undefined, next: Model, isMoved = f
 
 type Things = readonly object[]
 
-function withLines(one: Run | Added, old: Things): Run | Added {
-  if ('things' in one) return one
-  const { from, count } = one
-  const lines: number[] = []
-  for (let i = from; i < from + count; i++) {
-    for (const { line } of placesIn(old[i] as object)) lines.push(line)
-  }
-  return lines.length === 0 ? one : { from, count, lines: Int32Array.from(lines) }
-}
-
-/** `before` is the Model that the patch was made from, or a copy; the lines in it are updated. */
-export function patched(
-  before: Model | undefined,
-  { lists, wholes }: ModelPatch,
-  moves = new Moves(),
-): Model {
+/** `before` is the Model that the patch was made from, or a copy. */
+export function patched(before: Model | undefined, { lists, wholes }: ModelPatch): Model {
   const made: Partial<Record<keyof Model, unknown>> = { ...(before ?? NO_MODEL) }
   for (const [section, patch] of lists) {
     const old = (made[section] ?? []) as readonly object[]
     const young: object[] = []
     for (const one of patch) {
       if ('things' in one) for (const thing of one.things) young.push(thing)
-      else takeRun(one, old, young, moves)
+      else for (let i = 0; i < one.count; i++) young.push(old[one.from + i] as object)
     }
     made[section] = young
   }
@@ -80,17 +59,6 @@ export function patched(
     else made[section] = value
   }
   return made as Model
-}
-
-function takeRun({ from, count, lines }: Run, old: Things, young: object[], moves: Moves): void {
-  let at = 0
-  for (let i = from; i < from + count; i++) {
-    const thing = old[i] as object
-    young.push(thing)
-    if (lines === undefined) continue
-    moves.moveTo(thing, lines, at)
-    at += placesIn(thing).length
-  }
 }
 
 /** Everything that is new in the other Model; only this can bring new secrets. */

@@ -7,7 +7,6 @@ import { freeze, freezeModel } from './freeze.ts'
 import { hashOf, hashText } from './hash.ts'
 import { canonicalJson } from './json.ts'
 import type { Model } from './model.ts'
-import { Moves } from './moves.ts'
 import { reconcile } from './reconcile.ts'
 import { redact, secretsOf } from './redact.ts'
 import { runToCompletion } from './steps.ts'
@@ -44,8 +43,6 @@ describe('canonical JSON', () => {
   })
 })
 
-const NO_MODEL: Model = { gateways: [], routes: [], tcpRoutes: [], backends: [], frontend: [] }
-
 describe('the hash', () => {
   it('is equal for equal values, in whatever order they were built', () => {
     assert.equal(hashOf({ a: 1, b: [2] }), hashOf({ b: [2], a: 1 }))
@@ -80,34 +77,23 @@ describe('the hash', () => {
   it('of a part depends on its behavior, not on its place', () => {
     const part = (line: number, name = 'a') => ({
       name,
-      origin: { kind: 'file', file: 'x', line, column: 1 },
+      origin: { kind: 'part', file: 'x', part: 'routes/a', field: `[${line}]` },
       policies: [{ kind: 'cors', origin: { kind: 'object', object: 'x', field: `[${line}]` } }],
     })
     assert.equal(versionOf(part(1)), versionOf(part(2)))
     assert.notEqual(versionOf(part(1)), versionOf(part(1, 'b')))
   })
 
+  const originOf = (part: string) => ({ kind: 'part', file: 'x', part, field: '' })
+
   it('of a part covers all of its behavior, whatever names users choose', () => {
     for (const key of ['origin', 'diagnostics']) {
-      const versions = ['eu', 'us', ['eu'], [{ severity: 'error' }], { kind: 'file' }].map((own) =>
-        versionOf({ name: 'a', metadata: { [key]: own } }),
+      const values = ['eu', 'us', ['eu'], [{ severity: 'error' }], originOf('a'), originOf('b')]
+      const versions = values.map((own) =>
+        versionOf({ name: 'a', value: { metadata: { [key]: own } } }),
       )
       assert.equal(new Set(versions).size, versions.length, key)
     }
-  })
-
-  it('of user data that resembles an origin differs if its line differs', () => {
-    const modelOf = (line: number) => {
-      const metadata = { at: { kind: 'file', file: 'x', line, column: 1 } }
-      const origin = { kind: 'file', file: 'y', line, column: 1 }
-      const model = { ...NO_MODEL, backends: [{ name: 'a', origin, metadata }] }
-      return model as unknown as Model
-    }
-    const before = modelOf(1)
-    const next = runToCompletion(reconcile(before, modelOf(2), new Moves()))
-    assert.notEqual(next.backends[0], before.backends[0])
-    assert.deepEqual(before, modelOf(1))
-    assert.deepEqual(next, modelOf(2))
   })
 
   it('has known values: versions outlive a process', () => {
@@ -202,7 +188,7 @@ describe('redaction', () => {
 })
 
 describe('the difference of two Models', () => {
-  const origin = { kind: 'file', file: 'a.yaml', line: 1, column: 1 } as const
+  const origin = { kind: 'part', file: 'a.yaml', part: 'x', field: '' } as const
   const listener = { name: 'web', origin, protocol: 'HTTP', port: 80, policies: [] } as const
   const route = (name: string, extra = {}) => ({
     name,
@@ -227,8 +213,8 @@ describe('the difference of two Models', () => {
   for (const [name, after, changes] of [
     ['nothing', before, []],
     [
-      'another line',
-      { ...before, routes: [route('a', { origin: { ...origin, line: 9 } }), route('b')] },
+      'another file',
+      { ...before, routes: [route('a', { origin: { ...origin, file: 'b.yaml' } }), route('b')] },
       [],
     ],
     [
@@ -280,10 +266,9 @@ describe('the difference of two Models', () => {
 })
 
 describe('reconciling a Model with the previous one', () => {
-  const origin = (line: number) => ({ kind: 'file', file: 'x', line, column: 1 }) as const
-  const route = (name: string, line = 1, value: unknown = { a: [1] }) => ({
+  const route = (name: string, index = 1, value: unknown = { a: [1] }) => ({
     name,
-    origin: origin(line),
+    origin: { kind: 'part', file: 'x', part: 'routes', field: `[${index}]` },
     policies: [{ value }],
   })
   const listener = (name: string, port = 1) => ({ name, port, policies: [] })
@@ -306,7 +291,7 @@ describe('reconciling a Model with the previous one', () => {
 
   for (const [what, routes, same] of [
     ['changed', [route('a'), route('b', 1, { a: [2] }), route('c')], [0, -1, 2]],
-    ['moved in the file', [route('a'), route('b', 2), route('c')], [0, -1, 2]],
+    ['of another part', [route('a'), route('b', 2), route('c')], [0, -1, 2]],
     ['added', [route('n'), route('a'), route('b'), route('c')], [-1, 0, 1, 2]],
     ['removed', [route('a'), route('c')], [0, 2]],
     ['put elsewhere', [route('c'), route('a'), route('b')], [2, 0, 1]],
@@ -324,58 +309,6 @@ describe('reconciling a Model with the previous one', () => {
       )
     })
   }
-
-  for (const [what, routes, same] of [
-    ['all are on other lines', [route('a', 2), route('b', 3), route('c', 4)], [0, 1, 2]],
-    [
-      'one is added above',
-      [route('n'), route('a', 9), route('b', 9), route('c', 9)],
-      [-1, 0, 1, 2],
-    ],
-    ['one is put elsewhere', [route('c', 1), route('a', 5), route('b', 6)], [2, 0, 1]],
-    ['one is there twice', [route('a', 3), route('a', 8), route('b', 9)], [0, -1, 1]],
-    ['one changed', [route('a', 2), route('b', 3, 'other'), route('c', 4)], [0, -1, 2]],
-  ] as const) {
-    it(`has the routes of before on their new lines: ${what}`, () => {
-      const known = model({})
-      const objects = [...known.routes]
-      const moves = new Moves()
-      const made = runToCompletion(reconcile(known, model({ routes }), moves))
-      assert.deepEqual(made, model({ routes }))
-      assert.deepEqual(
-        made.routes.map((one) => objects.indexOf(one)),
-        same,
-      )
-      moves.undo()
-      assert.deepEqual(known, model({}))
-    })
-  }
-
-  it('moves nothing for a part replaced by another one of the same name', () => {
-    const known = model({ routes: [route('a', 1), route('a', 5)] })
-    const [first, second] = known.routes as [Model['routes'][number], Model['routes'][number]]
-    // A reader that identifies both by their text may return them swapped.
-    const moves = new Moves()
-    moves.moveBy(first, 4)
-    moves.moveBy(second, -4)
-    const routes = [{ ...second }, { ...first }]
-    const wanted = [route('a', 1), route('a', 5)]
-    const made = runToCompletion(reconcile(known, model({ routes }), moves))
-    assert.deepEqual(made.routes, wanted)
-  })
-
-  it('returns the previous one if only lines changed', () => {
-    const known = model({})
-    const made = runToCompletion(
-      reconcile(
-        known,
-        model({ routes: known.routes.map(({ name }) => route(name, 7)) }),
-        new Moves(),
-      ),
-    )
-    assert.equal(made, known)
-    assert.deepEqual(made.routes[2]?.origin, origin(7))
-  })
 
   it('keeps the unchanged listeners of a gateway', () => {
     const listeners = [listener('a', 2), listener('b')]

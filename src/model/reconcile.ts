@@ -1,28 +1,19 @@
-import type { FileOrigin } from '../diagnostics/diagnostic.ts'
 import { changedRange } from './changed-range.ts'
 import type { Gateway } from './gateway.ts'
 import type { Model } from './model.ts'
-import { type Moves, placesIn } from './moves.ts'
-import { isFileOrigin } from './places.ts'
 
 /**
  * Returns the same Model as `next`, with the parts of `previous` that did not change. State kept
  * for a part is found by the part itself, and parts compared here do not need to be compared again.
- * With `moves`, parts that differ only in their lines are those of `previous`, too, and get the new
- * lines. Yields after each thing.
+ * Yields after each thing.
  */
-export function* reconcile(
-  previous: Model | undefined,
-  next: Model,
-  moves?: Moves,
-): Generator<void, Model> {
+export function* reconcile(previous: Model | undefined, next: Model): Generator<void, Model> {
   if (previous === undefined || previous === next) return next
-  const one: Merge = (before, after, isInUse) =>
-    isSameBut(before, after, moves, isInUse) ? before : after
+  const one = <T>(before: T, after: T): T => (isSame(before, after) ? before : after)
   const all = function* <T extends { readonly name: string }>(
     before: readonly T[],
     after: readonly T[],
-    merge: (before: T, after: T, isInUse: InUse) => T = one,
+    merge: (before: T, after: T) => T = one,
   ): Generator<void, readonly T[]> {
     const range = changedRange(before, after)
     const { start, endBefore, end } = range
@@ -30,7 +21,6 @@ export function* reconcile(
     const known = new Set(before.slice(start, endBefore))
     const left = known.difference(new Set(after.slice(start, end)))
     let byName: Map<string, T> | undefined
-    const isInUse = originsOf(after.slice(start, end))
     let made: T[] | undefined
     for (let i = firstUnknown(after, start, end, known); i < end; ) {
       const thing = after[i] as T
@@ -39,7 +29,7 @@ export function* reconcile(
       // Most stay at the same index: names are looked up only for those that do not.
       if (!isThere) byName ??= new Map([...left].map((own) => [own.name, own]))
       const was = isThere ? there : byName?.get(thing.name)
-      const merged = was !== undefined && left.delete(was) ? merge(was, thing, isInUse) : thing
+      const merged = was !== undefined && left.delete(was) ? merge(was, thing) : thing
       if (merged !== thing) (made ??= after.slice())[i] = merged
       yield
       i = firstUnknown(after, i + 1, end, known)
@@ -50,7 +40,7 @@ export function* reconcile(
     return isUnchanged ? before : all
   }
   const gateway = (before: Gateway, after: Gateway): Gateway => {
-    if (isSameBut(before, after, moves)) return before
+    if (isSame(before, after)) return before
     const listeners = after.listeners.map((listener) => {
       const known = before.listeners.find(({ name }) => name === listener.name)
       return known === undefined ? listener : one(known, listener)
@@ -74,18 +64,6 @@ export function* reconcile(
   return isShallowlySame(previous, made) ? previous : made
 }
 
-type InUse = (origin: FileOrigin) => boolean
-type Merge = <T>(before: T, after: T, isInUse?: InUse) => T
-
-/**
- * Two things with the same name may each have been made from what the other was made from before:
- * an origin that one of them uses is not moved for the other.
- */
-function originsOf(things: readonly object[]): InUse {
-  let origins: Set<FileOrigin> | undefined
-  return (origin) => (origins ??= new Set(things.flatMap(placesIn))).has(origin)
-}
-
 /** Separate from the steps: V8 does not optimize a loop in a generator while it runs. */
 function firstUnknown<T>(
   things: readonly T[],
@@ -103,61 +81,29 @@ function isShallowlySame(a: Model, b: Model): boolean {
   return keys.every((key) => a[key] === b[key])
 }
 
-/**
- * Whether everything but the lines is the same; if lines may move, the origins get the new ones.
- */
-function isSameBut(
-  before: unknown,
-  after: unknown,
-  moves: Moves | undefined,
-  isInUse: InUse = () => false,
-): boolean {
-  if (before === after) return true
-  if (moves === undefined) return isSame(before, after)
-  const moved: Moved[] = []
-  if (!isSame(before, after, moved)) return false
-  if (moved.some(({ origin }) => isInUse(origin))) return false
-  for (const { origin, line } of moved) moves.move(origin, line)
-  return true
-}
-
-interface Moved {
-  readonly origin: FileOrigin
-  readonly line: number
-}
-
-/** Undefined members count as absent. `moved` collects origins on other lines. */
-export function isSame(a: unknown, b: unknown, moved?: Moved[]): boolean {
+/** Undefined members count as absent. */
+export function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) {
     return Object.is(a, b)
   }
   if (Array.isArray(a)) {
     if (!Array.isArray(b) || a.length !== b.length) return false
-    for (let i = 0; i < a.length; i++) if (!isSame(a[i], b[i], moved)) return false
+    for (let i = 0; i < a.length; i++) if (!isSame(a[i], b[i])) return false
     return true
   }
-  return !Array.isArray(b) && hasSame(a as Fields, b as Fields, moved)
-}
-
-/** Compares everything but the lines: if these differ, the origin has moved. */
-function isSameOrigin(a: unknown, b: unknown, moved: Moved[]): boolean {
-  const areThere = typeof a === 'object' && typeof b === 'object' && a !== null && b !== null
-  if (!areThere || !isFileOrigin(a) || !isFileOrigin(b)) return isSame(a, b, moved)
-  if (a.line !== b.line) moved.push({ origin: a, line: b.line })
-  return a.file === b.file && a.column === b.column
+  return !Array.isArray(b) && hasSame(a as Fields, b as Fields)
 }
 
 type Fields = Readonly<Record<string, unknown>>
 
 /** Uses `for … in`, which allocates no list of keys: thousands of parts are compared. */
-function hasSame(a: Fields, b: Fields, moved: Moved[] | undefined): boolean {
+function hasSame(a: Fields, b: Fields): boolean {
   let count = 0
   for (const key in a) {
     const own = a[key]
     if (own === undefined) continue
-    const isMovable = moved !== undefined && key === 'origin'
-    if (!(isMovable ? isSameOrigin(own, b[key], moved) : isSame(own, b[key], moved))) return false
+    if (!isSame(own, b[key])) return false
     count++
   }
   for (const key in b) if (b[key] !== undefined) count--

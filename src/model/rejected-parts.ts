@@ -1,7 +1,7 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Model } from './model.ts'
 import { isWithin, originsIn, ownerOf } from './origins.ts'
-import { isDiagnostics } from './places.ts'
+import { isDiagnostics, isUserData } from './places.ts'
 
 /** A named part of a Model with errors; what they concern fails closed. */
 export interface RejectedPart {
@@ -82,7 +82,7 @@ const NONE: ReadonlySet<Diagnostic> = new Set()
 function collectHeld(value: object, found: Set<Diagnostic>): void {
   for (const key in value) {
     const member = (value as Readonly<Record<string, unknown>>)[key]
-    if (typeof member !== 'object' || member === null) continue
+    if (typeof member !== 'object' || member === null || isUserData(key)) continue
     if (key === 'diagnostics' && isDiagnostics(member)) {
       for (const one of member) if (isError(one)) found.add(one)
     } else collectHeld(member, found)

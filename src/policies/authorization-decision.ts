@@ -382,7 +382,7 @@ function compileAt(
   context: CompileContext,
   stage: Decision['stage'],
 ): PlacedRule | undefined {
-  const { action, expression: text, field, origin } = policy.value.rules[index] as AuthorizationRule
-  const expression = context.compileRule(text, { policy, field, origin, stage, result: 'rule' })
+  const { action, expression: text, field } = policy.value.rules[index] as AuthorizationRule
+  const expression = context.compileRule(text, { policy, field, stage, result: 'rule' })
   return expression && { action, expression, policy, index }
 }

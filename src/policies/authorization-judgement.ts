@@ -11,7 +11,7 @@ import {
   type RuleSet,
   type Variables,
 } from '../cel/index.ts'
-import { renderOrigin } from '../diagnostics/render.ts'
+import { originIn } from '../diagnostics/places.ts'
 import type {
   Attribute,
   DecisionSampler,
@@ -349,13 +349,9 @@ export function placeOf(rule: PlacedRule): RulePlace {
     field: policy.value.rules[index]?.field ?? '',
     expression: expression.text,
     mode: policy.value.mode,
-    origin: originOf(rule),
+    origin: originIn(policy.origin, policy.value.rules[index]?.field ?? ''),
     ...(scopes === undefined ? {} : { scopes }),
   }
-}
-
-function originOf({ policy, index }: PlacedRule): string {
-  return renderOrigin(policy.value.rules[index]?.origin ?? policy.origin)
 }
 
 /** Max cost of an explanation; undefined: no limit. */

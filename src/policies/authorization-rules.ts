@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import type { Action } from '../cel/index.ts'
-import type { Origin } from '../diagnostics/diagnostic.ts'
 import { choice, expression } from './scalars.ts'
 import { issue, oneOfKeys } from './shapes.ts'
 
@@ -16,8 +15,6 @@ export interface AuthorizationRule {
   readonly expression: string
   /** The path in the policy: `policy.matchExpressions[0]`, `rules[2].deny`. */
   readonly field: string
-  /** Set by the source, which knows the location. */
-  readonly origin?: Origin
   /**
    * For a Require rule: the scopes that a failing token lacks. Clients learn that they can request
    * these.

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { Expression, Stage, Variables } from '../cel/index.ts'
 import type { StageVariables } from '../cel/stages.ts'
-import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { BodyPart } from '../exchange/body-part.ts'
 import type { BudgetStore } from '../exchange/budget-store.ts'
 import type { Decider, DecisionSampler } from '../exchange/decision.ts'
@@ -127,8 +127,6 @@ export interface ExpressionPlace {
   /** Path within the policy: `rules[2].deny`. */
   readonly field: string
   readonly result: ResultType
-  /** The exact location, if the source provides it. */
-  readonly origin?: Origin | undefined
   /** Set if it differs from the stage of the section. */
   readonly stage?: Stage
   /** `response` is not the backend's, so the body of that need not be buffered. */

@@ -1,5 +1,6 @@
 import { type Compiled, compile, type Expression, STAGES, type Stage } from '../cel/index.ts'
-import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { originIn } from '../diagnostics/places.ts'
 import { type DecisionSampler, NO_SAMPLER } from '../exchange/decision.ts'
 import type { Scope } from '../exchange/identity.ts'
 import { canonicalJson } from '../model/json.ts'
@@ -322,7 +323,7 @@ function compileAt(text: string, place: ExpressionPlace, stage: Stage): Compiled
     if (mayRead(text)) expression.retain()
     return { expression, diagnostics: [] }
   }
-  const origin = place.origin ?? fieldOrigin(policy.origin, place.field)
+  const origin = originIn(policy.origin, place.field)
   return compile(text, STAGES[stage], { ...expectation(result), origin })
 }
 
@@ -341,12 +342,6 @@ function nothingFound(): Findings {
 }
 
 const nowhere: CompileContext['connect'] = () => () => Promise.resolve({ failure: 'no-backend' })
-
-function fieldOrigin(origin: Origin, field: string): Origin {
-  if (origin.kind === 'file') return origin
-  const joint = field.startsWith('[') || origin.field === '' ? '' : '.'
-  return { ...origin, field: `${origin.field}${joint}${field}` }
-}
 
 /** A fast check before the slow one; escapes can hide a name. */
 function mayRead(text: string): boolean {

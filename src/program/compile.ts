@@ -2,7 +2,6 @@ import type { Exchange } from '../exchange/exchange.ts'
 import { changedRange, noteReplaced } from '../model/changed-range.ts'
 import { changesBetween } from '../model/layered-map.ts'
 import type { Model } from '../model/model.ts'
-import { movesMade } from '../model/moves.ts'
 import type { Route } from '../model/route.ts'
 import { runCooperatively, runToCompletion } from '../model/steps.ts'
 import { nameOf } from '../reach/attachment.ts'
@@ -100,7 +99,7 @@ export function* compileSteps(
     model,
     listeners: [...parts.values()].map(({ program }) => withPages(program, pages)),
     ...uses,
-    parts: { services, listeners: parts, tally, moves: movesMade(), routesByGateway },
+    parts: { services, listeners: parts, tally, routesByGateway },
   }
 }
 

@@ -1,3 +1,5 @@
+import type { Origin } from '../diagnostics/diagnostic.ts'
+import { locate, NO_PLACES, type Places } from '../diagnostics/places.ts'
 import { renderOrigin } from '../diagnostics/render.ts'
 import {
   type AiBackend,
@@ -105,21 +107,30 @@ export interface EffectiveModel {
 }
 
 /** Uses the same layers as the Program, but does not compile one. */
-export function effectivePolicies(model: Model, rulesGuard: RuleGuard): Effective {
+export function effectivePolicies(
+  model: Model,
+  rulesGuard: RuleGuard,
+  places: Places = NO_PLACES,
+): Effective {
   const reach = new Reach(model)
-  const surveyed = { reach, rulesGuard }
+  const showOrigin = (origin: Origin) => renderOrigin(locate(places, origin))
+  const surveyed = { reach, rulesGuard, showOrigin }
   return { listeners: [...reach.listeners()].map((where) => listenerOf(surveyed, where)) }
 }
 
 interface Surveyed {
   readonly reach: Reach
   readonly rulesGuard: RuleGuard
+  readonly showOrigin: ShowOrigin
 }
 
+type ShowOrigin = (origin: Origin) => string
+
 function listenerOf(surveyed: Surveyed, where: Where): EffectiveListener {
-  const { reach } = surveyed
+  const { reach, showOrigin } = surveyed
   const { gateway, listener } = where
-  const guards = [...certificateGuards(listener), ...guardsOf(reach.around(where), 'frontend')]
+  const network = guardsOf(reach.around(where), 'frontend', showOrigin)
+  const guards = [...certificateGuards(listener, showOrigin), ...network]
   const routes = servesRequests(listener)
     ? [...reach.rulesOn(where)].map((place) => routeOf(surveyed, place, guards))
     : [...reach.streamsOn(where)].map((place) => streamOf(surveyed, place, guards))
@@ -128,7 +139,7 @@ function listenerOf(surveyed: Surveyed, where: Where): EffectiveListener {
 }
 
 /** A client without a certificate cannot send a request. */
-function certificateGuards(listener: Listener): readonly Guard[] {
+function certificateGuards(listener: Listener, showOrigin: ShowOrigin): readonly Guard[] {
   const { name, origin } = listener
   const mode = clientsOf(listener)
   if (mode === undefined) return []
@@ -137,7 +148,7 @@ function certificateGuards(listener: Listener): readonly Guard[] {
       kind: 'clientCertificates',
       policy: `listener:${name}`,
       level: mode === 'Require' ? 'required' : 'optional',
-      origin: renderOrigin(origin),
+      origin: showOrigin(origin),
       isEnforced: mode === 'Require',
       isInvalid: false,
       rules: [],
@@ -146,12 +157,12 @@ function certificateGuards(listener: Listener): readonly Guard[] {
 }
 
 /** The admin API checks every caller itself, on ports of gateways in any case. */
-function adminGuard({ name, origin }: Backend): Guard {
+function adminGuard({ name, origin }: Backend, showOrigin: ShowOrigin): Guard {
   return {
     kind: 'adminAuth',
     policy: `backend:${name}`,
     level: 'backend',
-    origin: renderOrigin(origin),
+    origin: showOrigin(origin),
     isEnforced: true,
     isInvalid: false,
     rules: [],
@@ -159,10 +170,10 @@ function adminGuard({ name, origin }: Backend): Guard {
 }
 
 function routeOf(surveyed: Surveyed, where: RulePlace, network: readonly Guard[]): EffectiveRoute {
-  const { reach, rulesGuard } = surveyed
+  const { reach, rulesGuard, showOrigin } = surveyed
   const { gateway, listener, route, rule } = where
   const layers = reach.around(where)
-  const guards = guardsOf(layers, 'traffic')
+  const guards = guardsOf(layers, 'traffic', showOrigin)
   const before = [...network, ...guards]
   const wayTo = (backend?: string, provider?: string): GuardedWay => {
     return { gateway, listener, route, rule, backend, provider }
@@ -179,7 +190,7 @@ function routeOf(surveyed: Surveyed, where: RulePlace, network: readonly Guard[]
     return rulesGuard(way) === 'something' ? all : 'unknown'
   }
   const backends = refs.map((ref) =>
-    backendOf(reach, ref, reach.behind(layers, ref), protect, jointly),
+    backendOf(surveyed, ref, reach.behind(layers, ref), protect, jointly),
   )
   // A backend with weight 0 gets no requests, so it neither guards nor admits any.
   const sharing = backends.filter((_, index) => (refs[index]?.ref.weight ?? 0) > 0)
@@ -221,7 +232,7 @@ type Jointly = (
 ) => Protection
 
 function backendOf(
-  reach: Reach,
+  { reach, showOrigin }: Surveyed,
   { ref, backend }: RefPlace,
   around: readonly Layer[],
   protect: (behind: readonly Guard[], backend: string, provider: string) => Protection,
@@ -230,10 +241,13 @@ function backendOf(
   const name = ref.backend
   // Rules about MCP guard only MCP traffic.
   const guardsIn = (all: readonly Layer[]) =>
-    guardsOf(all, 'backend').filter(({ kind }) => !MCP_RULES.has(kind) || backend?.kind === 'mcp')
+    guardsOf(all, 'backend', showOrigin).filter(
+      ({ kind }) => !MCP_RULES.has(kind) || backend?.kind === 'mcp',
+    )
   const guards = guardsIn(around)
   if (backend === undefined) return { backend: name, guards }
-  if (backend.kind === 'admin') return { backend: name, guards: [...guards, adminGuard(backend)] }
+  if (backend.kind === 'admin')
+    return { backend: name, guards: [...guards, adminGuard(backend, showOrigin)] }
   const parts = partsOf(backend).map((part): EffectivePart => {
     const own = 'provider' in part ? { backend, provider: part } : { backend, server: part }
     const all = guardsIn(reach.within(around, own))
@@ -318,10 +332,16 @@ function streamOf(
 
 const GUARDING = kindsThat(({ hasRules, identifies }) => hasRules || identifies.length > 0)
 
-function guardsOf(layers: readonly Layer[], section: Section): readonly Guard[] {
+function guardsOf(
+  layers: readonly Layer[],
+  section: Section,
+  showOrigin: ShowOrigin,
+): readonly Guard[] {
   const { byKind, invalid } = effectiveAt(layers, section)
   const valid = POLICY_SCHEMAS.flatMap(({ kind }) => byKind.get(kind) ?? [])
-  return [...invalid, ...valid].filter(({ kind }) => GUARDING.has(kind)).map(guardOf)
+  return [...invalid, ...valid]
+    .filter(({ kind }) => GUARDING.has(kind))
+    .map((policy) => guardOf(policy, showOrigin))
 }
 
 /** Rules, and authentications that have their own modes. */
@@ -329,9 +349,9 @@ interface Moded extends Pick<Authorization, 'rules'> {
   readonly mode: string
 }
 
-function guardOf(policy: Attached): Guard {
+function guardOf(policy: Attached, showOrigin: ShowOrigin): Guard {
   const { kind, policy: name, level, origin } = policy
-  const place = { kind, policy: name, level, origin: renderOrigin(origin) }
+  const place = { kind, policy: name, level, origin: showOrigin(origin) }
   if (policy.state === 'invalid') return { ...place, isEnforced: true, isInvalid: true, rules: [] }
   const { rules, mode } = policy.value as Partial<Moded>
   // An authentication that accepts everyone guards nothing.

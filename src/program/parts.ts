@@ -3,7 +3,6 @@ import type { Backend } from '../model/backend.ts'
 import { type ChangedRange, changedRange, comparedWith, spliced } from '../model/changed-range.ts'
 import type { Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
-import { movesMade } from '../model/moves.ts'
 import type { Route } from '../model/route.ts'
 import type { ListsAround, Reach } from '../reach/reach.ts'
 import type { CompileDeps } from './compile-deps.ts'
@@ -25,8 +24,6 @@ export interface Parts {
   readonly listeners: ReadonlyMap<string, ListenerPart>
   /** Shared by this Program and those before and after it. */
   readonly tally: UsesTally
-  /** How many objects had moved in their files when it was compiled. */
-  readonly moves: number
   /** The routes of its Model. */
   readonly routesByGateway: Reach['routesByGateway']
 }
@@ -105,9 +102,7 @@ const NOTHING_REUSABLE: Reusable = {
 
 export function reusable(previous: Program | undefined, parts: Parts | undefined, now: Model) {
   if (previous === undefined || parts === undefined) return NOTHING_REUSABLE
-  const { model: before, diagnostics } = previous
-  // Diagnostics of an expression refer to the line on which its policy was at that time.
-  const isElsewhere = diagnostics.length > 0 && parts.moves !== movesMade()
+  const { model: before } = previous
   const changed = changedBackends(before, now)
   const isStale = (thing: object) =>
     changed.size > 0 && mentionedBackends(thing).some((name) => changed.has(name))
@@ -117,7 +112,6 @@ export function reusable(previous: Program | undefined, parts: Parts | undefined
       if (known === undefined) return undefined
       const { around } = known
       const isSame =
-        !(isElsewhere && known.own.uses.isReported) &&
         around.listener === listener &&
         lists.every((list, index) => around.lists[index] === list && !isStale(list)) &&
         !isStale(listener)
@@ -125,7 +119,7 @@ export function reusable(previous: Program | undefined, parts: Parts | undefined
     },
     routes(part, near) {
       if (part === undefined) return NOTHING_REUSABLE.routes(part, near)
-      if (part.near === near && !isElsewhere) return inPlace(part.routes, changed)
+      if (part.near === near) return inPlace(part.routes, changed)
       const range = changedRange(part.near, near)
       const { start, endBefore, end } = range
       const elsewhere = new Map<Route, RoutePart>()
@@ -133,10 +127,10 @@ export function reusable(previous: Program | undefined, parts: Parts | undefined
       const middle = near.slice(start, end).map((route) => elsewhere.get(route))
       const known: readonly (RoutePart | undefined)[] = part.routes
       const parts = spliced(known, start, endBefore - start, middle)
-      if (changed.size === 0 && !isElsewhere) {
+      if (changed.size === 0) {
         return { parts, missing: missingIn(parts, start, end), stale: NONE_STALE, range }
       }
-      const stale = dropStale(parts, changed, isElsewhere)
+      const stale = dropStale(parts, changed)
       return { parts, missing: missingIn(parts, 0, parts.length), stale, range: undefined }
     },
   }
@@ -188,19 +182,17 @@ function missingIn(
 function dropStale(
   parts: (RoutePart | undefined)[],
   changed: ReadonlySet<string>,
-  isElsewhere: boolean,
 ): ReusedParts['stale'] {
   const stale = new Map<Route, RoutePart>()
   for (let i = 0; i < parts.length; i++) {
     const part = parts[i]
     if (part === undefined) continue
-    const { mentions, uses } = part
-    const isReported = isElsewhere && uses.isReported
-    let isStale = isReported
+    const { mentions } = part
+    let isStale = false
     for (let m = 0; m < mentions.length; m++) isStale ||= changed.has(mentions[m] as string)
     if (!isStale) continue
     parts[i] = undefined
-    if (!isReported && isKeptIn(part.route, changed)) stale.set(part.route, part)
+    if (isKeptIn(part.route, changed)) stale.set(part.route, part)
   }
   return stale
 }

@@ -38,11 +38,6 @@ export class Uses {
     return state.length + clusters.length + diagnostics.length + headers.length === 0
   }
 
-  /** Whether it contains anything to report. */
-  get isReported(): boolean {
-    return this.diagnostics.length > 0 || this.parts.some((part) => part.isReported)
-  }
-
   /** Undefined if it is empty; its only part if it has nothing else. */
   plain(): Uses | undefined {
     return this.isOfParts && this.parts.length < 2 ? this.parts[0] : this

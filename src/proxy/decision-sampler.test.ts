@@ -15,7 +15,7 @@ const RULE: RulePlace = {
   field: 'rules[3]',
   expression: 'true',
   mode: 'Enforce',
-  origin: 'a.yaml:1:1',
+  origin: { kind: 'part', file: 'a.yaml', part: 'routes/a', field: 'rules[3]' },
 }
 
 function started() {

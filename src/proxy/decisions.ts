@@ -1,12 +1,20 @@
 import { showValue } from '../exchange/attribute-value.ts'
 import type { Connection } from '../exchange/connection.ts'
-import type { Attribute, Decision, Failure, Judgement, RulePlace } from '../exchange/decision.ts'
+import type {
+  Attribute,
+  Decision,
+  Failure,
+  InvalidPlace,
+  Judgement,
+  RulePlace,
+} from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { isGrpcRequest } from '../exchange/grpc.ts'
 import type { Rejection } from '../exchange/rejection.ts'
 import type { Reply } from '../exchange/reply.ts'
 import type { PolicyPlace } from '../model/policy.ts'
 import type { DecisionSettings } from '../model/settings.ts'
+import { type ShowOrigin, showPart } from '../program/policy-record.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import { createRequestId } from '../telemetry/create-request-id.ts'
 import type {
@@ -14,6 +22,7 @@ import type {
   CallRecord,
   DecisionRecord,
   IdentifiedRecord,
+  InvalidRecord,
   MissRecord,
   NearestRecord,
   RuleRecord,
@@ -44,6 +53,7 @@ export interface DecisionOptions {
   readonly log: Logger
   /** Where records go in addition to the ring: the file, or the process that writes it. */
   readonly write?: ((record: DecisionRecord) => void) | undefined
+  readonly showOrigin?: ShowOrigin
 }
 
 type ClosedConnection = Pick<OwnRejection, 'cause' | 'detail'> & {
@@ -62,10 +72,12 @@ export class Decisions {
   readonly #rejections: DecisionRing
   readonly #isShown: IsShown
   readonly #options: DecisionOptions
+  readonly #showOrigin: ShowOrigin
 
   constructor(options: DecisionOptions) {
     const { settings, sensitiveHeaders } = options
     this.#options = options
+    this.#showOrigin = options.showOrigin ?? showPart
     this.#ring = new DecisionRing(settings.keep)
     this.#rejections = new DecisionRing(settings.keep)
     this.#isShown = compileRedaction(settings.show, sensitiveHeaders)
@@ -154,6 +166,7 @@ export class Decisions {
   #decided(id: string, decision: Decision, place: Place): void {
     const { stage, isAllowed, isEnforced, audited, invalid, provider, isSkipped } = decision
     this.#count(decision)
+    const show = this.#showOrigin
     const record: DecisionRecord = {
       id,
       time: new Date().toISOString(),
@@ -161,10 +174,10 @@ export class Decisions {
       stage,
       verdict: isAllowed ? 'allowed' : 'denied',
       enforced: isEnforced,
-      ...judgementOf(decision),
-      ...given({ invalid, provider }),
+      ...judgementOf(decision, show),
+      ...given({ invalid: invalid && placed(invalid, show), provider }),
       ...(isSkipped ? { skipped: true as const } : {}),
-      ...(audited === undefined ? {} : { audited: auditedOf(audited) }),
+      ...(audited === undefined ? {} : { audited: auditedOf(audited, show) }),
       ...place,
       attributes: decision.attributes.map((attribute) => this.#shown(attribute)),
     }
@@ -216,7 +229,7 @@ export class Decisions {
 
   #refused(id: string, rejection: OwnRejection, place: Place): void {
     const detail = cut(rejection.detail, MAX_DETAIL)
-    const own = rejectionFields({ ...rejection, detail })
+    const own = rejectionFields({ ...rejection, detail }, this.#showOrigin)
     const record = { id, time: new Date().toISOString(), ...own, ...place, attributes: [] }
     this.#rejections.add(record)
     this.#options.write?.(record)
@@ -315,27 +328,30 @@ function identifiedIn({ identity }: Exchange): readonly IdentifiedRecord[] {
   return found
 }
 
-function judgementOf(judgement: Judgement) {
+function judgementOf(judgement: Judgement, show: ShowOrigin) {
   const { cause, rule, failure, nearest, search } = judgement
   return {
     cause,
     ...failureOf(failure),
-    ...(rule === undefined ? {} : { rule: ruleOf(rule) }),
-    ...(nearest === undefined ? {} : { nearest: nearestOf(nearest) }),
+    ...(rule === undefined ? {} : { rule: ruleOf(rule, show) }),
+    ...(nearest === undefined ? {} : { nearest: nearestOf(nearest, show) }),
     ...(search === undefined
       ? {}
       : { examined: { rules: search.rules, of: search.of, search: search.extent } }),
   }
 }
 
-function auditedOf({ isAllowed, cause, rule }: Judgement) {
+function auditedOf({ isAllowed, cause, rule }: Judgement, show: ShowOrigin) {
   const verdict = isAllowed ? 'allowed' : 'denied'
-  return { verdict, cause, ...(rule === undefined ? {} : { rule: ruleOf(rule) }) } as const
+  return { verdict, cause, ...(rule === undefined ? {} : { rule: ruleOf(rule, show) }) } as const
 }
 
-function nearestOf({ rule, misses }: NonNullable<Judgement['nearest']>): NearestRecord {
+function nearestOf(
+  { rule, misses }: NonNullable<Judgement['nearest']>,
+  show: ShowOrigin,
+): NearestRecord {
   return {
-    ...ruleOf(rule),
+    ...ruleOf(rule, show),
     misses: misses.map(
       ({ condition, wanted, cause, failure }): MissRecord => ({
         condition: cut(condition, MAX_EXPRESSION),
@@ -356,8 +372,12 @@ function failureOf(failure: Failure | undefined) {
   }
 }
 
-function ruleOf(rule: RulePlace): RuleRecord {
-  return { ...rule, expression: cut(rule.expression, MAX_EXPRESSION) }
+function placed({ origin, ...place }: InvalidPlace, show: ShowOrigin): InvalidRecord {
+  return { ...place, origin: show(origin) }
+}
+
+function ruleOf(rule: RulePlace, show: ShowOrigin): RuleRecord {
+  return { ...rule, origin: show(rule.origin), expression: cut(rule.expression, MAX_EXPRESSION) }
 }
 
 function cut(text: string, longest: number): string {

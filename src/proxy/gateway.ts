@@ -7,7 +7,6 @@ import type { Quotas } from '../exchange/quota.ts'
 import { MemoryUserTokens, type UserTokenStore } from '../exchange/user-token-store.ts'
 import type { Backend } from '../model/backend.ts'
 import type { Model } from '../model/model.ts'
-import { Moves } from '../model/moves.ts'
 import { reconcile } from '../model/reconcile.ts'
 import type { Settings } from '../model/settings.ts'
 import { runCooperatively } from '../model/steps.ts'
@@ -15,6 +14,7 @@ import { compileProgramCooperatively, retiredClusters } from '../program/compile
 import type { CompileDeps } from '../program/compile-deps.ts'
 import { closeKept, quotasOf, retiredKept } from '../program/kept.ts'
 import { ModelPrices } from '../program/model-prices.ts'
+import type { ShowOrigin } from '../program/policy-record.ts'
 import type { Program } from '../program/program.ts'
 import { Streams } from '../program/streams.ts'
 import { createRequestId } from '../telemetry/create-request-id.ts'
@@ -92,6 +92,8 @@ export interface GatewayOptions {
   readonly writeDecision?: ((record: DecisionRecord) => void) | undefined
   /** Limits that this process shares with others. */
   readonly quotas?: Quotas | undefined
+  /** How records show where a policy is written; by default, by its part and field. */
+  readonly showOrigin?: ShowOrigin
   /** Streams of clients whose requests may reach other processes. */
   readonly streams?: MessageStreams | undefined
   /** Pauses of providers that other processes know of. */
@@ -139,7 +141,9 @@ export class Gateway {
 
   constructor(options: GatewayOptions) {
     const { settings, log, metrics, reusePort, ticketSecret, version = '' } = options
-    const broke = errorReporter(log, metrics)
+    // A worker writes origins for its parent, which locates them in records, but not in the log.
+    const showInLog = options.worker === undefined ? options.showOrigin : undefined
+    const broke = errorReporter(log, metrics, showInLog)
     const deadlines = new Deadlines(undefined, (error) => broke('timer', error))
     const lookups = metrics.counter(dnsLookups).of({})
     const resolver = new Resolver(settings.dns, {
@@ -209,6 +213,7 @@ export class Gateway {
       metrics,
       log,
       write: options.writeDecision,
+      ...(options.showOrigin === undefined ? {} : { showOrigin: options.showOrigin }),
     })
     this.#observing = new Observing(metrics, log, this.#collectors, this.#decisions, broke)
     this.#forgetting = new Forgetting(metrics)
@@ -269,29 +274,25 @@ export class Gateway {
   async #apply(written: Model, isStrict: boolean): Promise<Applied> {
     const previous = this.#program
     let next: Program | undefined
-    const moves = new Moves()
     try {
       const { now } = this.#services
-      const model = await runCooperatively(reconcile(previous?.model, written, moves), now)
+      const model = await runCooperatively(reconcile(previous?.model, written), now)
       next = await compileProgramCooperatively(model, previous, this.#services)
       const { diagnostics } = next
       if (isStrict && diagnostics.some(({ severity }) => severity === 'error'))
-        return this.#giveUp(next, diagnostics, moves)
+        return this.#giveUp(next, diagnostics)
       const failures = await this.#swap(next, isStrict)
       const all = [...diagnostics, ...failures.map(reported)]
-      if (isStrict && failures.length > 0) return this.#giveUp(next, all, moves)
+      if (isStrict && failures.length > 0) return this.#giveUp(next, all)
       await this.#swapped(previous, next)
       return { isApplied: true, diagnostics: all }
     } catch (error) {
       this.#observing.broke('swap', error)
       const failed = [brokenSwap(written, error)]
-      if (next === undefined) {
-        moves.undo()
-        return { isApplied: false, diagnostics: failed }
-      }
+      if (next === undefined) return { isApplied: false, diagnostics: failed }
       // Once assigned, it serves, even if the remaining work failed.
       if (this.#program === next) return { isApplied: true, diagnostics: next.diagnostics }
-      return this.#giveUp(next, failed, moves)
+      return this.#giveUp(next, failed)
     }
   }
 
@@ -327,10 +328,7 @@ export class Gateway {
   }
 
   /** A Program that is not served is closed, except for what it shares with the previous one. */
-  #giveUp(next: Program, found: readonly Diagnostic[], moves: Moves): Applied {
-    // Diagnostics refer to the new configuration; the previous Model gets its lines back.
-    const diagnostics = found.map((one) => ({ ...one, origin: { ...one.origin } }))
-    moves.undo()
+  #giveUp(next: Program, diagnostics: readonly Diagnostic[]): Applied {
     const previous = this.#program
     const unused = previous === undefined ? next.clusters.values() : retiredClusters(next, previous)
     for (const cluster of unused) cluster.close()
@@ -352,7 +350,7 @@ export class Gateway {
 }
 
 function brokenSwap({ gateways }: Model, error: unknown): Diagnostic {
-  const origin = gateways[0]?.origin ?? { kind: 'file', file: '', line: 1, column: 1 }
+  const origin = gateways[0]?.origin ?? { kind: 'object', object: 'gateway', field: '' }
   const problem = error instanceof Error ? error.message : String(error)
   return {
     code: 'PC0404',

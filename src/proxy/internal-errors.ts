@@ -1,6 +1,7 @@
 import type { Connection } from '../exchange/connection.ts'
 import type { RulePlace } from '../exchange/decision.ts'
 import { PolicyError } from '../exchange/policy-error.ts'
+import { type ShowOrigin, showPart } from '../program/policy-record.ts'
 import { internalErrors } from '../telemetry/definitions/process.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -22,19 +23,23 @@ export interface ErrorPlace {
 export type ReportError = (callOut: CallOutName, error: unknown, place?: ErrorPlace) => void
 
 /** Reports internal errors on the request path: each is one log record and one count. */
-export function errorReporter(log: Logger, metrics: Metrics): ReportError {
+export function errorReporter(
+  log: Logger,
+  metrics: Metrics,
+  show: ShowOrigin = showPart,
+): ReportError {
   const errors = metrics.counter(internalErrors).of({})
   return (callOut, error, place = {}) => {
     try {
       errors.at(callOut).inc()
-      log.error('internal', recordOf(callOut, error, place))
+      log.error('internal', recordOf(callOut, error, place, show))
     } catch {
       // The log itself failed: the error cannot be reported, and must not affect the request.
     }
   }
 }
 
-function recordOf(callOut: CallOutName, error: unknown, place: ErrorPlace) {
+function recordOf(callOut: CallOutName, error: unknown, place: ErrorPlace, show: ShowOrigin) {
   const { state, connection, rule } = place
   const policy = error instanceof PolicyError ? error.policy : undefined
   const thrown = error instanceof PolicyError ? error.cause : error
@@ -47,7 +52,7 @@ function recordOf(callOut: CallOutName, error: unknown, place: ErrorPlace) {
     policy: rule?.policy ?? policy?.policy,
     kind: rule === undefined ? policy?.kind : undefined,
     rule: rule && `${rule.kind}[${rule.index}]`,
-    origin: rule?.origin,
+    origin: rule && show(rule.origin),
     'src.addr': connection && sourceOf(connection),
     'request.id': state?.exchange.request.id ?? place.requestId,
     error: messageOf(thrown),

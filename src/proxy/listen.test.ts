@@ -55,7 +55,7 @@ describe('ports', () => {
     assert.equal(rest.length, 0)
     assert.equal(failure?.word, 'EADDRINUSE')
     assert.equal(failure?.message, `port ${taken} is already in use`)
-    assert.equal(failure?.origin.kind, 'file')
+    assert.equal(failure?.origin.kind, 'part')
     await assert.rejects(once(connect(port, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' })
     assert.match(await exchange(before, GET, 'hello'), /^HTTP\/1.1 200/)
     other.close()

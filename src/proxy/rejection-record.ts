@@ -1,7 +1,7 @@
 import { NO_DECISIONS } from '../exchange/decision.ts'
 import { isRejection, type Reply } from '../exchange/reply.ts'
 import type { PolicyPlace } from '../model/policy.ts'
-import { policyRecordOf } from '../program/policy-record.ts'
+import { policyRecordOf, type ShowOrigin } from '../program/policy-record.ts'
 import type { DecisionRecord, DecisionStage } from '../telemetry/decision-record.ts'
 import type { Reason } from '../telemetry/definitions/labels.ts'
 import type { RequestState } from './request-state.ts'
@@ -26,7 +26,10 @@ const DENYING: ReadonlySet<Reason> = new Set<Reason>([
   'guardrail',
 ])
 
-export function rejectionFields({ stage, cause, detail, by, isPartial }: OwnRejection) {
+export function rejectionFields(
+  { stage, cause, detail, by, isPartial }: OwnRejection,
+  show: ShowOrigin,
+) {
   return {
     kind: 'rejection',
     stage,
@@ -34,7 +37,7 @@ export function rejectionFields({ stage, cause, detail, by, isPartial }: OwnReje
     enforced: true,
     cause,
     ...(detail === '' ? {} : { detail }),
-    ...(by === undefined ? {} : { by: policyRecordOf(by) }),
+    ...(by === undefined ? {} : { by: { ...policyRecordOf(by), origin: show(by.origin) } }),
     ...(isPartial === true ? { skipped: true as const } : {}),
   } as const satisfies Partial<DecisionRecord>
 }

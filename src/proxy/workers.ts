@@ -6,7 +6,6 @@ import { ProviderPauses } from '../exchange/provider-pauses.ts'
 import { MemoryUserTokens, type UserTokenStore } from '../exchange/user-token-store.ts'
 import type { Model } from '../model/model.ts'
 import { addedIn, patchBetween } from '../model/model-patch.ts'
-import { movesMade } from '../model/moves.ts'
 import { secretsIn } from '../model/secret.ts'
 import type { Settings } from '../model/settings.ts'
 import {
@@ -43,8 +42,6 @@ interface Worker {
   isServing: boolean
   /** What was sent to it last: the next patch contains the difference. */
   delivered: Model | undefined
-  /** How many things had been moved in their files by then. */
-  moves: number
 }
 
 /** How a worker ended: on request, by itself, or because it could not apply the configuration. */
@@ -243,8 +240,8 @@ export class Workers {
     const stderr = new StderrTail(child.stderr as Readable)
     const serial = ++this.#serials
     const startedAt = performance.now()
-    const fresh = { delivered: undefined, moves: 0 }
-    const worker: Worker = { number, serial, child, stderr, startedAt, isServing: false, ...fresh }
+    const delivered = undefined
+    const worker: Worker = { number, serial, child, stderr, startedAt, isServing: false, delivered }
     this.#workers.set(number, worker)
     for (const pause of this.#pauses.left) send(child, { kind: 'paused', pause })
     child.on('message', (report: FromWorker) => {
@@ -328,9 +325,8 @@ export class Workers {
   }
 
   async #apply(worker: Worker, model: Model, isStrict: boolean): Promise<AppliedBy> {
-    const patch = patchBetween(worker.delivered, model, worker.moves !== movesMade())
+    const patch = patchBetween(worker.delivered, model)
     worker.delivered = model
-    worker.moves = movesMade()
     const report = await this.#ask(worker, (id) => ({
       kind: 'apply',
       id,

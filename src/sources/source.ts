@@ -1,4 +1,5 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Places } from '../diagnostics/places.ts'
 import type { Result } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
 import type { RejectedPart } from '../model/rejected-parts.ts'
@@ -28,6 +29,8 @@ export interface Update {
   readonly settings?: Settings | undefined
   /** The digest of the source in hexadecimal, if known. */
   readonly digest?: string | undefined
+  /** Where the parts of the Model are in its file, if the source has files. */
+  readonly places?: Places
   /** Called once, when the update has been applied or rejected. */
   readonly settled?: (outcome: Outcome) => void
 }

@@ -1,6 +1,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { anyPack, anyUnpack } from '@bufbuild/protobuf/wkt'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { isDiagnostic } from '../model/places.ts'
 import {
   type DeltaDiscoveryRequest,
   DeltaDiscoveryRequestSchema,
@@ -103,29 +104,6 @@ function readDiagnostics(bytes: Uint8Array): readonly Diagnostic[] {
   } catch {
     return []
   }
-}
-
-function isDiagnostic(value: unknown): value is Diagnostic {
-  if (typeof value !== 'object' || value === null) return false
-  const { code, severity, message, origin } = value as Record<string, unknown>
-  return (
-    typeof code === 'string' &&
-    typeof message === 'string' &&
-    (severity === 'error' || severity === 'warning' || severity === 'info') &&
-    isOrigin(origin)
-  )
-}
-
-function isOrigin(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  const { kind, file, line, column, object, field } = value as Record<string, unknown>
-  if (kind === 'object') return typeof object === 'string' && typeof field === 'string'
-  return (
-    kind === 'file' &&
-    typeof file === 'string' &&
-    typeof line === 'number' &&
-    typeof column === 'number'
-  )
 }
 
 export type { DeltaDiscoveryRequest, DeltaDiscoveryResponse }

@@ -17,6 +17,7 @@ import type { Suggestions } from '../../src/analysis/suggest/suggest.ts'
 import type { Explained } from '../../src/cli/explanation.ts'
 import type { SuiteResult } from '../../src/cli/suite/run-suite.ts'
 import type { Diagnostic } from '../../src/diagnostics/diagnostic.ts'
+import type { Located } from '../../src/diagnostics/places.ts'
 import type { Effective } from '../../src/program/effective.ts'
 import type { DecisionRecord } from '../../src/telemetry/decision-record.ts'
 
@@ -28,18 +29,22 @@ type Frozen<T> = T extends readonly (infer Item)[]
     ? { readonly [Key in keyof T as string extends Key ? never : Key]: Frozen<T[Key]> }
     : T
 
+/** Whatever is shown is located. */
+type Shown = Omit<Diagnostic, 'origin'> & { readonly origin: Located }
+type ShownSuite = Omit<SuiteResult, 'diagnostics'> & { readonly diagnostics: readonly Shown[] }
+
 /**
  * The API's response schemas must match the outputs of the commands: the compiler compares the
  * types.
  */
 const SAID = {
-  diagnostic: (one: Diagnostic): Said<typeof diagnosticSchema> => one,
+  diagnostic: (one: Shown): Said<typeof diagnosticSchema> => one,
   effective: (one: Effective): Said<typeof effectiveReport> => one,
   explain: (one: Explained): Said<typeof explainReport> => one,
   diff: (one: SemanticDiff): Said<typeof diffReport> => one,
   replay: (one: Replay & { readonly notRead: number }): Said<typeof replayReport> => one,
   suggest: (one: Suggestions): Said<typeof suggestReport> => one,
-  suite: (one: SuiteResult): Said<typeof testReport>['suites'][number] => one,
+  suite: (one: ShownSuite): Said<typeof testReport>['suites'][number] => one,
   decision: (one: DecisionRecord): Said<typeof decisionRecord> => one,
 }
 

@@ -3,6 +3,9 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Origin } from '../../src/diagnostics/diagnostic.ts'
+import { locate } from '../../src/diagnostics/places.ts'
+import { renderOrigin } from '../../src/diagnostics/render.ts'
 import type { Model } from '../../src/model/model.ts'
 import type { Settings } from '../../src/model/settings.ts'
 import { Gateway } from '../../src/proxy/gateway.ts'
@@ -41,7 +44,10 @@ export async function startDeciding(
   const lines: string[] = []
   const log = createLogger({ format, level: 'info', write: (line) => void lines.push(line) })
   const metrics = createMetrics()
-  const gateway = new Gateway({ settings: settingsOf(text), log, metrics, reusePort: false })
+  let { places } = load(text)
+  const showOrigin = (origin: Origin) => renderOrigin(locate(places, origin))
+  const settings = settingsOf(text)
+  const gateway = new Gateway({ settings, log, metrics, reusePort: false, showOrigin })
   const apply = async (next: Model) => {
     const { isApplied, diagnostics } = await gateway.apply(next)
     assert.ok(isApplied, JSON.stringify(diagnostics))
@@ -66,6 +72,7 @@ export async function startDeciding(
     },
     apply: async (next) => {
       await apply(modelOf(next))
+      places = load(next).places
       gateway.updateCatalog(settingsOf(next))
     },
     stop: () => hasten(gateway.drain()),

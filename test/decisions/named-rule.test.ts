@@ -106,7 +106,7 @@ describe('the rule that decided', () => {
   })
 })
 
-function nameOf(own: RulePlace | undefined): string {
+function nameOf(own: Omit<RulePlace, 'origin'> | undefined): string {
   return own === undefined
     ? ''
     : `${own.policy} ${own.level} ${own.action} ${own.index} ${own.mode}`

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { loadServable } from '../../src/cli/check-model.ts'
 import type { Diagnostic } from '../../src/diagnostics/diagnostic.ts'
+import { locateAll } from '../../src/diagnostics/places.ts'
 import type { Model } from '../../src/model/model.ts'
 import { Gateway } from '../../src/proxy/gateway.ts'
 import { KnownItems } from '../../src/sources/file/known-items.ts'
@@ -69,20 +70,18 @@ class Side {
   async apply(text: string): Promise<readonly Diagnostic[] | undefined> {
     writeFileSync(this.#file, text)
     const options = { before: this.#model, isStrict: false, known: this.#known }
-    const { result, settings, settled } = await loadServable(this.#file, {}, options)
+    const { result, settings, places } = await loadServable(this.#file, {}, options)
     const { value, diagnostics } = result
-    if (value === undefined || settings === undefined) {
-      settled?.({ isApplied: false })
-      return undefined
-    }
+    if (value === undefined || settings === undefined) return undefined
     const log = createLogger({ format: 'json', level: 'error', write: () => {} })
     const own = { settings: steady(settings), log, metrics: createMetrics(), reusePort: false }
     this.#gateway ??= new Gateway(own)
     const applied = await this.#gateway.apply(value, false)
     assert.ok(applied.isApplied)
-    settled?.({ isApplied: true })
     this.#model = value
-    return [...diagnostics, ...applied.diagnostics].filter(({ severity }) => severity === 'error')
+    return [...diagnostics, ...locateAll(places, applied.diagnostics)].filter(
+      ({ severity }) => severity === 'error',
+    )
   }
 
   async stop(): Promise<void> {

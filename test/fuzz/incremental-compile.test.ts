@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { hashOf } from '../../src/model/hash.ts'
 import type { Model } from '../../src/model/model.ts'
-import { Moves } from '../../src/model/moves.ts'
 import { reconcile } from '../../src/model/reconcile.ts'
 import { runToCompletion } from '../../src/model/steps.ts'
 import { compileProgram, retiredClusters } from '../../src/program/compile.ts'
@@ -77,7 +76,7 @@ describe('a Program after many small changes', () => {
   it('behaves like one compiled from scratch', async ({ mock }) => {
     // Requests record when they began.
     mock.timers.enable({ apis: ['Date'] })
-    const seen = { taken: 0, routes: 0, diagnostics: 0, compiledFresh: 0, compiled: 0, moved: 0 }
+    const seen = { taken: 0, routes: 0, diagnostics: 0, compiledFresh: 0, compiled: 0 }
     await assertSeeds('incremental-compile', runs, async (seed) => {
       const random = new Random(seed)
       const texts = editedConfigurations(random)
@@ -91,14 +90,11 @@ describe('a Program after many small changes', () => {
         const text = texts.next().value
         const what = `seed ${seed}, step ${step}`
         const again = known === undefined ? load(text) : read(text, known)
-        const moves = known?.takeMoves() ?? new Moves()
-        const model = runToCompletion(reconcile(program?.model, again, moves))
+        const model = runToCompletion(reconcile(program?.model, again))
         assert.deepEqual(model, loadAnew(text), what)
         const next = compileProgram(model, program, services)
-        seen.moved += moves.count
         const isRejected = program !== undefined && random.chance(0.15)
         if (program !== undefined && isRejected) {
-          moves.undo()
           for (const cluster of retiredClusters(next, program)) cluster.close()
           closeKept(retiredKept(next, program))
           assert.deepEqual(program.model, loadAnew(served), what)
@@ -127,7 +123,6 @@ describe('a Program after many small changes', () => {
     })
     // Otherwise the test proves nothing.
     assert.ok(seen.taken > seen.routes * 0.1, JSON.stringify(seen))
-    assert.ok(seen.moved > seen.routes, JSON.stringify(seen))
     assert.ok(seen.diagnostics > runs.numRuns, JSON.stringify(seen))
     assert.ok(seen.compiled < seen.compiledFresh * 0.8, JSON.stringify(seen))
   })

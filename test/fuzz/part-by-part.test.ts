@@ -175,7 +175,10 @@ describe('a configuration with broken parts', () => {
 
   const load = (config: Config) =>
     loadText(JSON.stringify(config), join(folder, 'gateway.yaml'), { environment: {} })
-  const read = (config: Config) => confine(load(config).result)
+  const read = (config: Config) => {
+    const { result, places } = load(config)
+    return confine(result, places)
+  }
 
   it('serves the same as one without them, and denies the requests they guard', async () => {
     const [broken, whole] = sides as [(typeof sides)[number], (typeof sides)[number]]

@@ -165,7 +165,12 @@ export function terminated({ cert, key }: KeyPair, clients?: { ca: string }): Te
   }
 }
 
-export const PLACE = { kind: 'file', file: 'gateway.yaml', line: 3, column: 5 } as const
+export const PLACE = {
+  kind: 'part',
+  file: 'gateway.yaml',
+  part: 'frontendPolicies',
+  field: '',
+} as const
 
 export function programOf(listeners: readonly ListenerProgram[]): Program {
   const model = { gateways: [], frontend: [] } as unknown as Model

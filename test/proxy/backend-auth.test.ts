@@ -363,13 +363,13 @@ describe('backendAuth: jwtSign', () => {
           },
         ],
       })
-      const { result } = loadText(text, 'a.json', { environment: {} })
+      const { result, places } = loadText(text, 'a.json', { environment: {} })
       assert.deepEqual(
         result.diagnostics.filter(({ severity }) => severity === 'error'),
         [],
       )
       assert.ok(result.value !== undefined)
-      assert.ok(checkModel('a.json', result.value).some(({ code }) => code === 'PC0506'))
+      assert.ok(checkModel(places, result.value).some(({ code }) => code === 'PC0506'))
     })
   }
 

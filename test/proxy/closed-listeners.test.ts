@@ -47,7 +47,8 @@ describe('a kept-alive connection', { skip: WITHOUT_OPENSSL }, () => {
     return loadFile(file, { environment: {} })
   }
   const apply = async (text: string) => {
-    const { value, diagnostics } = confine(read(text).result)
+    const loaded = read(text)
+    const { value, diagnostics } = confine(loaded.result, loaded.places)
     assert.ok(value !== undefined, JSON.stringify(diagnostics))
     assert.ok((await gateway.apply(value, false)).isApplied)
   }

@@ -72,7 +72,8 @@ describe('a Model in parts', { skip: WITHOUT_OPENSSL }, () => {
   const read = (parts: Parts, said: Diagnostic[] = []): Model | undefined => {
     const text = configuration(ports, parts).replaceAll('PLAIN', String(ports.plain))
     writeFileSync(file, text)
-    const { value, diagnostics } = confine(loadFile(file, { environment: {} }).result)
+    const loaded = loadFile(file, { environment: {} })
+    const { value, diagnostics } = confine(loaded.result, loaded.places)
     said.push(...diagnostics)
     const copy = structuredClone(value)
     if (copy !== undefined) runToCompletion(resolveSecrets(copy, secretsIn(value)))

@@ -5,7 +5,7 @@ import { type FieldOrigin, fieldOrigins } from '../../sources/database/field-ori
 import type { MergedResource } from '../../sources/database/merge.ts'
 import { isResourceKind, shapeOf } from '../../sources/database/resource-kinds.ts'
 import { keyOf } from '../../sources/database/resources.ts'
-import type { Path } from '../../sources/file/document.ts'
+import { type Path, positionAt } from '../../sources/file/document.ts'
 import { SectionNode } from '../../sources/file/section-node.ts'
 import { findResource, unknownResource, withView } from './config.ts'
 import { type Endpoint, ok, problem } from './define.ts'
@@ -104,6 +104,8 @@ function lineOf({ baseline }: ConfigurationView, found: MergedResource, steps: S
     inner.push(Array.isArray(at) ? Number(step) : step)
     at = (at as Readonly<Record<string, unknown>>)[step]
   }
-  const origin = SectionNode.of(baseline.outline).inner(...place, ...inner).origin
-  return origin.kind === 'file' ? origin.line : null
+  const { start } = SectionNode.of(baseline.outline)
+    .inner(...place, ...inner)
+    .span('key')
+  return positionAt(baseline.outline, start).line
 }

@@ -1,6 +1,5 @@
 import type { AiBackend, AiProvider } from '../../model/backend.ts'
 import { hashOf } from '../../model/hash.ts'
-import { isPlace } from '../../model/places.ts'
 import type { Budget } from '../../policies/budgets/schema.ts'
 import { type Api, apisOf, dependsOnModel } from '../../protocols/llm/schema.ts'
 import type { Point } from '../points.ts'
@@ -131,7 +130,7 @@ export function servedCalls(entry: Entry, backend: AiBackend, sent = ''): string
   const { allowEndpoints = [] } = backend
   const asked = matters ? model : ''
   const isByName = backend.models !== undefined
-  return hashOf([provider?.provider ?? '', options, asked, allowEndpoints, isByName], isPlace)
+  return hashOf([provider?.provider ?? '', options, asked, allowEndpoints, isByName])
 }
 
 /** Without a call, the provider makes a difference only if requests to it are signed. */
@@ -139,7 +138,7 @@ function servedUnread(entry: Entry, backend: AiBackend): string {
   const { allowEndpoints = [] } = backend
   const isSigned = entry.points.some(({ effective }) => effective.has('backendAuth'))
   const kind = isSigned ? providerOf(entry, backend)?.provider : undefined
-  return hashOf([kind ?? '', allowEndpoints], isPlace)
+  return hashOf([kind ?? '', allowEndpoints])
 }
 
 function providerOf(entry: Entry, { groups }: AiBackend): AiProvider | undefined {

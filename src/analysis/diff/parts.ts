@@ -105,8 +105,11 @@ function accounts(
 type Fields = Readonly<Record<string, unknown>>
 
 function walkObject(context: Context, old: Fields, now: Fields, at: Position): void {
+  const isUsers = /\.(?:value|options)(?:[.[]|$)/.test(at.pattern)
+  const isSkipped = (key: string) =>
+    !isUsers && [old, now].every((one) => !(key in one) || isPlace(key, one[key]) === true)
   for (const key of new Set([...Object.keys(old), ...Object.keys(now)])) {
-    if ([old, now].every((one) => !(key in one) || isPlace(key, one[key]))) continue
+    if (isSkipped(key)) continue
     // The key of a list item is the same, or it would be another item.
     if (at.pattern.endsWith(']') && key === 'name') continue
     if (at.pattern.endsWith('backends[]') && key === 'backend') continue

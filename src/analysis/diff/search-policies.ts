@@ -1,5 +1,4 @@
 import { canonicalJson } from '../../model/json.ts'
-import { isPlace } from '../../model/places.ts'
 import type { Budget } from '../../policies/budgets/schema.ts'
 import type { RateLimit } from '../../policies/local-rate-limit/schema.ts'
 import type { Api } from '../../protocols/llm/schema.ts'
@@ -113,7 +112,7 @@ function isAsHigh(own: readonly Limit[], other: readonly Limit[]): boolean {
 }
 
 function isHigher(low: unknown, high: unknown): boolean {
-  if (canonicalJson(low, isPlace) === canonicalJson(high, isPlace)) return true
+  if (canonicalJson(low) === canonicalJson(high)) return true
   if (isBudget(low) && isBudget(high)) {
     const bare = ({ amount: _, ...rest }: Budget) => canonicalJson(rest)
     return bare(low) === bare(high) && high.amount >= low.amount

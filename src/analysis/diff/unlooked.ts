@@ -24,7 +24,7 @@ export function unlookedAt(points: readonly Point[]): Readonly<Record<string, st
         return LIMITS.has(kind) ? limitOf(one) : partsOf(kind, one.value)
       })
       if (stage === 'connection' || values.every((one) => one === undefined)) continue
-      found[kind] = `${found[kind] ?? ''}${hashOf(canonicalJson(values, isPlace))}`
+      found[kind] = `${found[kind] ?? ''}${hashOf(canonicalJson(values))}`
     }
   }
   if (points.some(readsBody)) found[READ_BODY] = ''
@@ -67,7 +67,7 @@ function servedBy(
     case 'ai': {
       const { models = [], virtualModels = [], allowEndpoints = [] } = backend
       const { provider: name = '', options = {} } = provider ?? {}
-      const served = [name, options, models, virtualModels, allowEndpoints]
+      const served = { name, options, models, virtualModels, allowEndpoints }
       return { provider: hashOf(served, isPlace) }
     }
     case 'mcp': {
@@ -78,7 +78,7 @@ function servedBy(
         return { name, transport, options, ...(pins && { pins }) }
       })
       return {
-        mcp: hashOf([targets, backend.options], isPlace),
+        mcp: hashOf({ targets, options: backend.options }, isPlace),
         [SERVER_MESSAGES]: hashOf(guarded, isPlace),
       }
     }

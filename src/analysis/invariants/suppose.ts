@@ -1,6 +1,6 @@
 import { BOOL } from '../../cel/check/types.ts'
 import { compile, type Expression, STAGES } from '../../cel/index.ts'
-import type { Origin } from '../../diagnostics/diagnostic.ts'
+import type { Origin, Position } from '../../diagnostics/diagnostic.ts'
 import type { Listener } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
 import type { Attached, PolicyPlace, ValidPolicy } from '../../model/policy.ts'
@@ -14,7 +14,7 @@ import { type InvariantScope, otherUses, type Reach, reachOf } from './scope.ts'
 /** A condition that must be true for every admitted request. */
 export interface Invariant {
   readonly name: string
-  readonly origin: Origin
+  readonly origin: Origin | Position
   readonly on: InvariantScope
   /** The invariant covers only requests for which this is true. */
   readonly when: string | undefined
@@ -45,11 +45,10 @@ export interface Unclear {
 }
 
 export function suppose(model: Model, invariant: Invariant): Supposition {
-  const { on, when, admitted, origin } = invariant
+  const { on, when, admitted } = invariant
   const reach = reachOf(model, on)
   const form = formOf(when === undefined ? [admitted] : [when, admitted], on)
-  const requiring = (text: string, to: Model) =>
-    withRequirement({ model, to, reach, form, text, origin })
+  const requiring = (text: string, to: Model) => withRequirement({ model, to, reach, form, text })
   const before = when === undefined ? model : requiring(when, model)
   const rules = [...reach.routes.values()].map((own) => own.rules.length)
   return {
@@ -101,7 +100,6 @@ interface Requirement {
   readonly reach: Reach
   readonly form: Form
   readonly text: string
-  readonly origin: Origin
 }
 
 function withRequirement(requirement: Requirement): Model {
@@ -151,10 +149,10 @@ const INVARIANT = 'invariant:admitted'
 
 function required(
   place: Omit<PolicyPlace, 'origin'>,
-  { text, origin }: Requirement,
+  { text }: Requirement,
 ): ValidPolicy<Authorization> {
-  const rule = { action: 'Require', expression: text, field: 'admitted', origin } as const
-  return { ...place, state: 'valid', origin, value: { rules: [rule], mode: 'Enforce' } }
+  const rule = { action: 'Require', expression: text, field: 'admitted' } as const
+  return { ...place, state: 'valid', origin: ASSUMED, value: { rules: [rule], mode: 'Enforce' } }
 }
 
 /**
@@ -215,3 +213,5 @@ function* unclearPlaces({ routes, streams }: Reach, form: Form): Generator<Uncle
     for (const listener of listeners) yield { listener, route, why }
   }
 }
+
+const ASSUMED: Origin = { kind: 'object', object: 'invariant', field: '' }

@@ -1,6 +1,6 @@
-import type { Diagnostic, Origin, Severity } from '../../diagnostics/diagnostic.ts'
+import type { Diagnostic, Origin, Position, Severity } from '../../diagnostics/diagnostic.ts'
+import { locate, originIn, type Places, positioned } from '../../diagnostics/places.ts'
 import type { PlacedRule } from '../placed-rule.ts'
-import { originInField } from './place.ts'
 
 /** A certain or possible mistake in the policies themselves. */
 export interface Finding {
@@ -11,11 +11,13 @@ export interface Finding {
   readonly isClosed?: boolean
 }
 
+type Place = Origin | Position
+
 export type Fix =
   /** Replaces the expression of the rule at this origin. */
-  | { readonly kind: 'rewrite'; readonly at: Origin; readonly from: string; readonly to: string }
+  | { readonly kind: 'rewrite'; readonly at: Place; readonly from: string; readonly to: string }
   /** Removes the rule at this origin. */
-  | { readonly kind: 'remove'; readonly at: Origin; readonly from: string }
+  | { readonly kind: 'remove'; readonly at: Place; readonly from: string }
 
 export interface Said {
   readonly code: string
@@ -41,5 +43,14 @@ export function isClosedIfNever({ rule }: PlacedRule): boolean {
 }
 
 export function originOfRule({ rule, policy }: PlacedRule): Origin {
-  return rule.origin ?? originInField(policy.origin, rule.field)
+  return originIn(policy.origin, rule.field)
+}
+
+/** Findings with their positions. */
+export function locateFindings(places: Places, findings: readonly Finding[]): readonly Finding[] {
+  return findings.map((finding) => {
+    const located = { ...finding, diagnostic: positioned(places, finding.diagnostic) }
+    const { fix } = finding
+    return fix === undefined ? located : { ...located, fix: { ...fix, at: locate(places, fix.at) } }
+  })
 }

@@ -1,12 +1,4 @@
-import type { Origin } from '../../diagnostics/diagnostic.ts'
 import type { Point } from '../points.ts'
-
-/** The origin of a field within an object. A file only records where the object begins. */
-export function originInField(origin: Origin, field: string): Origin {
-  if (origin.kind === 'file') return origin
-  const joint = field.startsWith('[') || origin.field === '' ? '' : '.'
-  return { ...origin, field: `${origin.field}${joint}${field}` }
-}
 
 /** The place as shown to people: `route orders`, `listener default/web`, `backend api`. */
 export function placeName({ stage, where }: Pick<Point, 'stage' | 'where'>): string {

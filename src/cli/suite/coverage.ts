@@ -1,6 +1,7 @@
 import { ruleIdentity } from '../../analysis/decisions/summary.ts'
 import { originOfRule } from '../../analysis/lint/finding.ts'
 import { pointsOf } from '../../analysis/points.ts'
+import { locate, type Places } from '../../diagnostics/places.ts'
 import { renderOrigin } from '../../diagnostics/render.ts'
 import type { Model } from '../../model/model.ts'
 import type { DecisionRecord } from '../../telemetry/decision-record.ts'
@@ -18,7 +19,11 @@ export interface Covered {
  * Counts the decisions of each rule: a Deny that matched, a Require that denied, an Allow that
  * admitted. A rule without any could be removed without a failing case.
  */
-export function coverageOf(model: Model, records: readonly DecisionRecord[]): readonly Covered[] {
+export function coverageOf(
+  model: Model,
+  places: Places,
+  records: readonly DecisionRecord[],
+): readonly Covered[] {
   const counts = new Map<string, number>()
   for (const { rule, audited } of records) {
     for (const one of new Set([rule, audited?.rule])) {
@@ -37,7 +42,7 @@ export function coverageOf(model: Model, records: readonly DecisionRecord[]): re
         policy: policy.policy,
         action: rule.action,
         expression: rule.expression,
-        at: renderOrigin(originOfRule(placed)),
+        at: renderOrigin(locate(places, originOfRule(placed))),
         decided: counts.get(key) ?? 0,
       })
     }

@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs'
 import type * as z from 'zod'
 import type { Invariant } from '../../analysis/invariants/suppose.ts'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { locate, positioned } from '../../diagnostics/places.ts'
 import { hasErrors, type Result, rejection, success } from '../../diagnostics/result.ts'
 import { sentenceOf } from '../../diagnostics/system-error.ts'
 import { checkExpression } from '../../policies/schema.ts'
 import type { Document } from '../../sources/file/document.ts'
+import { DocumentPlaces } from '../../sources/file/document-places.ts'
 import { diagnoseIssues } from '../../sources/file/issues.ts'
 import { readDocument } from '../../sources/file/read.ts'
 import { SectionNode } from '../../sources/file/section-node.ts'
@@ -32,12 +34,15 @@ export function parseSuite(text: string, file: string): Result<Suite> {
   const parsed = suiteSchema.safeParse(document.value)
   if (parsed.success) return readInvariants(document, parsed.data)
   const context = { node: SectionNode.of(document), schema: suiteSchema }
-  return rejection(diagnoseIssues(parsed.error.issues, context).map(as('PC0602')))
+  const places = new DocumentPlaces(document)
+  const wrong = diagnoseIssues(parsed.error.issues, context).map(as('PC0602'))
+  return rejection(wrong.map((one) => positioned(places, one)))
 }
 
 /** Reads invariants with their origins; their expressions can read what rules of a backend can. */
 function readInvariants(document: Document, suite: z.output<typeof suiteSchema>): Result<Suite> {
   const wrong: Diagnostic[] = []
+  const places = new DocumentPlaces(document)
   const invariants = suite.invariants.map(({ when, admitted, ...rest }, index): Invariant => {
     const condition = String(admitted)
     const node = SectionNode.of(document).inner('invariants', index)
@@ -46,9 +51,10 @@ function readInvariants(document: Document, suite: z.output<typeof suiteSchema>)
       ['admitted', condition],
     ] as const) {
       if (text === undefined) continue
-      wrong.push(...checkExpression(text, 'backend', 'rule', node.inner(key).originInside))
+      const found = checkExpression(text, 'backend', 'rule', node.inner(key).originInside)
+      wrong.push(...found.map((one) => positioned(places, one)))
     }
-    return { ...rest, when, admitted: condition, origin: node.origin }
+    return { ...rest, when, admitted: condition, origin: locate(places, node.origin) }
   })
   if (hasErrors(wrong)) return rejection(wrong)
   // A constant condition is valid here: `false` states that nothing is admitted.

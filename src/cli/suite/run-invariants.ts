@@ -2,7 +2,7 @@ import type { ExampleRequest } from '../../analysis/diff/example.ts'
 import { type ProofResult, prove } from '../../analysis/invariants/prove.ts'
 import { unknownNames } from '../../analysis/invariants/scope.ts'
 import type { Invariant } from '../../analysis/invariants/suppose.ts'
-import type { Diagnostic, Origin } from '../../diagnostics/diagnostic.ts'
+import type { Diagnostic, Origin, Position } from '../../diagnostics/diagnostic.ts'
 import { nearestName } from '../../diagnostics/nearest.ts'
 import type { Model } from '../../model/model.ts'
 import { decideExample } from '../diff.ts'
@@ -10,7 +10,7 @@ import { openVerdicts } from '../verdicts.ts'
 
 export interface InvariantResult {
   readonly name: string
-  readonly origin: Origin
+  readonly origin: Origin | Position
   readonly verdict: ProofResult
   /** Whether the command may succeed with this verdict. */
   readonly isPassed: boolean

@@ -1,6 +1,8 @@
 import { dirname, resolve } from 'node:path'
 import { jwtProvidersOf } from '../../analysis/jwt-providers.ts'
-import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { Diagnostic, Origin } from '../../diagnostics/diagnostic.ts'
+import { locate, locateAll, type Places } from '../../diagnostics/places.ts'
+import { renderOrigin } from '../../diagnostics/render.ts'
 import { hasErrors } from '../../diagnostics/result.ts'
 import type { Listener } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
@@ -13,6 +15,7 @@ import { loadFile, loadText } from '../../sources/file/load.ts'
 import type { DecisionRecord } from '../../telemetry/decision-record.ts'
 import { createLogger } from '../../telemetry/log.ts'
 import { createMetrics } from '../../telemetry/metrics.ts'
+import type { Judged } from '../load-judged.ts'
 import { mcpRequests, outcomeOf } from './ask-mcp.ts'
 import { type Authority, makeAuthority } from './certificate.ts'
 import { ask, type Door, needsProxyHeader } from './client.ts'
@@ -63,7 +66,7 @@ export async function runSuite(
   file: string,
   options: SuiteOptions,
 ): Promise<SuiteResult> {
-  const { result, settings } = loadConfig(suite, file, options.environment)
+  const { result, settings, places } = loadConfig(suite, file, options.environment)
   const { value: model, diagnostics } = result
   const empty = { file, name: suite.name, cases: [], invariants: [], coverage: [] }
   if (model === undefined || settings === undefined || hasErrors(diagnostics)) {
@@ -74,14 +77,13 @@ export async function runSuite(
   const invariants = runInvariants(model, suite.invariants, options.allowsNotKnown === true)
   const isDone = options.onlyInvariants === true || suite.requests.length === 0
   if (isDone) return { ...empty, invariants, diagnostics: [] }
-  return { ...(await runCases(suite, file, model, settings)), invariants }
+  return { ...(await runCases(suite, file, { model, settings, places })), invariants }
 }
 
 async function runCases(
   suite: Suite,
   file: string,
-  model: Model,
-  settings: Settings,
+  { model, settings, places }: Judged,
 ): Promise<Omit<SuiteResult, 'invariants'>> {
   const empty = { file, name: suite.name, cases: [], coverage: [] }
   const standIns = new StandIns(suite.backends, mcpServersOf(model, suite))
@@ -95,17 +97,24 @@ async function runCases(
     takesProxyHeader: suite.requests.some(needsProxyHeader),
   })
   const records: DecisionRecord[] = []
-  const gateway = openGateway(settingsUnderTest(settings), (record) => void records.push(record))
+  const write = (record: DecisionRecord) => void records.push(record)
+  const gateway = openGateway(settingsUnderTest(settings), places, write)
   try {
     const applied = await gateway.apply(underTest.model)
-    if (!applied.isApplied) return { ...empty, diagnostics: applied.diagnostics }
+    if (!applied.isApplied) return { ...empty, diagnostics: locateAll(places, applied.diagnostics) }
     const cases: CaseResult[] = []
     for (const one of suite.requests) {
       cases.push(
         await runCase(one, { suite, model, underTest, tokens, authority, standIns, records }),
       )
     }
-    return { file, name: suite.name, cases, coverage: coverageOf(model, records), diagnostics: [] }
+    return {
+      file,
+      name: suite.name,
+      cases,
+      coverage: coverageOf(model, places, records),
+      diagnostics: [],
+    }
   } finally {
     await gateway.drain()
     standIns.close()
@@ -135,10 +144,15 @@ function loadConfig({ config }: Suite, file: string, environment: Environment) {
   return loadText(JSON.stringify(config, undefined, 2), file, { shownAs, environment })
 }
 
-function openGateway(settings: Settings, write: (record: DecisionRecord) => void): Gateway {
+function openGateway(
+  settings: Settings,
+  places: Places,
+  writeDecision: (record: DecisionRecord) => void,
+): Gateway {
   const log = createLogger({ format: 'text', level: 'error', write: () => {} })
   const metrics = createMetrics({ histograms: 'classic', remove: [], customLabels: [] })
-  return new Gateway({ settings, log, metrics, reusePort: false, writeDecision: write })
+  const showOrigin = (origin: Origin) => renderOrigin(locate(places, origin))
+  return new Gateway({ settings, log, metrics, reusePort: false, writeDecision, showOrigin })
 }
 
 interface Running {

@@ -1,4 +1,5 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { originIn } from '../../diagnostics/places.ts'
 import type { Model } from '../../model/model.ts'
 import type { Attached, ValidPolicy } from '../../model/policy.ts'
 import type { Authorization, AuthorizationRule } from '../../policies/schema.ts'
@@ -62,7 +63,7 @@ function contradiction(
     code: 'AZ010',
     severity: 'error',
     message: `\`${other.expression}\` is required as well, and the two are never true together: everything is denied`,
-    origin: rule.origin ?? origin,
+    origin: originIn(origin, rule.field),
     hint: 'combine the rules with `||` or `in`, or use Allow rules',
   }
 }

@@ -205,7 +205,7 @@ function checkAnew(
     return checkExpression(inner, stage, result, () => origin)
   })
   if (hasErrors(diagnostics)) return { diagnostics }
-  return { value: placed(read, field, parsed.data), diagnostics }
+  return { value: parsed.data, diagnostics }
 }
 
 /** The schema of the form that was used, so that messages mention only that form. */
@@ -214,15 +214,4 @@ function formOf({ schema, plain }: PolicySchema, value: unknown): z.ZodType {
   if (!isConditional(value)) return plain
   const listed = schema instanceof z.ZodUnion ? schema.options.at(-1) : undefined
   return listed instanceof z.ZodType ? listed : schema
-}
-
-/** Rules have their position within the policy; the position of the policy is added here. */
-function placed(read: Read, field: string, value: unknown): unknown {
-  const { rules } = (value ?? {}) as { readonly rules?: unknown }
-  if (!Array.isArray(rules)) return value
-  const located = rules.map((rule: { readonly field: string }) => ({
-    ...rule,
-    origin: originOf(read, `${field}.${rule.field}`),
-  }))
-  return { ...(value as object), rules: located }
 }

@@ -3,7 +3,8 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { stringify } from 'yaml'
-import type { Diagnostic, Origin } from '../../diagnostics/diagnostic.ts'
+import { withRuleOrigins } from '../../../tools/rule-origins.ts'
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { redact } from '../../model/redact.ts'
 import { defaultSettings } from '../../sources/file/sections/config.ts'
 import { snapshotOf } from '../cluster/snapshot.ts'
@@ -50,7 +51,7 @@ function outcomeOf(text: string): string {
   const options = { controllerName: CONTROLLER, settings: defaultSettings() }
   const { models, statuses, diagnostics } = translate(snapshotOf(objects), options)
   const outcome = {
-    models: Object.fromEntries(models),
+    models: withRuleOrigins(Object.fromEntries(models)),
     statuses: Object.fromEntries(
       statuses.map(({ kind, namespace, name, ...rest }) => [`${kind} ${namespace}/${name}`, rest]),
     ),
@@ -62,7 +63,7 @@ function outcomeOf(text: string): string {
   return stringify(plain, { aliasDuplicateObjects: false, lineWidth: 0 })
 }
 
-function placeOf(origin: Origin): string {
+function placeOf(origin: Diagnostic['origin']): string {
   return origin.kind === 'object' ? `${origin.object} ${origin.field}` : origin.file
 }
 
@@ -70,7 +71,7 @@ function placeOf(origin: Origin): string {
 function brief(key: string, value: unknown): unknown {
   // The features have their own file and are the same everywhere.
   if (key === 'supportedFeatures') return undefined
-  if (key === 'origin') return placeOf(value as Origin)
+  if (key === 'origin') return placeOf(value as Diagnostic['origin'])
   if (key === 'diagnostics' && Array.isArray(value) && typeof value[0] !== 'string') {
     return (value as readonly Diagnostic[]).map(({ code, message }) => `${code} ${message}`)
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type * as z from 'zod'
 import { schemasIn } from '../../../test/schema-paths.ts'
-import type { Origin } from '../../diagnostics/diagnostic.ts'
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Model } from '../../model/model.ts'
 import { defaultSettings } from '../../sources/file/sections/config.ts'
 import type { KubeObject } from '../cluster/object.ts'
@@ -232,7 +232,7 @@ function isListening({ model, isDeployed: is }: Outcome, object: string, path: P
 }
 
 function isRouted({ model }: Outcome, object: string): boolean {
-  const isOwn = ({ origin }: { readonly origin: Origin }) => originText(origin) === object
+  const isOwn = ({ origin }: Pick<Diagnostic, 'origin'>) => originText(origin) === object
   const actions = [
     ...model.routes.filter(isOwn).flatMap(({ rules }) => rules.map(({ action }) => action)),
     ...model.tcpRoutes.filter(isOwn).map(({ action }) => action),
@@ -270,7 +270,7 @@ function isOffered({ model }: Outcome, object: string): boolean {
   return isVirtual || (own.length > 0 && !isRejected)
 }
 
-function originText(origin: Origin): string {
+function originText(origin: Diagnostic['origin']): string {
   return origin.kind === 'object' ? origin.object : ''
 }
 

@@ -115,7 +115,7 @@ describe('a denial is reported', () => {
       field: 'rules[0].deny',
       expression: 'request.path == "/"',
       mode: 'Enforce',
-      origin: 'test: authorization',
+      origin: { kind: 'object', object: 'test', field: 'authorization.rules[0].deny' },
     } satisfies RulePlace)
   })
 

@@ -35,8 +35,8 @@ export function compileModelVisibility(
   const rules = policies.flatMap((policy) => {
     if (policy.value.mode === 'Audit') return []
     const scope = context.scopeOf(policy)
-    return policy.value.rules.flatMap(({ action, expression: text, field, origin }) => {
-      const expression = context.compileRule(text, { policy, field, origin, result: 'rule' })
+    return policy.value.rules.flatMap(({ action, expression: text, field }) => {
+      const expression = context.compileRule(text, { policy, field, result: 'rule' })
       if (expression === undefined) return []
       return [{ action, scope, ...possibilityOf(expression, UNKNOWN) }]
     })

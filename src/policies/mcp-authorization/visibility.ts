@@ -38,10 +38,10 @@ export function compileVisibility(
   const rules = policies.flatMap((policy) => {
     if (policy.value.mode === 'Audit') return []
     const scope = context.scopeOf(policy)
-    return policy.value.rules.flatMap(({ action, expression: text, field, origin, scopes }) => {
+    return policy.value.rules.flatMap(({ action, expression: text, field, scopes }) => {
       // A client must see items for which it can request more scopes.
       if (scopes !== undefined) return []
-      const place = { policy, field, origin, stage: 'mcp', result: 'rule' } as const
+      const place = { policy, field, stage: 'mcp', result: 'rule' } as const
       const expression = context.compileRule(text, place)
       if (expression === undefined) return []
       const rule: VisibilityRule = {

@@ -51,7 +51,10 @@ export class KnownResources implements ItemMemory {
     return (index, read) => {
       const resource = list.resourceAt(index) as MergedResource
       const known = this.#known.get(resource)
-      if (known !== undefined && (known.index ?? index) === index) {
+      const { parts } = reading.document
+      parts.nameOf(key, index, () => resource.value)
+      const isNamed = !parts.isRepeated(key, index)
+      if (known !== undefined && isNamed && (known.index ?? index) === index) {
         for (const one of known.references) reading.references.push(one)
         for (const one of known.diagnostics) reading.report(one)
         return known.item as ReturnType<typeof read>

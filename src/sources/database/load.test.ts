@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { hasErrors } from '../../diagnostics/result.ts'
-import { originOf, type Path } from '../file/document.ts'
+import type { Path } from '../file/document.ts'
+import { FilePlace } from '../file/file-place.ts'
 import { readDocument } from '../file/read.ts'
 import { SectionNode } from '../file/section-node.ts'
 import { readBaseline } from './load.ts'
@@ -39,7 +40,8 @@ describe('a baseline', () => {
       assert.equal(JSON.stringify(baseline.value), JSON.stringify(whole.value))
       const root = SectionNode.of(baseline.outline)
       for (const path of pathsIn(whole.value)) {
-        assert.deepEqual(root.inner(...path).origin, originOf(whole, path), path.join('.'))
+        const place = new FilePlace(whole, path)
+        assert.deepEqual(root.inner(...path).origin, place.origin, path.join('.'))
       }
     })
   }

@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto'
 import { dirname, resolve } from 'node:path'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { Places } from '../../diagnostics/places.ts'
 import { hasErrors, rejection, success } from '../../diagnostics/result.ts'
 import type { Document } from '../file/document.ts'
+import { DocumentPlaces } from '../file/document-places.ts'
 import type { Environment } from '../file/expand.ts'
 import { stampOf } from '../file/file-version.ts'
 import { candidatesFrom, namedFiles } from '../file/files.ts'
 import { type Loaded, loadFileSteps, readText } from '../file/load.ts'
 import type { Candidates, ReadText } from '../file/named-files.ts'
+import { nameItems } from '../file/part-names.ts'
 import { NotQuick, readDocument } from '../file/read.ts'
 import { toModel } from '../file/to-model.ts'
 import type { KnownResources } from './known-resources.ts'
@@ -134,8 +137,19 @@ export function* loadOver(
   const { value, diagnostics } = result
   const reported = diagnostics.filter((one) => !isSealed(one))
   const digest = baseline.digest
-  if (value === undefined) return { result: rejection(reported), settings, files, digest }
-  return { result: success(value, reported), settings, files, digest }
+  const rest = { settings, files, places: placesOf(baseline), digest }
+  if (value === undefined) return { result: rejection(reported), ...rest }
+  return { result: success(value, reported), ...rest }
+}
+
+/** Parts of the file; stored resources have fields instead of lines. */
+function placesOf({ outline, value }: Baseline): Places {
+  let found: Places | undefined
+  const open = () => {
+    if (found === undefined) nameItems(outline, value)
+    return (found ??= new DocumentPlaces(outline))
+  }
+  return { find: (origin) => open().find(origin), excerptAt: (at) => open().excerptAt(at) }
 }
 
 /** Stored credentials are encrypted, so they are not readable where they are stored. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { locate } from '../../diagnostics/places.ts'
 import { runToCompletion } from '../../model/steps.ts'
 import { readDocument } from '../file/read.ts'
 import { type Baseline, loadOver } from './load.ts'
@@ -48,7 +49,7 @@ describe('a baseline with stored resources', () => {
   const base = { name: 'users', backends: [{ host: 'users:80' }] }
 
   it('keeps the places of the file, and reports stored ones by resource and field', () => {
-    const { result } = load(
+    const { result, places } = load(
       FILE,
       edit('routes', 'users', {
         value: { name: 'users', backends: [{ host: 'other:80' }] },
@@ -57,7 +58,7 @@ describe('a baseline with stored resources', () => {
       edit('backends', 'extra', { value: { name: 'extra', host: 'extra:80' } }),
     )
     assert.deepEqual(result.diagnostics, [])
-    const origins = result.value?.routes.map(({ name, origin }) => [name, origin])
+    const origins = result.value?.routes.map(({ name, origin }) => [name, locate(places, origin)])
     assert.deepEqual(origins, [
       ['orders', { kind: 'file', file: 'gateway.yaml', line: 4, column: 3 }],
       ['users', { kind: 'object', object: 'database routes/users', field: '' }],

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { JsonValue } from '../../model/json.ts'
-import { type Document, originOf, type Path } from '../file/document.ts'
+import type { Document, Path } from '../file/document.ts'
+import { FilePlace } from '../file/file-place.ts'
 import { readDocument } from '../file/read.ts'
 import { SectionNode } from '../file/section-node.ts'
 import { mergeResources, type StoredResource } from './merge.ts'
@@ -60,7 +61,7 @@ describe('stored resources in the document of a baseline', () => {
           for (const path of pathsOf(one)) {
             const node = SectionNode.of(document).inner('routes', at, ...path)
             const origin = node.origin
-            assert.deepEqual(origin, originOf(document, ['routes', at, ...path]))
+            assert.deepEqual(origin, new FilePlace(document, ['routes', at, ...path]).origin)
             assert.deepEqual(node.originInside(0), origin)
             assert.ok(origin.kind === 'object' && origin.object === `database routes/r${index}`)
           }
@@ -76,7 +77,7 @@ describe('stored resources in the document of a baseline', () => {
       stored('ui', 'default', {}),
     ])
     const root = SectionNode.of(document)
-    const about = { kind: 'file', file: 'f', line: 6, column: 3 }
+    const about = { kind: 'part', file: 'f', part: 'routes/about', field: '' }
     assert.deepEqual(root.inner('routes', 1).origin, about)
     assert.deepEqual(root.inner('routes', 2, 'name').origin, {
       kind: 'object',
@@ -86,8 +87,8 @@ describe('stored resources in the document of a baseline', () => {
     // Renders the text.
     assert.equal(document.text, FILE + document.text.slice(FILE.length))
     assert.deepEqual(root.inner('routes', 2).span('value'), root.inner('routes', 2).span('value'))
-    assert.deepEqual(originOf(document, ['routes', 1]), about)
-    assert.deepEqual(originOf(document, ['gateways', 'default']).kind, 'file')
+    assert.deepEqual(new FilePlace(document, ['routes', 1]).origin, about)
+    assert.deepEqual(new FilePlace(document, ['gateways', 'default']).origin.kind, 'part')
     assert.equal(root.inner('routes', 3).value, undefined)
   })
 
@@ -97,6 +98,6 @@ describe('stored resources in the document of a baseline', () => {
     const names = [0, 1].map((index) => root.inner('routes', index, 'name').value)
     assert.deepEqual(names, ['home', 'about'])
     assert.equal(root.inner('routes', 0).origin.kind, 'object')
-    assert.equal(root.inner('routes', 1).origin.kind, 'file')
+    assert.equal(root.inner('routes', 1).origin.kind, 'part')
   })
 })

@@ -1,6 +1,7 @@
 import type { JsonValue } from '../../model/json.ts'
 import type { Document, Piece, PieceList, Place } from '../file/document.ts'
 import type { Entry, MappingNode, Node } from '../file/node.ts'
+import { PartNames } from '../file/part-names.ts'
 import type { Merged, MergedResource } from './merge.ts'
 import { OverlayText, storedName } from './overlay-text.ts'
 import { RESOURCE_KINDS, type ResourceKind, shapeOf } from './resource-kinds.ts'
@@ -60,6 +61,7 @@ export function overlayDocument(baseline: Document, { resources, hidden }: Merge
     root: { ...root, entries: [...entries.values()] },
     value,
     lists,
+    parts: new PartNames(),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { type Places, positioned } from '../../diagnostics/places.ts'
 import { type Result, rejection } from '../../diagnostics/result.ts'
 import type { Model } from '../../model/model.ts'
 import { rejectedParts } from '../../model/rejected-parts.ts'
@@ -11,11 +12,15 @@ const LEFT_OUT = 'PC0001'
  * closed. An error that belongs to no part, such as a policy whose target cannot be read, would
  * leave open what must be closed, so the whole Model is rejected.
  */
-export function confine(result: Result<Model>): Result<Model> {
+export function confine(result: Result<Model>, places: Places): Result<Model> {
   const { value: model, diagnostics } = result
   const isWrong = ({ severity, code }: Diagnostic) => severity === 'error' || code === LEFT_OUT
   if (model === undefined || !diagnostics.some(isWrong)) return result
-  const held = new Set(rejectedParts(model, []).flatMap((part) => part.diagnostics.map(identity)))
+  const held = new Set(
+    rejectedParts(model, []).flatMap((part) =>
+      part.diagnostics.map((one) => identity(positioned(places, one))),
+    ),
+  )
   const loose = diagnostics.filter(
     (one) => isWrong(one) && (one.code === LEFT_OUT || !held.has(identity(one))),
   )

@@ -1,13 +1,22 @@
-import type { Diagnostic, Excerpt, FileOrigin, Origin } from '../../diagnostics/diagnostic.ts'
+import type {
+  Diagnostic,
+  Excerpt,
+  ObjectOrigin,
+  Origin,
+  Position,
+} from '../../diagnostics/diagnostic.ts'
 import type { Message } from '../../reach/checks/place.ts'
 import type { Expanded } from './expand.ts'
 import type { Entry, Node, ScalarNode } from './node.ts'
+import type { PartNames } from './part-names.ts'
 import { offsetsOf } from './scalar-offsets.ts'
 
 /** The user's input: the text, the tree with positions, and the plain value to validate. */
 export interface Document extends Place, Piece {
   /** The items of these keys are not in the tree: each is a separate piece. */
   readonly lists: ReadonlyMap<PropertyKey, PieceList>
+  /** The names of these items, and of those in the tree. */
+  readonly parts: PartNames
   /** Problems with the variables of the parts read so far. */
   readonly unfilled: () => readonly Diagnostic[]
 }
@@ -19,7 +28,7 @@ export interface Place {
   /** Offsets of line starts. */
   readonly lines: readonly number[]
   /** The origin of a line that is not in the file. */
-  readonly beyond?: ((line: number) => Origin | undefined) | undefined
+  readonly beyond?: ((line: number) => ObjectOrigin | undefined) | undefined
 }
 
 /** A part of a text, with its positions and its value. */
@@ -50,60 +59,45 @@ export interface Span {
   readonly end: number
 }
 
-export function diagnosticAt(place: Place, span: Span, message: Message): Diagnostic {
+/** A diagnostic about a span; `origin`: its place if that is not located yet. */
+export function diagnosticAt(
+  place: Place,
+  span: Span,
+  message: Message,
+  origin: Origin | Position = positionAt(place, span.start),
+): Diagnostic {
   const { code, severity = 'error', hint } = message
   const diagnostic = {
     code,
     severity,
     message: message.message,
-    origin: originAt(place, span.start),
+    origin,
     excerpt: excerptOf(place, span),
   }
   return hint === undefined ? diagnostic : { ...diagnostic, hint }
 }
 
-/**
- * Adds the line that a diagnostic refers to if only its position is known; marks the key or word
- * that begins there.
- */
-export function withExcerpt(place: Place, diagnostic: Diagnostic): Diagnostic {
-  const { origin, excerpt } = diagnostic
-  if (excerpt !== undefined || origin.kind !== 'file' || origin.file !== place.file) {
-    return diagnostic
-  }
-  const first = place.lines[origin.line - 1]
-  if (first === undefined) return diagnostic
+/** The line at a position; marks the key or word that begins there. */
+export function excerptOfWord(place: Place, { line, column }: Position): Excerpt | undefined {
+  const first = place.lines[line - 1]
+  if (first === undefined) return undefined
   let start = first
-  for (let column = 1; column < origin.column; column++) {
+  for (let at = 1; at < column; at++) {
     start += (place.text.codePointAt(start) ?? 0) > 0xffff ? 2 : 1
   }
   const [word = ''] = /^([\w.-]+|.*)/.exec(place.text.slice(start, start + MAX_MARKED)) ?? []
-  return { ...diagnostic, excerpt: excerptOf(place, { start, end: start + word.length }) }
+  return excerptOf(place, { start, end: start + word.length })
 }
 
 const MAX_MARKED = 80
 
-/** The start of a value: its key if it has one, otherwise the value itself. */
-export function originOf(document: Document, path: Path): Origin {
-  return originOfLocated(document, locate(document, path))
+/** For a place that is not in the file: the object and field that it is in. */
+export function originBeyond(place: Place, offset: number): ObjectOrigin | undefined {
+  return place.beyond?.(lineAt(place.lines, offset))
 }
 
-export function originOfLocated(document: Place, located: Located): Origin {
-  return originAt(located.piece.place ?? document, spanOfLocated(located, 'key').start)
-}
-
-/** The origin of an offset. */
-export function originAt(place: Place, offset: number): Origin {
-  const line = lineAt(place.lines, offset)
-  return place.beyond?.(line) ?? positionIn(place, line, offset)
-}
-
-/** The origin of an offset in a place without lines beyond its file. */
-export function positionAt(place: Place, offset: number): FileOrigin {
-  return positionIn(place, lineAt(place.lines, offset), offset)
-}
-
-function positionIn({ file, text, lines }: Place, line: number, offset: number): FileOrigin {
+export function positionAt({ file, text, lines }: Place, offset: number): Position {
+  const line = lineAt(lines, offset)
   const start = lines[line - 1] as number
   // Columns count code points: a surrogate pair is one.
   const pairs = pairsIn(text, lines)
@@ -138,25 +132,6 @@ export function spanOf(document: Document, path: Path, part: 'key' | 'value'): S
   return spanOfLocated(locate(document, path), part)
 }
 
-/** A diagnostic for the value at the path, or for its nearest existing ancestor. */
-export function diagnosticOf(
-  document: Document,
-  path: Path,
-  message: Message,
-  part: 'key' | 'value',
-): Diagnostic {
-  return diagnosticOfLocated(document, locate(document, path), message, part)
-}
-
-export function diagnosticOfLocated(
-  document: Place,
-  located: Located,
-  message: Message,
-  part: 'key' | 'value',
-): Diagnostic {
-  return diagnosticAt(located.piece.place ?? document, spanOfLocated(located, part), message)
-}
-
 export function spanOfLocated({ node, entry, isThere }: Located, part: 'key' | 'value'): Span {
   const key = entry && { start: entry.keyStart, end: entry.keyEnd }
   if (part === 'key' && key !== undefined) return key
@@ -165,18 +140,12 @@ export function spanOfLocated({ node, entry, isThere }: Located, part: 'key' | '
   return key ?? node
 }
 
-/** Maps an offset within the value of a scalar to its origin. */
-export function originWithin(place: Place, located: Located): (offset: number) => Origin {
+/** Maps an offset within the value of a scalar to its offset in the text. */
+export function offsetWithin(place: Place, located: Located): (offset: number) => number {
   const { node, isThere, piece } = located
-  if (node.kind !== 'scalar' || !isThere) {
-    return () => originAt(place, spanOfLocated(located, 'key').start)
-  }
-  // Computed for the first diagnostic: almost all scalars have none.
-  let back: readonly number[] | undefined | null = null
-  return (offset) => {
-    if (back === null) back = sourceOffsets(place.text, piece, node)
-    return originAt(place, back?.[Math.min(offset, back.length - 1)] ?? node.start)
-  }
+  if (node.kind !== 'scalar' || !isThere) return () => spanOfLocated(located, 'key').start
+  const offsets = sourceOffsets(place.text, piece, node)
+  return (offset) => offsets?.[Math.min(offset, offsets.length - 1)] ?? node.start
 }
 
 /** The source offset of each unit of a scalar's expanded value. */
@@ -189,10 +158,6 @@ function sourceOffsets(
   const expanded = piece.expanded.get(node)
   if (offsets === undefined || expanded === undefined) return offsets
   return expanded.sources.map((source) => offsets[source] as number)
-}
-
-export function hasPath(document: Document, path: Path): boolean {
-  return locate(document, path).isThere
 }
 
 export function pieceAt(list: PieceList, index: PropertyKey | undefined): Piece | undefined {
@@ -213,7 +178,7 @@ export interface Located {
   readonly shift: number
 }
 
-function locate(document: Document, path: Path): Located {
+export function locate(document: Document, path: Path): Located {
   const [key = '', index] = path
   const list = path.length < 2 ? undefined : document.lists.get(key)
   if (list === undefined) return locateIn(document, path, 0)

@@ -1,4 +1,4 @@
-import type { FileOrigin } from '../../diagnostics/diagnostic.ts'
+import type { Position } from '../../diagnostics/diagnostic.ts'
 import { lineStarts } from './document.ts'
 import type { Entry, ListNode, Node, ScalarNode } from './node.ts'
 import { readYaml } from './yaml-tree.ts'
@@ -7,11 +7,11 @@ import { readYaml } from './yaml-tree.ts'
 export type Edit =
   | {
       readonly kind: 'rewrite'
-      readonly at: FileOrigin
+      readonly at: Position
       readonly from: string
       readonly to: string
     }
-  | { readonly kind: 'remove'; readonly at: FileOrigin; readonly from: string }
+  | { readonly kind: 'remove'; readonly at: Position; readonly from: string }
 
 export interface Edited {
   readonly text: string
@@ -127,7 +127,7 @@ function removed(
   return { start, end, insert: '' }
 }
 
-function offsetOf(text: string, lines: readonly number[], { line, column }: FileOrigin): number {
+function offsetOf(text: string, lines: readonly number[], { line, column }: Position): number {
   const start = lines[line - 1] ?? text.length
   let offset = start
   for (let left = column - 1; left > 0; left--) {

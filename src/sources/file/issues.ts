@@ -1,7 +1,6 @@
 import type * as z from 'zod'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { type IssueContext, wordIssues } from '../../reach/checks/issues.ts'
-import { diagnosticAt } from './document.ts'
 import type { SectionNode } from './section-node.ts'
 import { foreignKey } from './unsupported-keys.ts'
 
@@ -11,6 +10,6 @@ export function diagnoseIssues(
   context: Pick<IssueContext<SectionNode>, 'node' | 'schema' | 'furtherKeys'>,
 ): readonly Diagnostic[] {
   return wordIssues(issues, { ...context, foreignKey }).map(({ node, part, message }) =>
-    diagnosticAt(node.where, node.span(part), message),
+    node.diagnose(message, part),
   )
 }

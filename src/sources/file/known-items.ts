@@ -1,5 +1,4 @@
 import type { Diagnostic, Origin } from '../../diagnostics/diagnostic.ts'
-import { Moves } from '../../model/moves.ts'
 import type { BackendReference, Placed, PlacedBackend, Targeted } from '../../reach/checks/draft.ts'
 import type { Place } from '../../reach/checks/place.ts'
 import { type Document, positionAt } from './document.ts'
@@ -32,8 +31,7 @@ interface Known {
   readonly item: ReadItem
   /** The backends that it names. */
   readonly references: readonly BackendReference[]
-  /** The number of lines from the start of the item to the line in its origin. */
-  readonly offset: number
+  readonly part: string
   /** The index, if the item is named by its index. */
   readonly index: number | undefined
 }
@@ -41,8 +39,7 @@ interface Known {
 /**
  * Caches the items of a file's lists from the last read. In a long file, usually one item changes:
  * the others are not read again, and stay the same objects, so that nothing after the reader
- * compares or compiles them either. Items whose lines shifted, because something was inserted or
- * removed above them, are updated: see model/moves.ts.
+ * compares or compiles them either.
  *
  * An item is cached only if it depends on nothing but its text: an item that names a file, expands
  * a variable or has diagnostics is read each time. An item without a name also depends on its
@@ -50,14 +47,6 @@ interface Known {
  */
 export class KnownItems implements ItemMemory {
   readonly #lists = new Map<string, readonly (Known | undefined)[]>()
-  #moves = new Moves()
-
-  /** Returns the moves recorded since the last call. */
-  takeMoves(): Moves {
-    const moves = this.#moves
-    this.#moves = new Moves()
-    return moves
-  }
 
   open(reading: Reading, key: string): ItemReader {
     const { document } = reading
@@ -80,12 +69,11 @@ export class KnownItems implements ItemMemory {
     return (index, read) => {
       const { start, end } = pieces.spanOf(index)
       const text = document.text.slice(start, end)
-      const { line, column } = positionAt(document, start)
+      const { column } = positionAt(document, start)
       const known = find(text, column, index)
-      if (known !== undefined) {
+      if (known !== undefined && document.parts.reuse(key, index, known.part)) {
         // Keeps the text of this document, so that the previous document need not stay in memory.
         after[index] = { ...known, text }
-        this.#move(known, line)
         for (const one of known.references) reading.references.push(rebound(one, document, index))
         return reboundItem(known.item as ReturnType<typeof read>, document, index)
       }
@@ -93,29 +81,15 @@ export class KnownItems implements ItemMemory {
       isNumbered = false
       const first = reading.references.length
       const item = read(watched)
-      const at = lineOf(item.thing)
-      if (mayKeep && at !== undefined) {
+      const { origin } = item.thing
+      if (mayKeep && origin.kind === 'part') {
         const references = reading.references.slice(first)
         const number = isNumbered ? index : undefined
-        after[index] = { text, column, item, references, offset: at - line, index: number }
+        after[index] = { text, column, item, references, part: origin.part, index: number }
       }
       return item
     }
   }
-
-  #move({ item, offset }: Known, line: number): void {
-    const { thing, backends = [] } = item
-    const now = lineOf(thing)
-    if (now === undefined) return
-    const by = line + offset - now
-    if (by === 0) return
-    this.#moves.moveBy(thing, by)
-    for (const backend of backends) this.#moves.moveBy(backend.thing, by)
-  }
-}
-
-function lineOf({ origin }: ReadItem['thing']): number | undefined {
-  return origin.kind === 'file' ? origin.line : undefined
 }
 
 /**

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { NO_PLACES, type Places } from '../../diagnostics/places.ts'
 import { type Result, rejection } from '../../diagnostics/result.ts'
 import { sentenceOf } from '../../diagnostics/system-error.ts'
 import { freeze } from '../../model/freeze.ts'
 import type { Model } from '../../model/model.ts'
 import type { Settings } from '../../model/settings.ts'
 import { runToCompletion } from '../../model/steps.ts'
-import type { Outcome } from '../source.ts'
 import type { Environment } from './expand.ts'
 import { stampOf } from './file-version.ts'
 import { candidatesFrom, namedFiles } from './files.ts'
@@ -34,10 +34,10 @@ export interface Loaded {
   readonly settings: Settings | undefined
   /** The files named in it, which are watched as well. */
   readonly files: readonly NamedFile[]
+  /** Where the parts of the Model are in the file. */
+  readonly places: Places
   /** SHA-256 of the text, in hexadecimal; undefined if it could not be read. */
   readonly digest?: string | undefined
-  /** See Update.settled. */
-  readonly settled?: (outcome: Pick<Outcome, 'isApplied'>) => void
 }
 
 /** A larger file is not a configuration, but a mistake. */
@@ -70,7 +70,7 @@ export function* loadFileSteps(path: string, options: LoadOptions): Generator<vo
     const origin = { kind: 'file', file: shownAs, line: 1, column: 1 } as const
     const message = `the file cannot be read: ${found.problem}`
     const said = { code: 'PC0201', severity: 'error', message, origin } as const
-    return { result: rejection([said]), settings: undefined, files: [] }
+    return { result: rejection([said]), settings: undefined, files: [], places: NO_PLACES }
   }
   yield
   const loaded = yield* loadTextSteps(found.text, path, options)
@@ -96,7 +96,7 @@ function* loadOnce(
   const { value: document, diagnostics } = readDocument(text, { file: shownAs, environment, how })
   yield
   if (document === undefined) {
-    return { result: rejection(diagnostics), settings: undefined, files: [] }
+    return { result: rejection(diagnostics), settings: undefined, files: [], places: NO_PLACES }
   }
   const folder = dirname(resolve(path))
   return yield* toModel(document, { files: namedFiles(candidatesFrom(folder), read), known })

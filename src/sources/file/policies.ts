@@ -8,7 +8,6 @@ import {
   type PolicySchema,
   STAGE_OF_SECTION,
 } from '../../policies/schema.ts'
-import type { Path } from './document.ts'
 import { complain, parseAt, type Reading } from './reading.ts'
 import type { SectionNode } from './section-node.ts'
 import { UNSUPPORTED_POLICIES, unsupportedPolicy } from './unsupported-keys.ts'
@@ -154,7 +153,7 @@ function readOne(
     level,
     policy,
     origin,
-    value: placed(node, value),
+    value,
   }
 }
 
@@ -168,30 +167,6 @@ export function invalidPolicy(
 ): Attached {
   const origin = node.origin
   return { state: 'invalid', kind, section, level, policy, origin, diagnostics }
-}
-
-/** Rules carry their field within the policy; this adds the origin. */
-function placed(node: SectionNode, value: unknown): unknown {
-  const { rules } = value as { readonly rules?: unknown }
-  if (!Array.isArray(rules)) return value
-  const located = rules.map((rule: { readonly field: string }) => {
-    const origin = node.inner(...stepsOf(rule.field)).origin
-    return { ...rule, origin }
-  })
-  return { ...(value as object), rules: located }
-}
-
-/** Caches the paths of rule fields: most policies have few rules, with the same fields. */
-const STEPS = new Map<string, Path>()
-const MAX_STEPS = 1_000
-
-function stepsOf(field: string): Path {
-  const known = STEPS.get(field)
-  if (known !== undefined) return known
-  const steps = field.split(/[.[\]]+/).filter((step) => step !== '')
-  const path = steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step))
-  if (STEPS.size < MAX_STEPS) STEPS.set(field, path)
-  return path
 }
 
 type KnownPolicy = readonly [schema: PolicySchema, section: Section]

@@ -4,7 +4,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { stringify } from 'yaml'
-import { type Document, originOf, type Path, spanOf } from './document.ts'
+import { locate } from '../../diagnostics/places.ts'
+import { type Document, type Path, positionAt, spanOf } from './document.ts'
+import { DocumentPlaces } from './document-places.ts'
 import type { Node, ScalarNode } from './node.ts'
 import { NotQuick, type ReadOptions, readDocument } from './read.ts'
 import { offsetsOf } from './scalar-offsets.ts'
@@ -14,7 +16,10 @@ import { readYaml } from './yaml-tree.ts'
 const nodeAt = (document: Document, path: Path) => SectionNode.of(document).inner(...path)
 const valueAt = (document: Document, path: Path) => nodeAt(document, path).value
 const isExpanded = (document: Document, path: Path) => nodeAt(document, path).isExpanded
-const originInside = (document: Document, path: Path) => nodeAt(document, path).originInside
+const positionOf = (document: Document, path: Path) =>
+  positionAt(document, spanOf(document, path, 'key').start)
+const originInside = (document: Document, path: Path) => (offset: number) =>
+  locate(new DocumentPlaces(document), nodeAt(document, path).originInside(offset))
 
 function read(text: string, environment = {}, how: ReadOptions['how'] = 'whole') {
   const { value, diagnostics } = readDocument(text, { file: 'a.yaml', environment, how })
@@ -85,7 +90,7 @@ for (const how of ['quickly', 'whole'] as const) {
       [['nothing'], 1, 1],
     ] as const) {
       it(`${path.join('.')} is at ${line}:${column}`, () => {
-        assert.deepEqual(originOf(document, path), { kind: 'file', file: 'a.yaml', line, column })
+        assert.deepEqual(positionOf(document, path), { kind: 'file', file: 'a.yaml', line, column })
       })
     }
 
@@ -143,7 +148,7 @@ describe('identical items', () => {
 
   it('have their own places, and share one value', () => {
     assert.deepEqual(
-      [0, 1, 2].map((index) => originOf(document, rule(index))),
+      [0, 1, 2].map((index) => positionOf(document, rule(index))),
       [5, 9, 13].map((line) => ({ kind: 'file', file: 'a.yaml', line, column: 7 })),
     )
     const { start, end } = spanOf(document, rule(1), 'value')

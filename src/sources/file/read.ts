@@ -13,6 +13,7 @@ import {
 } from './document.ts'
 import { type Environment, type Expanded, expand } from './expand.ts'
 import { type Node, resolvePlain, type Scalar, type ScalarNode } from './node.ts'
+import { PartNames } from './part-names.ts'
 import type { Problem } from './problem.ts'
 import { type ItemPlaces, readListItem, readOutline } from './quick-yaml.ts'
 import { RepeatedBlocks } from './repeated-blocks.ts'
@@ -54,7 +55,13 @@ export function readDocument(
   const lists = new Map(
     [...(outline?.lists ?? [])].map(([key, places]) => [key, piecesOf(text, places, filling)]),
   )
-  return success({ ...place, ...pieceOf(root, filling), lists, unfilled: unfilled.diagnostics })
+  return success({
+    ...place,
+    ...pieceOf(root, filling),
+    lists,
+    parts: new PartNames(),
+    unfilled: unfilled.diagnostics,
+  })
 }
 
 /** Thrown for a text that only `yaml` can read. */

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { positioned } from '../../diagnostics/places.ts'
 import type { Report } from '../../diagnostics/report.ts'
 import { hasErrors, type Result, rejection, success } from '../../diagnostics/result.ts'
 import type { Parent, RouteAction } from '../../model/route.ts'
@@ -14,7 +15,8 @@ import {
 } from '../../policies/schema.ts'
 import type { BackendReference } from '../../reach/checks/draft.ts'
 import type { Message } from '../../reach/checks/place.ts'
-import { type Document, diagnosticAt, type Path } from './document.ts'
+import type { Document, Path } from './document.ts'
+import { DocumentPlaces } from './document-places.ts'
 import { diagnoseIssues } from './issues.ts'
 import type { NamedFiles } from './named-files.ts'
 import { SectionNode } from './section-node.ts'
@@ -48,10 +50,11 @@ interface Repeated {
 export function beginReading(document: Document, report: Report, files: NamedFiles): Reading {
   const repeated = { parents: new Map(), actions: new Map() }
   const root = SectionNode.of(document)
+  const places = new DocumentPlaces(document)
   return {
     document,
     root,
-    report,
+    report: (diagnostic) => report(positioned(places, diagnostic)),
     files,
     references: [],
     checked: new Map(),
@@ -166,7 +169,7 @@ export function complain(
   message: Message,
   part: 'key' | 'value' = 'value',
 ): Diagnostic {
-  const diagnostic = diagnosticAt(node.where, node.span(part), message)
+  const diagnostic = node.diagnose(message, part)
   report(diagnostic)
   return diagnostic
 }
@@ -193,7 +196,7 @@ function checkPart(
   const problem = files.read(value, at) ?? checkFile(annotation, files.textOf(value))
   if (problem === undefined) return []
   const message = { code: 'PC0215', ...problem }
-  return [diagnosticAt(at.where, at.span('value'), message)]
+  return [at.diagnose(message)]
 }
 
 /** A file whose text is not available, as in a browser, is not checked. */

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { locate } from '../../diagnostics/places.ts'
 import { runToCompletion } from '../../model/steps.ts'
-import { originOf, type PieceList, spanOf } from './document.ts'
+import { type PieceList, positionAt, spanOf } from './document.ts'
+import { DocumentPlaces } from './document-places.ts'
 import { namedFiles } from './files.ts'
 import { readDocument } from './read.ts'
 import { SectionNode } from './section-node.ts'
@@ -80,7 +82,8 @@ describe('a section node', () => {
     ]) {
       const node = root.inner(...path)
       assert.deepEqual(node.path, path)
-      assert.deepEqual(node.origin, originOf(document, path), String(path))
+      const position = positionAt(document, spanOf(document, path, 'key').start)
+      assert.deepEqual(locate(new DocumentPlaces(document), node.origin), position, String(path))
       for (const part of ['key', 'value'] as const) {
         const { start, end } = node.span(part)
         const { start: from, end: to } = spanOf(document, path, part)

@@ -1,11 +1,11 @@
-import type { Origin } from '../../diagnostics/diagnostic.ts'
+import type { Diagnostic, Origin } from '../../diagnostics/diagnostic.ts'
+import type { Message } from '../../reach/checks/place.ts'
 import {
   type Document,
   type Located,
   locateRoot,
   locateStep,
-  originAt,
-  originWithin,
+  originBeyond,
   type Path,
   type Piece,
   type PieceList,
@@ -14,7 +14,8 @@ import {
   type Span,
   spanOfLocated,
 } from './document.ts'
-import { FilePlace, PiecePlace } from './file-place.ts'
+import { diagnosticOfLocated, FilePlace, PiecePlace } from './file-place.ts'
+import { partOrigin } from './part-names.ts'
 
 /**
  * A part of a document while it is read: each reader gets its own node and descends from there. It
@@ -102,20 +103,44 @@ export class SectionNode {
   get origin(): Origin {
     const { object } = this.#piece
     if (object !== undefined) return { kind: 'object', object, field: this.#field }
-    return originAt(this.where, this.span('key').start)
+    const { where } = this
+    const beyond = where.beyond && originBeyond(where, this.span('key').start)
+    return beyond ?? this.#written
   }
 
   /** Maps an offset within the value of a scalar to its origin. */
   get originInside(): (offset: number) => Origin {
-    if (this.#piece.object !== undefined) return () => this.origin
-    return originWithin(this.where, this.#located)
+    return (offset) => {
+      const { origin } = this
+      return origin.kind === 'part' ? { ...origin, at: offset } : origin
+    }
+  }
+
+  diagnose(message: Message, part: 'key' | 'value' = 'value'): Diagnostic {
+    return diagnosticOfLocated(this.document, this.#located, message, part, this.#written)
+  }
+
+  /** The list item around it. */
+  get #item(): SectionNode {
+    return this.#depth > 2 ? this.outer.#item : this
+  }
+
+  get #depth(): number {
+    return this.#outer === undefined ? 0 : 1 + this.#outer.#depth
+  }
+
+  get #written(): Origin {
+    return partOrigin(this.document, this.path, () => this.#item.value)
   }
 
   /** For lookups after everything is read. */
   get place(): FilePlace | PiecePlace {
     const { place } = this.#piece
     if (place === undefined) return new FilePlace(this.document, this.path)
-    return new PiecePlace(place, this.#piece, this.#pathInPiece)
+    const inner = this.#pathInPiece
+    const { path } = this
+    const whole = partOrigin(this.document, path.slice(0, path.length - inner.length))
+    return new PiecePlace(place, this.#piece, inner, whole)
   }
 
   /** The place that its spans refer to. */

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { locateDiagnostic, type Places } from '../../diagnostics/places.ts'
 import { collector } from '../../diagnostics/report.ts'
 import { hasErrors, type Result, rejection } from '../../diagnostics/result.ts'
 import type { Gateway } from '../../model/gateway.ts'
@@ -9,7 +10,8 @@ import { isLoopback, type Settings } from '../../model/settings.ts'
 import { name } from '../../policies/schema.ts'
 import type { Draft, Placed, PlacedBackend, Targeted } from '../../reach/checks/draft.ts'
 import { checkDraft } from '../../reach/checks/index.ts'
-import { type Document, withExcerpt } from './document.ts'
+import type { Document } from './document.ts'
+import { DocumentPlaces } from './document-places.ts'
 import type { ItemMemory, ItemReader, ReadItem } from './known-items.ts'
 import type { NamedFile, NamedFiles } from './named-files.ts'
 import { readPolicies } from './policies.ts'
@@ -41,6 +43,7 @@ export interface ReadModel {
   /** The settings of the process; undefined if there is no Model. */
   readonly settings: Settings | undefined
   readonly files: readonly NamedFile[]
+  readonly places: Places
 }
 
 /**
@@ -59,11 +62,12 @@ export function* toModel(
   const { model, settings } = read ?? {}
   // Other diagnostics may only be consequences of these.
   const unfilled = document.unfilled()
+  const places = new DocumentPlaces(document)
   if (hasErrors(unfilled)) {
-    return { result: rejection(unfilled), settings: undefined, files: files.list() }
+    return { result: rejection(unfilled), settings: undefined, files: files.list(), places }
   }
   for (const one of unfilled) report(one)
-  return { result: result(model), settings, files: files.list() }
+  return { result: result(model), settings, files: files.list(), places }
 }
 
 /**
@@ -121,7 +125,8 @@ function* readModel(
   const older = readOlderPolicies(reading, policies)
   const draft = yield* readDraft(reading, settings, older, known)
   const { document, report } = reading
-  const model = yield* checkDraft(draft, (said) => report(withExcerpt(document, said)))
+  const places = new DocumentPlaces(document)
+  const model = yield* checkDraft(draft, (said) => report(locateDiagnostic(places, said)))
   return { model, settings }
 }
 
@@ -196,7 +201,9 @@ function* each<T extends ReadItem>(
       isRead = true
       const node = list.inner(index)
       if (typeof node.inner('name').value !== 'string') own.dependsOnNumber()
-      return read(own, node, `${noun}-${index}`)
+      const item = read(own, node, `${noun}-${index}`)
+      if (reading.document.parts.isRepeated(key, index)) own.dependsOnMore()
+      return item
     })
   // Many cached items form one step. In a separate function, because V8 does not optimize a loop of
   // a generator while it runs.
