@@ -170,7 +170,7 @@ backends:
 `
     const { out, code } = await runWith(['lint', file('tools.yaml', text)])
     assert.match(out, /error\[AZ001\]: `jwt` is never set here/)
-    assert.match(out, /warning\[AZ010\]: no request can satisfy this rule/)
+    assert.match(out, /warning\[AZ010\]: no call can satisfy this rule/)
     assert.equal(code, 1)
   })
 })
