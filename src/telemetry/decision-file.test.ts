@@ -138,8 +138,9 @@ describe('the decision file', () => {
     const own = place()
     const [one, other] = [await own.open(), await own.open()]
     for (const file of [one, other, one]) {
+      const { size } = statSync(own.path)
       file.write(recordOf())
-      await new Promise((resolve) => setTimeout(resolve, 120))
+      while (statSync(own.path).size === size) await new Promise((resolve) => setTimeout(resolve, 5))
     }
     await one.close()
     await other.close()
