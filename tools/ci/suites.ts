@@ -35,25 +35,25 @@ export function suitesOf({ seed, base }: Draw): readonly Suite[] {
     program(tests('quiet', 45, 0.2, 'node', 'test/soak/quiet.ts')),
     // Whole connections, and the gateway as a process.
     program({
-      ...files('sockets', 370, 0.5, 'test/{proxy,scenarios}/*.test.ts'),
+      ...files('sockets', 370, 0.7, 'test/{proxy,scenarios}/*.test.ts'),
       after: ['peer-tools'],
     }),
-    program(files('processes', 200, 0.6, 'test/{cli,delivery}/*.test.ts')),
+    program(files('processes', 200, 0.8, 'test/{cli,delivery}/*.test.ts')),
     // What others wrote, as clients and servers: it is installed first.
     preparation('peer-tools', 80, 0.7, 'test/peers/install.sh'),
-    { ...files('peers', 130, 0.6, 'test/{peers,browser}/*.test.ts'), after: ['peer-tools'] },
+    { ...files('peers', 130, 0.7, 'test/{peers,browser}/*.test.ts'), after: ['peer-tools'] },
     program(files('decisions', 30, 0.9, 'test/{decisions,policies-under-load}/*.test.ts')),
     // A real PostgreSQL, replicas that share it, kills during writes, and sign-in by a real provider.
-    program(files('storage', 230, 0.5, 'test/{storage,oidc}/*.test.ts')),
+    program(files('storage', 230, 0.7, 'test/{storage,oidc}/*.test.ts')),
     // The Admin UI and the documentation site in a real browser.
-    program(files('ui', 550, 0.7, 'test/{ui,site}/*.test.ts', 2)),
+    program(files('ui', 550, 1.2, 'test/{ui,site}/*.test.ts', 2)),
     // Backends, names, clients, workers and descriptors that fail.
-    program(files('faults', 420, 0.4, 'test/faults/*.test.ts')),
+    program(files('faults', 420, 0.5, 'test/faults/*.test.ts')),
     files('h2spec', 65, 0.3, 'test/h2spec/*.test.ts'),
     preparation('helm', 60, 1, 'test/cluster/prepare.sh', 'helm'),
     { ...files('charts', 70, 0.9, 'test/charts/*.test.ts'), after: ['helm'] },
     // What is published for this platform, made twice, installed and used without the repository.
-    { ...files('release', 430, 0.3, 'test/release/*.test.ts'), after: ['helm'] },
+    { ...files('release', 430, 0.6, 'test/release/*.test.ts'), after: ['helm'] },
     // A real API server, nodes and the controller; then a slice of the Gateway API's own suite.
     preparation(
       'cluster-tools',
@@ -64,7 +64,7 @@ export function suitesOf({ seed, base }: Draw): readonly Suite[] {
       'test/cluster/prepare.sh && test/cluster/prepare.sh conformance',
     ),
     program({
-      ...files('cluster', 880, 0.8, 'test/cluster/*.test.ts'),
+      ...files('cluster', 880, 1.2, 'test/cluster/*.test.ts'),
       after: ['cluster-tools', 'helm'],
       exclusive: 'node',
     }),
