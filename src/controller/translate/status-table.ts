@@ -59,6 +59,7 @@ export class StatusTable {
   readonly #policies = new Map<string, StatusWithDiagnostics>()
   readonly #gateways = new Map<string, GatewayEntry>()
   #touched: ObjectStatus[] = []
+  #areGatewaysHere = false
 
   constructor(deps: StatusTableDeps) {
     this.#deps = deps
@@ -101,13 +102,20 @@ export class StatusTable {
       if (after !== undefined && isUnread) this.#clear(kind, key)
     }
     this.#updateGateways(gateways)
+    const areGatewaysHere = gateways.length > 0
+    if (areGatewaysHere !== this.#areGatewaysHere) {
+      // What is said about a policy that reaches none depends on whether there is any.
+      for (const key of this.#policies.keys())
+        if (reached.of(key).length === 0) reached.stale.add(key)
+      this.#areGatewaysHere = areGatewaysHere
+    }
     for (const key of reached.stale) {
       const record = policies.record(key)
       if (record === undefined) {
         this.#policies.delete(key)
         continue
       }
-      const made = policyStatus(record, reached.of(key), gateways.length > 0)
+      const made = policyStatus(record, reached.of(key), areGatewaysHere)
       this.#policies.set(key, made)
       this.#touched.push(made.status)
     }
