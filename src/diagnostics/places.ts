@@ -10,7 +10,7 @@ import { renderOrigin } from './render.ts'
 
 /**
  * Where the parts of a configuration are in the text of their file. Only the source that has the
- * text knows, and is asked when something is shown.
+ * text knows, and finds it when something is shown.
  */
 export interface Places {
   /** Undefined if there is no such part; if there is no such field, the nearest one around it. */

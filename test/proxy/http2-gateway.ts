@@ -139,7 +139,7 @@ export async function startHttp2Gateway(options: Http2GatewayOptions): Promise<H
 
 function poolOf({ speaks, upstream, streams }: Http2GatewayOptions, deadlines: Deadlines) {
   if (speaks === 'h1') {
-    const limits = { connectTimeout: 2_000, idleTimeout: 5_000, max: 2_000 }
+    const limits = { connectTimeout: 20_000, idleTimeout: 5_000, max: 2_000 }
     return new Pool(tcpSocket('127.0.0.1', upstream), limits, deadlines)
   }
   const limits = { max: 16, ...(streams === undefined ? {} : { streams }) }

@@ -49,11 +49,6 @@ export const CONFIGURATION: readonly Group[] = [
     except: ['have their own places, and share one value'],
     thresholds: [
       {
-        file: 'src/sources/file/policies.ts',
-        tests: ['STEPS.size < MAX_STEPS'],
-        switches: 'paths are kept → split again',
-      },
-      {
         file: 'src/sources/file/reading.ts',
         tests: ['memory.values.size < MAX_CHECKED', 'texts.size < MAX_CHECKED'],
         switches: 'what was checked is kept → checked again',

@@ -61,6 +61,7 @@ export const LIMITS: Readonly<Record<string, readonly string[]>> = {
     'protocols/mcp/catalog.ts MAX_TEMPLATES',
     'protocols/mcp/http-server.ts MAX_MESSAGE',
     'protocols/mcp/session.ts MAX_KEY',
+    'protocols/mcp/stateless/subscription.ts MAX_RESOURCES',
     'protocols/mcp/openapi/document.ts MAX_BYTES',
     'protocols/mcp/openapi/schema.ts MAX_TEXT',
     'protocols/mcp/openapi/server.ts MAX_RESPONSE',
