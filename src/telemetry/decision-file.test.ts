@@ -140,7 +140,8 @@ describe('the decision file', () => {
     for (const file of [one, other, one]) {
       const { size } = statSync(own.path)
       file.write(recordOf())
-      while (statSync(own.path).size === size) await new Promise((resolve) => setTimeout(resolve, 5))
+      while (statSync(own.path).size === size)
+        await new Promise((resolve) => setTimeout(resolve, 5))
     }
     await one.close()
     await other.close()

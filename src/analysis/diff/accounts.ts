@@ -1,4 +1,4 @@
-import { isSame } from './changed-routes.ts'
+import { isSame } from './same-parts.ts'
 
 /**
  * What accounts for a part of the Model that differs between two Models. Only parts listed here by

@@ -1,9 +1,8 @@
 import { reachable } from '../../model/hostnames.ts'
-import { canonicalJson } from '../../model/json.ts'
 import type { Model } from '../../model/model.ts'
-import { isPlace } from '../../model/places.ts'
 import type { Match, Route } from '../../model/route.ts'
 import { canShare } from './precedence.ts'
+import { isSame } from './same-parts.ts'
 
 /** The names of routes that a change concerns. */
 export interface ChangedRoutes {
@@ -89,9 +88,4 @@ function shareHost(some: readonly string[], others: readonly string[]): boolean 
 
 function matchesOf({ rules }: Route): readonly Match[] {
   return rules.flatMap(({ matches }) => matches)
-}
-
-/** Whether two parts of Models are equal, wherever they are written. */
-export function isSame(a: unknown, b: unknown): boolean {
-  return a === b || canonicalJson(a, isPlace) === canonicalJson(b, isPlace)
 }

@@ -6,7 +6,7 @@ import { layersOf } from '../../reach/all-layers.ts'
 import { COMPOSING, kindsThat } from '../../reach/kinds.ts'
 import { Reach } from '../../reach/reach.ts'
 import { ACCOUNTS, type Account } from './accounts.ts'
-import { isSame } from './changed-routes.ts'
+import { isSame } from './same-parts.ts'
 
 /** A part of the Model that differs and that nothing accounts for. */
 export interface UnaccountedPart {
