@@ -147,7 +147,7 @@ describe('replay of recorded requests predicts how a gateway decides them', () =
         for (const router of routers) router.close()
       },
     )
-    await assertProperty('replay-sockets', property, { ...fuzz(0.02, 25), endOnFailure: true })
+    await assertProperty('replay-sockets', property, { ...fuzz(0.02, 80), endOnFailure: true })
     const { same, changed, unknown } = tally
     // Proves nothing if no request was judged.
     assert.ok(changed > 10, `only ${changed} changes were told`)
